@@ -1,0 +1,38 @@
+"""The one place that reads the clock.
+
+Wall time is taken once and carried forward by the monotonic clock, so that an operator or NTP setting
+the machine's clock back cannot make a wait shorter or a lease longer inside a running process.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What the rooms ask of time; the simulated clock of the tests answers the same questions."""
+
+    def seconds(self) -> float:
+        """UNIX time."""
+        ...
+
+    def now(self) -> datetime:
+        """The same, as an aware datetime in UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's time, never running backwards within this process."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def seconds(self) -> float:
+        """UNIX time."""
+        return self._offset + time.monotonic()
+
+    def now(self) -> datetime:
+        """The same, as an aware datetime in UTC."""
+        return datetime.fromtimestamp(self.seconds(), UTC)

@@ -1,0 +1,152 @@
+"""Opening the state and beginning transactions on it.
+
+Embedded: one SQLite file in WAL mode, every commit synced. Shared: PostgreSQL, with bounded waits. A write
+transaction takes its lock when it begins, so that two writers queue instead of failing half-way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+
+from comity.model.errors import BadInput, StateUnavailable
+
+_WAIT_FOR_WRITER_S: Final = 60
+_POSTGRESQL_OPTIONS: Final = (
+    "-c statement_timeout=300s -c lock_timeout=60s -c idle_in_transaction_session_timeout=300s -c timezone=UTC"
+)
+
+
+class Database:
+    """The state of a crawl: either one file, or a server that many machines share."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.is_shared = engine.dialect.name == "postgresql"
+
+    @property
+    def shown(self) -> str:
+        """Where the state is, without any password."""
+        if self.is_shared:
+            return self.engine.url.render_as_string(hide_password=True)
+        return str(self.engine.url.database)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that sees one moment and writes nothing."""
+        with _clear_errors(self), self.engine.connect() as connection:
+            yield connection.execution_options(comity_reads=True)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that is committed as a whole, or leaves no trace."""
+        with _clear_errors(self), self.engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self.engine.dispose()
+
+
+def open_database(where: str | Path, *, connections: int = 4) -> Database:
+    """Open a SQLite file (by path or `sqlite:///` URL) or a PostgreSQL server (by URL); does not migrate."""
+    url = _database_url(where)
+    if url.get_backend_name() == "sqlite":
+        return Database(_sqlite_engine(url))
+    try:
+        engine = create_engine(
+            url,
+            pool_size=connections,
+            max_overflow=0,
+            pool_timeout=60,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": 10, "options": _POSTGRESQL_OPTIONS},
+        )
+    except ModuleNotFoundError:
+        raise StateUnavailable("PostgreSQL needs one more package: pip install 'comity[shared]'") from None
+    return Database(engine)
+
+
+def _database_url(where: str | Path) -> URL:
+    """Read a path or a URL; the usual spellings of PostgreSQL URLs are accepted."""
+    text = str(where)
+    if "://" not in text:
+        if not text:
+            raise BadInput("the state needs a file name or a database URL")
+        return URL.create("sqlite", database=str(Path(text).expanduser()))
+    try:
+        url = make_url(text)
+        backend = url.get_backend_name()
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        raise BadInput(f"not a database URL: {text.split('://', 1)[0]}://…") from None
+    if backend == "postgres":
+        url, backend = url.set(drivername="postgresql"), "postgresql"
+    if backend not in ("postgresql", "sqlite"):
+        raise BadInput(f"the state can be a SQLite file or a PostgreSQL URL, not {backend}")
+    if backend == "sqlite" and not url.database:
+        raise BadInput("the state needs a file: sqlite:///path/to/file")
+    return url.set(drivername="postgresql+psycopg") if backend == "postgresql" else url
+
+
+class _SqliteWithIndexHints(SQLiteCompiler):
+    """Lets a statement name the index it was made for: without statistics SQLite guesses, and guesses wrong."""
+
+    def get_from_hint_text(self, table: Any, text: str | None) -> str | None:  # noqa: ARG002
+        """Spell `with_hint` as it was given."""
+        return text
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    """An engine whose transactions we begin ourselves (the driver's own habit begins them too late)."""
+    path = Path(str(url.database))
+    if path.is_dir():
+        raise StateUnavailable(f"{path} is a folder; the state is one file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateUnavailable(f"cannot make the folder {path.parent}: {error.strerror}") from None
+    engine = create_engine(url, connect_args={"timeout": _WAIT_FOR_WRITER_S, "isolation_level": None})
+    engine.dialect.statement_compiler = _SqliteWithIndexHints
+
+    @event.listens_for(engine, "connect")
+    def _on_connect(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=FULL")  # measured: no slower than NORMAL, and survives a power cut
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.execute("PRAGMA temp_store=MEMORY")
+        cursor.execute("PRAGMA cache_size=-32000")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _on_begin(connection: Connection) -> None:
+        reads = connection.get_execution_options().get("comity_reads", False)
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+@contextmanager
+def _clear_errors(database: Database) -> Iterator[None]:
+    """Turn "cannot reach or write the state" into one line; leave what a statement did wrong alone."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise StateUnavailable(_sentence(database, error)) from error
+    except DBAPIError as error:
+        if error.connection_invalidated or "not a database" in str(error.orig):
+            raise StateUnavailable(_sentence(database, error)) from error
+        raise
+
+
+def _sentence(database: Database, error: DBAPIError) -> str:
+    """Say which state failed and why, in one line."""
+    lines = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
+    return f"the state at {database.shown} cannot be used: {lines[0]}"

@@ -1,0 +1,182 @@
+"""Statements on `domains` other than those of leases: making hosts known, reading and changing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, Select, case, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from comity.database.instants import instant
+from comity.database.spelling import insert_into
+from comity.database.tables import domains
+from comity.model.errors import IllegalTransition
+from comity.model.host import CanonicalHost, HostStatus, Seed
+
+_BATCH: Final = 1000
+
+
+def add_seeds(
+    connection: Connection, seeds: Iterable[Seed], source: str | None, first_score: Callable[[int | None], int]
+) -> int:
+    """Make sure that every seed has a row and may be crawled; returns how many hosts are new.
+
+    A host that is known keeps its status, its counters and its cooldown: the table decides, not the list.
+    `first_score` gives the priority of a host of that rank that was never crawled.
+    """
+    before = count(connection)
+    rows = [
+        {
+            "domain": seed.host.authority,
+            "parent_domain": seed.host.parent_domain,
+            "seed_rank": seed.rank,
+            "source": source,
+            "is_seeded": True,
+            "priority_score": first_score(seed.rank),
+        }
+        for seed in seeds
+    ]
+    statement = insert_into(connection, domains)
+    statement = statement.on_conflict_do_update(
+        index_elements=[domains.c.domain],
+        set_={
+            "is_seeded": True,
+            "seed_rank": func.coalesce(statement.excluded.seed_rank, domains.c.seed_rank),
+            "source": func.coalesce(domains.c.source, statement.excluded.source),
+            "priority_score": case(
+                (domains.c.last_crawled_at.is_(None), statement.excluded.priority_score),
+                else_=domains.c.priority_score,
+            ),
+        },
+        where=or_(
+            ~domains.c.is_seeded,
+            domains.c.seed_rank.is_distinct_from(func.coalesce(statement.excluded.seed_rank, domains.c.seed_rank)),
+        ),
+    )
+    for start in range(0, len(rows), _BATCH):
+        connection.execute(statement, rows[start : start + _BATCH])
+    return count(connection) - before
+
+
+def touch(connection: Connection, hosts: Iterable[CanonicalHost], source: str) -> None:
+    """Give hosts a row for their lease and gate, without making them candidates for whole-site crawls."""
+    rows = [
+        {"domain": host.authority, "parent_domain": host.parent_domain, "source": source, "is_seeded": False}
+        for host in hosts
+    ]
+    if rows:
+        connection.execute(insert_into(connection, domains).on_conflict_do_nothing(index_elements=["domain"]), rows)
+
+
+def count(connection: Connection) -> int:
+    """How many hosts are known."""
+    return connection.execute(select(func.count()).select_from(domains)).scalar_one()
+
+
+def get(connection: Connection, host: str) -> Row[Any] | None:
+    """One host's row."""
+    return connection.execute(select(domains).where(domains.c.domain == host)).first()
+
+
+def ids_of(connection: Connection, hosts: Collection[str]) -> dict[str, UUID]:
+    """The ids of the hosts that are known."""
+    statement = select(domains.c.domain, domains.c.id).where(domains.c.domain.in_(list(hosts)))
+    return {row.domain: row.id for row in connection.execute(statement)}
+
+
+def page(
+    connection: Connection,
+    *,
+    status: HostStatus | None = None,
+    contains: str | None = None,
+    limit: int = 50,
+    offset: int = 0,
+) -> Sequence[Row[Any]]:
+    """Hosts for a listing: those crawled last come first, then those that wait, best first."""
+    statement = select(domains).order_by(
+        domains.c.last_crawled_at.desc().nulls_last(), domains.c.priority_score.desc(), domains.c.domain
+    )
+    if status is not None:
+        statement = statement.where(domains.c.status == status)
+    if contains:
+        statement = statement.where(domains.c.domain.contains(contains, autoescape=True))
+    return connection.execute(statement.limit(limit).offset(offset)).all()
+
+
+def ranked_by_yield(connection: Connection, limit: int) -> Sequence[Row[Any]]:
+    """Hosts that gave the most images per page."""
+    return connection.execute(
+        select(domains)
+        .where(domains.c.pages_crawled > 0)
+        .order_by(domains.c.image_yield_rate.desc().nulls_last(), domains.c.images_stored.desc(), domains.c.domain)
+        .limit(limit)
+    ).all()
+
+
+def counts_by_status(connection: Connection, now: datetime | None) -> Sequence[Row[Any]]:
+    """How many hosts there are of each status, and how many of them wait for a worker."""
+    waiting = case(
+        (or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)), 1), else_=0
+    )
+    return connection.execute(
+        select(domains.c.status, func.count().label("hosts"), func.sum(waiting).label("unleased"))
+        .group_by(domains.c.status)
+        .order_by(domains.c.status)
+    ).all()
+
+
+def change(
+    connection: Connection, host_id: UUID, values: Mapping[str, Any], *, expected_version: int | None = None
+) -> bool:
+    """Change a host's row outside of a lease; with a version, only if nobody changed it in between."""
+    statement = (
+        update(domains)
+        .where(domains.c.id == host_id)
+        .values(**values, version=domains.c.version + 1)
+        .returning(domains.c.id)
+    )
+    if expected_version is not None:
+        statement = statement.where(domains.c.version == expected_version)
+    try:
+        return connection.execute(statement).first() is not None
+    except IntegrityError as error:
+        if "illegal status change" in str(error.orig):
+            raise IllegalTransition(str(error.orig).splitlines()[0]) from error
+        raise
+
+
+def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool, limit: int) -> int:
+    """Make hosts whose cooldown is over pending again, at most `limit` of them; returns how many.
+
+    An automatic retry is counted here, so that a host that keeps refusing is left alone for good.
+    """
+    kinds = [HostStatus.BLOCKED, HostStatus.UNREACHABLE] + ([HostStatus.EXHAUSTED] if refresh else [])
+    due: Select[Any] = (
+        select(domains.c.id)
+        .where(
+            domains.c.status.in_(kinds),
+            domains.c.next_crawl_after <= instant(connection, now),
+            domains.c.claimed_by.is_(None),
+        )
+        .order_by(domains.c.next_crawl_after)
+        .limit(limit)
+    )
+    if connection.dialect.name == "postgresql":
+        due = due.with_for_update(skip_locked=True)
+    woken = (
+        update(domains)
+        .where(domains.c.id.in_(due.cte("due").select()))
+        .values(
+            status=HostStatus.PENDING,
+            next_crawl_after=None,
+            consecutive_error_count=0,
+            cooldown_count=case(
+                (domains.c.status == HostStatus.EXHAUSTED, domains.c.cooldown_count), else_=domains.c.cooldown_count + 1
+            ),
+            version=domains.c.version + 1,
+        )
+    )
+    return connection.execute(woken).rowcount

@@ -1,0 +1,116 @@
+"""Statements that fold one host's row into another's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, delete, select, update
+
+from comity.database import frontier
+from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
+
+_SUMMED: Final = (
+    "pages_discovered",
+    "pages_crawled",
+    "images_found",
+    "images_stored",
+    "total_error_count",
+)
+_HIGHEST: Final = (
+    "crawl_depth_reached",
+    "lease_token",
+    "backoff_step",
+    "adaptive_delay_s",
+    "next_fetch_at",
+    "blocked_until",
+    "unclean_end_at",
+    "last_start_at",
+    "last_crawled_at",
+    "cooldown_count",
+)
+# The stricter of two policies holds for the folded host: (column, whether higher is stricter).
+_STRICTER: Final = (
+    ("max_concurrency", False),
+    ("min_request_interval_ms", True),
+    ("max_pages", False),
+    ("max_kb_per_page", False),
+    ("allow_js", False),
+)
+
+
+def names_after(connection: Connection, after: UUID | None, limit: int) -> Sequence[Any]:
+    """Ids and names of hosts in the order of their ids."""
+    statement = select(domains.c.id, domains.c.domain).order_by(domains.c.id).limit(limit)
+    if after is not None:
+        statement = statement.where(domains.c.id > after)
+    return connection.execute(statement).all()
+
+
+def locked(connection: Connection, host: str) -> Row[Any] | None:
+    """A host's row, kept still until the transaction ends."""
+    statement = select(domains).where(domains.c.domain == host)
+    if connection.dialect.name == "postgresql":
+        statement = statement.with_for_update()
+    return connection.execute(statement).first()
+
+
+def rename(connection: Connection, row: Row[Any], name: str, parent: str | None) -> None:
+    """Give a host its canonical name, everywhere that it is written out."""
+    connection.execute(
+        update(domains)
+        .where(domains.c.id == row.id)
+        .values(domain=name, parent_domain=parent, version=domains.c.version + 1)
+    )
+    _rename_loose_references(connection, row.domain, name)
+
+
+def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, parent: str | None) -> None:
+    """Add the counters of one row to another, move what refers to it, and delete it."""
+    frontier.move(connection, gone.id, kept.id)
+    connection.execute(update(fetches).where(fetches.c.domain_id == gone.id).values(domain_id=kept.id))
+    connection.execute(update(evidence).where(evidence.c.domain_id == gone.id).values(domain_id=kept.id))
+    connection.execute(delete(domains).where(domains.c.id == gone.id))
+    values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
+    for column in _HIGHEST:
+        present = [value for value in (getattr(kept, column), getattr(gone, column)) if value is not None]
+        values[column] = max(present) if present else None
+    ranks = [rank for rank in (kept.seed_rank, gone.seed_rank) if rank is not None]
+    values |= {
+        "domain": name,
+        "parent_domain": parent,
+        "is_seeded": kept.is_seeded or gone.is_seeded,
+        "seed_rank": min(ranks) if ranks else None,
+        "frontier_size": frontier.size(connection, kept.id),
+    }
+    for old in (kept.domain, gone.domain):
+        _rename_loose_references(connection, old, name)
+    connection.execute(update(domains).where(domains.c.id == kept.id).values(**values, version=domains.c.version + 1))
+
+
+def _rename_loose_references(connection: Connection, old: str, new: str) -> None:
+    """Rows that name a host by text instead of by id."""
+    if old == new:
+        return
+    connection.execute(update(fetches).where(fetches.c.domain == old).values(domain=new))
+    connection.execute(update(robots_cache).where(robots_cache.c.host == old).values(host=new))
+    _fold_policies(connection, old, new)
+
+
+def _fold_policies(connection: Connection, old: str, new: str) -> None:
+    rows = {
+        row.host: row
+        for row in connection.execute(select(domain_policies).where(domain_policies.c.host.in_([old, new])))
+    }
+    if old not in rows:
+        return
+    if new not in rows:
+        connection.execute(update(domain_policies).where(domain_policies.c.host == old).values(host=new))
+        return
+    stricter = {
+        column: (max if higher else min)(getattr(rows[old], column), getattr(rows[new], column))
+        for column, higher in _STRICTER
+    }
+    connection.execute(update(domain_policies).where(domain_policies.c.host == new).values(**stricter))
+    connection.execute(delete(domain_policies).where(domain_policies.c.host == old))

@@ -1,0 +1,37 @@
+"""Statements on `domain_policies`: what an operator decided about one host."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from comity.database.instants import instant
+from comity.database.spelling import insert_into
+from comity.database.tables import domain_policies
+
+
+def get(connection: Connection, host: str) -> Row[Any] | None:
+    """The policy of a host, if an operator made one."""
+    return connection.execute(select(domain_policies).where(domain_policies.c.host == host)).first()
+
+
+def get_many(connection: Connection, hosts: Collection[str]) -> dict[str, Row[Any]]:
+    """The policies of those hosts that have one."""
+    statement = select(domain_policies).where(domain_policies.c.host.in_(list(hosts)))
+    return {row.host: row for row in connection.execute(statement)}
+
+
+def put(connection: Connection, host: str, values: Mapping[str, Any], now: datetime | None) -> Row[Any]:
+    """Make or change a policy; what is not named keeps its value, or takes the default."""
+    changed = dict(values) | {"updated_at": instant(connection, now)}
+    statement = (
+        insert_into(connection, domain_policies)
+        .values(host=host, **changed)
+        .on_conflict_do_update(index_elements=["host"], set_=changed)
+        .returning(*domain_policies.c)
+    )
+    row: Row[Any] = connection.execute(statement).one()
+    return row

@@ -1,0 +1,40 @@
+"""Statements on `crawl_runs`: one bounded piece of crawling."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, insert, update
+
+from comity.database.tables import crawl_runs
+
+
+def begin(
+    connection: Connection, run_id: UUID, *, door: str, holder: str, settings: dict[str, Any], now: datetime
+) -> None:
+    """Note that a run starts."""
+    connection.execute(
+        insert(crawl_runs).values(id=run_id, door=door, holder=holder, settings=settings, started_at=now)
+    )
+
+
+def add(connection: Connection, run_id: UUID, *, crawled: int, failed: int, received: int) -> None:
+    """Add to what a run has done."""
+    connection.execute(
+        update(crawl_runs)
+        .where(crawl_runs.c.id == run_id)
+        .values(
+            pages_crawled=crawl_runs.c.pages_crawled + crawled,
+            pages_failed=crawl_runs.c.pages_failed + failed,
+            bytes_received=crawl_runs.c.bytes_received + received,
+        )
+    )
+
+
+def end(connection: Connection, run_id: UUID, *, status: str, reason: str, now: datetime) -> None:
+    """Note how a run ended, and why."""
+    connection.execute(
+        update(crawl_runs).where(crawl_runs.c.id == run_id).values(status=status, end_reason=reason, ended_at=now)
+    )

@@ -1,0 +1,91 @@
+"""The age of a database: reading it, moving it, and refusing one that this code cannot read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, text
+
+from comity import __version__
+from comity.database.connection import Database
+from comity.model.errors import BadInput, SchemaMismatch
+
+_SCRIPTS: Final = Path(__file__).parent / "migrations"
+_MIGRATION_LOCK: Final = 0x636F6D697479  # "comity", as a PostgreSQL advisory lock
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def head_revision() -> str:
+    """The age that this code is written for."""
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    assert head is not None
+    return head
+
+
+def current_revision(connection: Connection) -> str | None:
+    """The age of the database; None when it has no tables yet."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _is_known(revision: str) -> bool:
+    try:
+        return ScriptDirectory.from_config(_config()).get_revision(revision) is not None
+    except CommandError:
+        return False
+
+
+def _refuse_newer(database: Database, revision: str | None) -> None:
+    if revision is not None and not _is_known(revision):
+        raise SchemaMismatch(
+            f"the state at {database.shown} was written by a newer Comity (schema {revision}; "
+            f"this is Comity {__version__} with schema {head_revision()}): upgrade Comity, or use another state"
+        )
+
+
+def ensure_current(database: Database) -> None:
+    """Make sure the tables fit the code: migrate an embedded state, ask for a shared one to be migrated."""
+    with database.read() as connection:
+        revision = current_revision(connection)
+    _refuse_newer(database, revision)
+    if revision == head_revision():
+        return
+    if database.is_shared:
+        raise SchemaMismatch(
+            f"the state at {database.shown} has schema {revision or 'none'}, and this Comity needs "
+            f"{head_revision()}: run `comity db upgrade`"
+        )
+    upgrade(database)
+
+
+def upgrade(database: Database, target: str = "head") -> str | None:
+    """Migrate forward; processes that try at the same time take turns, and the later ones find it done."""
+    return _migrate(database, target, forward=True)
+
+
+def downgrade(database: Database, target: str) -> str | None:
+    """Migrate back to a revision, `-1` for one step, or `base` for an empty database."""
+    return _migrate(database, target, forward=False)
+
+
+def _migrate(database: Database, target: str, *, forward: bool) -> str | None:
+    with database.write() as connection:
+        if database.is_shared:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
+        _refuse_newer(database, current_revision(connection))
+        try:
+            (command.upgrade if forward else command.downgrade)(_config(connection), target)
+        except CommandError as error:
+            raise BadInput(f"cannot migrate to {target!r}: {error}") from None
+        return current_revision(connection)

@@ -1,0 +1,53 @@
+"""SQL that the two databases spell differently, under one name each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.types import Uuid
+
+
+class generated_uuid(ColumnElement[Any]):  # noqa: N801  # written like the SQL function that it becomes
+    """A random UUID, made by the database."""
+
+    inherit_cache = True
+    type = Uuid()
+
+
+@compiles(generated_uuid, "postgresql")
+def _postgresql_uuid(_element: generated_uuid, _compiler: Any, **_options: Any) -> str:
+    return "gen_random_uuid()"
+
+
+@compiles(generated_uuid, "sqlite")
+def _sqlite_uuid(_element: generated_uuid, _compiler: Any, **_options: Any) -> str:
+    return "(lower(hex(randomblob(16))))"
+
+
+class indexed_order(ColumnElement[Any]):  # noqa: N801
+    """A sort order in an index. SQLite always puts NULL lowest and takes no word about it there."""
+
+    inherit_cache = False
+
+    def __init__(self, order: str, nulls: str) -> None:
+        self.order = order
+        self.nulls = nulls
+
+
+@compiles(indexed_order, "postgresql")
+def _postgresql_order(element: indexed_order, _compiler: Any, **_options: Any) -> str:
+    return f"{element.order} {element.nulls}"
+
+
+@compiles(indexed_order, "sqlite")
+def _sqlite_order(element: indexed_order, _compiler: Any, **_options: Any) -> str:
+    return element.order
+
+
+def insert_into(connection: Connection, table: Table) -> Any:
+    """An INSERT that knows ON CONFLICT, in the dialect at hand."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)

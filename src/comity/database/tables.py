@@ -1,0 +1,340 @@
+"""The state, as tables. One declaration serves both databases; `migrations` bring a database to it.
+
+Every column has the default that a row written by hand would expect.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    Enum,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    Uuid,
+    false,
+    func,
+    text,
+    true,
+)
+
+from comity.database.spelling import generated_uuid, indexed_order
+from comity.database.types import JsonDocument, RowNumber, UtcDateTime
+from comity.model.host import HostStatus
+
+metadata: Final = MetaData(
+    naming_convention={
+        "ix": "idx_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+domain_status: Final = Enum(
+    HostStatus,
+    name="domain_status",
+    values_callable=lambda statuses: [str(status) for status in statuses],
+    create_constraint=True,
+    validate_strings=True,
+)
+
+# The same words stand in the index and in the claim statement, so that the planner can match them.
+CANDIDATE: Final = "status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL"
+ACTIVE_FIRST: Final = "(CASE WHEN status = 'active' THEN 0 ELSE 1 END)"
+
+
+def _id(name: str = "id") -> Column[Any]:
+    return Column(name, Uuid(), primary_key=True, server_default=generated_uuid())
+
+
+def _now(name: str) -> Column[Any]:
+    return Column(name, UtcDateTime(), nullable=False, server_default=func.current_timestamp())
+
+
+def _count(name: str, kind: type[Integer] = BigInteger, at_first: int = 0) -> Column[Any]:
+    return Column(name, kind(), nullable=False, server_default=text(str(at_first)))
+
+
+def _at_least(column: str, least: int) -> CheckConstraint:
+    return CheckConstraint(f"{column} >= {least}", name=f"{column}_at_least_{least}")
+
+
+crawl_runs: Final = Table(
+    "crawl_runs",
+    metadata,
+    _id(),
+    Column("door", String(20), nullable=False, server_default=text("'crawl'")),
+    Column("status", String(20), nullable=False, server_default=text("'running'")),
+    Column("end_reason", String(50)),
+    Column("settings", JsonDocument),
+    Column("holder", String(255)),
+    _now("started_at"),
+    Column("ended_at", UtcDateTime()),
+    _count("pages_crawled"),
+    _count("pages_failed"),
+    _count("bytes_received"),
+    CheckConstraint("status IN ('running', 'finished', 'stopped', 'failed')", name="status"),
+    Index("idx_crawl_runs_started_at", "started_at"),
+)
+
+domains: Final = Table(
+    "domains",
+    metadata,
+    _id(),
+    Column("domain", String(260), nullable=False, unique=True),
+    Column("parent_domain", String(260)),
+    Column("status", domain_status, nullable=False, server_default=text("'pending'")),
+    # False while only a source, a policy, an audit, a query or a redirect has touched the host.
+    Column("is_seeded", Boolean(), nullable=False, server_default=true()),
+    Column("block_reason", Text()),
+    Column("block_reason_code", String(50)),
+    Column("first_blocked_at", UtcDateTime()),
+    _count("cooldown_count", Integer),
+    # The lease. `lease_token` fences writes; `version` counts changes to the row.
+    Column("claimed_by", String(255)),
+    Column("claim_expires_at", UtcDateTime()),
+    _count("lease_token"),
+    _count("version", Integer),
+    # Progress over all runs.
+    _count("pages_discovered"),
+    _count("pages_crawled"),
+    _count("images_found"),
+    _count("images_stored"),
+    Column("max_pages_per_run", Integer(), server_default=text("1000")),
+    _count("crawl_depth_reached", Integer),
+    # Quality.
+    Column("image_yield_rate", Double()),
+    Column("avg_images_per_page", Double()),
+    Column("error_rate", Double()),
+    _count("total_error_count", Integer),
+    _count("consecutive_error_count", Integer),
+    # Scheduling.
+    _count("priority_score", Integer),
+    Column("priority_computed_at", UtcDateTime()),
+    Column("seed_rank", Integer()),
+    Column("source", String(100)),
+    _now("first_seen_at"),
+    Column("last_crawled_at", UtcDateTime()),
+    Column("next_crawl_after", UtcDateTime()),
+    _now("updated_at"),
+    # Resuming.
+    Column("last_crawl_run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
+    Column("frontier_checkpoint_id", String(300)),
+    _count("frontier_size"),
+    Column("frontier_updated_at", UtcDateTime()),
+    # What the gate must remember between holders.
+    Column("next_fetch_at", UtcDateTime()),
+    Column("blocked_until", UtcDateTime()),
+    _count("backoff_step", Integer),
+    Column("adaptive_delay_s", Double(), nullable=False, server_default=text("0")),
+    Column("latency_baseline_s", Double()),
+    Column("latency_recent_s", Double()),
+    Column("unclean_end_at", UtcDateTime()),
+    Column("last_start_at", UtcDateTime()),
+    CheckConstraint("domain <> ''", name="domain_not_empty"),
+    CheckConstraint("(claimed_by IS NULL) = (claim_expires_at IS NULL)", name="lease_has_holder_and_end"),
+    Index("idx_domains_status", "status"),
+    Index("idx_domains_priority_score", text("priority_score DESC")),
+    Index(
+        "idx_domains_next_crawl",
+        "next_crawl_after",
+        sqlite_where=text("next_crawl_after IS NOT NULL"),
+        postgresql_where=text("next_crawl_after IS NOT NULL"),
+    ),
+    Index("idx_domains_yield", indexed_order("image_yield_rate DESC", "NULLS LAST")),
+    Index("idx_domains_last_crawled", "last_crawled_at"),
+    Index("idx_domains_source", "source"),
+    Index("idx_domains_parent_domain", "parent_domain"),
+    # In the order of the claim, and without the hosts that are taken: a claim reads the front of it.
+    Index(
+        "idx_domains_discovery_candidates",
+        text(ACTIVE_FIRST),
+        text("priority_score DESC"),
+        indexed_order("last_crawled_at ASC", "NULLS FIRST"),
+        text("id"),
+        sqlite_where=text(CANDIDATE),
+        postgresql_where=text(CANDIDATE),
+    ),
+    Index(
+        "idx_domains_refresh_candidates",
+        "status",
+        "next_crawl_after",
+        text("image_yield_rate DESC"),
+        sqlite_where=text("status = 'exhausted'"),
+        postgresql_where=text("status = 'exhausted'"),
+    ),
+    Index(
+        "idx_domains_claims",
+        "claimed_by",
+        "claim_expires_at",
+        sqlite_where=text("claimed_by IS NOT NULL"),
+        postgresql_where=text("claimed_by IS NOT NULL"),
+    ),
+    Index(
+        "idx_domains_lease_expiry",
+        "claim_expires_at",
+        sqlite_where=text("claimed_by IS NOT NULL"),
+        postgresql_where=text("claimed_by IS NOT NULL"),
+    ),
+    # Claims and releases rewrite these rows all day: leave room for it, and clean up early.
+    postgresql_with={"fillfactor": 80, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_cost_delay": 0},
+)
+
+domain_policies: Final = Table(
+    "domain_policies",
+    metadata,
+    Column("host", String(260), primary_key=True),
+    _count("max_concurrency", Integer, 1),
+    _count("min_request_interval_ms", Integer, 3000),
+    _count("max_pages", Integer, 10),
+    _count("max_kb_per_page", Integer, 1024),
+    Column("allow_js", Boolean(), nullable=False, server_default=false()),
+    Column("last_seen_status", Text()),
+    _now("updated_at"),
+    _at_least("max_concurrency", 1),
+    _at_least("min_request_interval_ms", 0),
+    _at_least("max_pages", 0),
+    _at_least("max_kb_per_page", 1),
+)
+
+robots_cache: Final = Table(
+    "robots_cache",
+    metadata,
+    Column("origin", String(280), primary_key=True),
+    Column("host", String(260), nullable=False),
+    Column("robots_txt", Text()),
+    # The octets as they came, where text cannot hold them.
+    Column("raw", LargeBinary()),
+    Column("fetched_at", UtcDateTime()),
+    Column("expires_at", UtcDateTime()),
+    Column("crawl_delay_ms", Integer()),
+    Column("disallow", JsonDocument),
+    Column("access", String(20), nullable=False, server_default=text("'parsed'")),
+    Column("http_status", Integer()),
+    Column("version", String(32)),
+    Column("etag", Text()),
+    Column("last_modified", Text()),
+    Column("detail", Text()),
+    Index("idx_robots_cache_host", "host"),
+)
+
+takedowns: Final = Table(
+    "takedowns",
+    metadata,
+    Column("domain_or_url", Text(), primary_key=True),
+    Column("reason", Text()),
+    _now("created_at"),
+)
+
+QUEUED, DONE, DROPPED = 0, 1, 2  # domain_frontier.state
+
+domain_frontier: Final = Table(
+    "domain_frontier",
+    metadata,
+    Column("id", RowNumber, primary_key=True, autoincrement=True),
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), nullable=False),
+    Column("run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
+    Column("url", Text(), nullable=False),
+    Column("url_key", BigInteger(), nullable=False),
+    _count("depth", Integer),
+    _count("priority", Integer),
+    _count("state", SmallInteger),
+    _count("attempts", SmallInteger),
+    Column("not_before", UtcDateTime()),
+    _now("discovered_at"),
+    CheckConstraint("state IN (0, 1, 2)", name="state"),
+    # One row a URL and host, also after it is done: this is what keeps a page from being asked twice.
+    Index("uq_domain_frontier_url", "domain_id", "url_key", unique=True),
+    Index(
+        "idx_domain_frontier_queue",
+        "domain_id",
+        text("priority DESC"),
+        "depth",
+        "id",
+        sqlite_where=text("state = 0"),
+        postgresql_where=text("state = 0"),
+    ),
+)
+
+fetches: Final = Table(
+    "fetches",
+    metadata,
+    Column("id", RowNumber, primary_key=True, autoincrement=True),
+    Column("run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="SET NULL")),
+    Column("domain", String(260), nullable=False),
+    Column("page_url", Text(), nullable=False),
+    Column("url_key", BigInteger(), nullable=False),
+    Column("final_url", Text()),
+    _count("redirect_count", SmallInteger),
+    Column("outcome", String(30), nullable=False),
+    Column("status", Integer()),
+    Column("error", Text()),
+    Column("content_type", Text()),
+    Column("content_hash", String(32)),
+    Column("etag", Text()),
+    Column("last_modified", Text()),
+    _count("bytes_received"),
+    Column("duration_ms", Integer()),
+    _count("depth", Integer),
+    _count("images_found", Integer),
+    _now("crawled_at"),
+    # Settling the same outcome twice leaves one row.
+    Index("uq_fetches_run_url", "run_id", "url_key", "crawled_at", unique=True),
+    Index("idx_fetches_domain", "domain", "crawled_at"),
+    Index("idx_fetches_url", "url_key"),
+)
+
+evidence: Final = Table(
+    "evidence",
+    metadata,
+    Column("id", RowNumber, primary_key=True, autoincrement=True),
+    Column("run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE")),
+    Column("url", Text(), nullable=False),
+    Column("url_key", BigInteger(), nullable=False),
+    Column("type", String(40), nullable=False),
+    Column("content", JsonDocument, nullable=False),
+    Column("metadata", JsonDocument),
+    Column("confidence", String(10), nullable=False, server_default=text("'high'")),
+    _now("created_at"),
+    Index("idx_evidence_url", "url_key", "created_at"),
+    Index("idx_evidence_domain", "domain_id", "created_at"),
+)
+
+# One row for every request that was started: what `comity verify-politeness` replays.
+politeness_ledger: Final = Table(
+    "politeness_ledger",
+    metadata,
+    Column("id", RowNumber, primary_key=True, autoincrement=True),
+    Column("run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), nullable=False),
+    Column("lease_token", BigInteger(), nullable=False),
+    Column("url", Text(), nullable=False),
+    Column("purpose", String(10), nullable=False),
+    Column("started_at", UtcDateTime(), nullable=False),
+    Column("ended_at", UtcDateTime(), nullable=False),
+    Column("delay_s", Double(), nullable=False),
+    Column("delay_source", String(10), nullable=False),
+    Column("max_concurrency", SmallInteger(), nullable=False),
+    Column("robots_version", String(32)),
+    Column("rule_line", Integer()),
+    Column("rule", Text()),
+    Column("status", Integer()),
+    Column("blocked_until", UtcDateTime()),
+    Index("idx_politeness_ledger_host", "domain_id", "started_at"),
+)

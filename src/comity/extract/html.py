@@ -1,0 +1,193 @@
+"""HTML read for a crawler: body bytes in, one ``HtmlPage`` out, whatever the markup.
+
+turbohtml builds the tree that the WHATWG rules ask for, in time linear in the body. Everything taken from it has a
+bound, and a page that runs into one says so in ``limits``.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from turbohtml import Document, Element, Namespace, parse
+
+from comity.model.page import HtmlPage, Link, PageLimit
+
+MAX_BODY_BYTES: Final = 10 * 1024 * 1024
+MAX_ELEMENTS: Final = 100_000
+MAX_LINKS: Final = 10_000
+MAX_HREF_CHARACTERS: Final = 4096
+MAX_META_ROBOTS: Final = 64
+MAX_TITLE_CHARACTERS: Final = 1000
+
+_TAGS: Final = ("a", "area", "base", "link", "meta", "title", "input")
+# What the URL parser strips from both ends of an address.
+_HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
+# WHATWG HTML, shared declarative refresh steps: a time, a separator, perhaps "url=", perhaps a quote.
+_REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<href>.*)", re.I | re.S)
+
+
+def read_html(body: bytes, *, content_type: str | None, agent_token: str, with_text: bool = False) -> HtmlPage:
+    """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token."""
+    reader = _Reader(agent_token.lower())
+    if len(body) > MAX_BODY_BYTES:
+        body = body[:MAX_BODY_BYTES]
+        reader.limits.add(PageLimit.BODY_BYTES)
+    document = _parse(body, _charset(content_type))
+    reader.read(document)
+    return HtmlPage(
+        title=reader.title,
+        base_href=reader.base_href,
+        links=tuple(map(Link._make, reader.links.items())),
+        canonical_href=reader.canonical_href,
+        next_href=reader.next_href,
+        meta_robots=tuple(reader.meta_robots),
+        refresh_href=reader.refresh_href,
+        has_password_field=reader.has_password_field,
+        encoding=document.encoding or "UTF-8",
+        limits=frozenset(reader.limits),
+        text=document.to_text() if with_text else None,
+    )
+
+
+class _Reader:
+    """Gathers what the elements of one page say."""
+
+    __slots__ = (
+        "_agent_token",
+        "base_href",
+        "canonical_href",
+        "has_password_field",
+        "limits",
+        "links",
+        "meta_robots",
+        "next_href",
+        "refresh_href",
+        "title",
+    )
+
+    def __init__(self, agent_token: str) -> None:
+        self._agent_token = agent_token
+        self.title: str | None = None
+        self.base_href: str | None = None
+        self.links: dict[str, bool] = {}
+        self.canonical_href: str | None = None
+        self.next_href: str | None = None
+        self.meta_robots: list[str] = []
+        self.refresh_href: str | None = None
+        self.has_password_field = False
+        self.limits: set[PageLimit] = set()
+
+    def read(self, document: Document) -> None:
+        """Walk the elements that matter, in document order."""
+        links = self.links
+        room = MAX_ELEMENTS
+        for element in document.iter_elements(_TAGS):
+            if not room:
+                self.limits.add(PageLimit.ELEMENTS)
+                break
+            room -= 1
+            tag = element.tag
+            if tag == "a" or tag == "area":
+                href = element.attr("href")
+                if not href or not (href := self._address(href)) or href[0] == "#":
+                    continue  # an anchor, or this very page
+                rel = element.attr("rel")
+                nofollow = rel is not None and "nofollow" in rel.lower().split()
+                known = links.get(href)
+                if known is None:
+                    if len(links) >= MAX_LINKS:
+                        self.limits.add(PageLimit.LINKS)
+                        continue
+                    links[href] = nofollow
+                elif known and not nofollow:
+                    links[href] = False
+                if rel is not None and self.next_href is None and "next" in rel.lower().split():
+                    self.next_href = href
+            else:
+                self._take(tag, element)
+
+    def _take(self, tag: str, element: Element) -> None:
+        """Read an element of the head, or a form field; of its kind the first counts."""
+        if tag == "meta":
+            self._take_meta(element)
+        elif tag == "link":
+            self._take_link(element)
+        elif tag == "input":
+            self.has_password_field |= (element.attr("type") or "").strip().lower() == "password"
+        elif tag == "base":
+            if self.base_href is None and (href := element.attr("href")) is not None:
+                self.base_href = self._address(href)
+        elif self.title is None and element.namespace is Namespace.HTML:
+            self.title = " ".join(element.text.split())[:MAX_TITLE_CHARACTERS] or None
+
+    def _take_link(self, element: Element) -> None:
+        rel = (element.attr("rel") or "").lower().split()
+        if self.canonical_href is None and "canonical" in rel:
+            self.canonical_href = self._address(element.attr("href") or "") or None
+        if self.next_href is None and "next" in rel:
+            self.next_href = self._address(element.attr("href") or "") or None
+
+    def _take_meta(self, element: Element) -> None:
+        name = (element.attr("name") or "").strip().lower()
+        content = element.attr("content") or ""
+        if name and name in ("robots", self._agent_token):
+            if len(self.meta_robots) < MAX_META_ROBOTS:
+                self.meta_robots.append(content)
+            else:
+                self.limits.add(PageLimit.META_ROBOTS)
+        elif self.refresh_href is None and (element.attr("http-equiv") or "").strip().lower() == "refresh":
+            self.refresh_href = self._refresh_address(content[: 2 * MAX_HREF_CHARACTERS])
+
+    def _refresh_address(self, content: str) -> str | None:
+        found = _REFRESH.match(content)
+        if found is None:
+            return None
+        href, quote = found["href"], found["quote"]
+        return self._address(href.partition(quote)[0] if quote else href) or None
+
+    def _address(self, href: str) -> str:
+        """Trim an address; one that no server would take is as good as none."""
+        href = href.strip(_HREF_BLANKS)
+        if len(href) > MAX_HREF_CHARACTERS:
+            self.limits.add(PageLimit.HREF_CHARACTERS)
+            return ""
+        return href
+
+
+def _parse(body: bytes, charset: str | None) -> Document:
+    """Build the tree; the encoding follows the WHATWG rules: a mark, the header, a declaration, the bytes."""
+    label = charset or _utf16_without_mark(body)
+    if label is not None:
+        try:
+            return _tree(body, label)
+        except LookupError:
+            pass  # a charset that nobody knows is as good as none
+    return _tree(body, None)
+
+
+def _tree(body: bytes, encoding: str | None) -> Document:
+    return parse(
+        body,
+        encoding=encoding,
+        detect_encoding=True,
+        positions=False,
+        allow_declarative_shadow_roots=False,  # their links then stay in the tree
+    )
+
+
+@lru_cache(maxsize=1024)
+def _charset(content_type: str | None) -> str | None:
+    found = _CHARSET.search(content_type or "")
+    return found[1] if found else None
+
+
+def _utf16_without_mark(body: bytes) -> str | None:
+    """Recognise UTF-16 by the zero octet beside each of two ASCII characters: no other encoding begins so."""
+    start = body[:4]
+    if len(start) == 4 and start.count(0) == 2:
+        if start[1] == start[3] == 0:
+            return "utf-16le"
+        if start[0] == start[2] == 0:
+            return "utf-16be"
+    return None

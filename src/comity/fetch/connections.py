@@ -1,0 +1,61 @@
+"""Which sockets are open, and to which host: libcurl keeps connections but tells nobody about them.
+
+Noted when a socket is opened, with its inode, because a descriptor's number alone may long mean another file.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+
+import ada_url
+
+
+class Connections:
+    """The sockets that were opened for libcurl and may still be open."""
+
+    def __init__(self) -> None:
+        self._noted: dict[int, tuple[int, str]] = {}
+
+    def note(self, descriptor: int, url: str) -> None:
+        """Remember a socket that was just opened for a URL."""
+        self._noted[descriptor] = (os.fstat(descriptor).st_ino, url)
+
+    def count(self) -> int:
+        """How many are still open."""
+        self._drop_closed()
+        return len(self._noted)
+
+    def shut(self, host: str, is_idle: Callable[[int], bool]) -> int:
+        """Shut down the idle sockets of a host: libcurl drops such a connection by itself. Gives their number."""
+        self._drop_closed()
+        wanted = host.lower().removeprefix("www.")
+        ended = 0
+        for descriptor, (_, url) in tuple(self._noted.items()):
+            if is_idle(descriptor) and ada_url.URL(url).host.removeprefix("www.") == wanted:
+                # The copy shares the connection, not the descriptor that libcurl goes on to own.
+                with socket.socket(fileno=os.dup(descriptor)) as kept:
+                    _shut_down(kept)
+                del self._noted[descriptor]
+                ended += 1
+        return ended
+
+    def _drop_closed(self) -> None:
+        for descriptor, (inode, _) in tuple(self._noted.items()):
+            if _inode(descriptor) != inode:
+                del self._noted[descriptor]
+
+
+def _inode(descriptor: int) -> int | None:
+    try:
+        return os.fstat(descriptor).st_ino
+    except OSError:
+        return None
+
+
+def _shut_down(kept: socket.socket) -> None:
+    try:
+        kept.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # the server was faster

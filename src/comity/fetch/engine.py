@@ -1,0 +1,192 @@
+"""libcurl's event loop inside ours: easy handles enter, their endings are told to a callback.
+
+libcurl says which sockets it waits for and when it wants to be called next. On Linux its sockets live in an epoll
+set of their own, of which asyncio sees one descriptor: a burst of answers is one wake-up, and a connection that
+goes idle between two requests stays registered instead of paying two system calls each time. Elsewhere the loop
+watches every socket itself. Works on uvloop and on the standard loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+import pycurl
+
+from comity.fetch.settings import FetchSettings
+
+_EVENTS_AT_ONCE: Final = 256
+_HAS_EPOLL: Final = hasattr(select, "epoll")
+
+
+class Watcher(Protocol):
+    """Watches the sockets that libcurl names."""
+
+    def change(self, wanted: int, descriptor: int, _multi: object, _data: object) -> None:
+        """libcurl's socket callback: wait for this, or no longer."""
+        ...
+
+    def is_idle(self, descriptor: int) -> bool:
+        """Whether libcurl waits for nothing on a socket."""
+        ...
+
+    def close(self) -> None:
+        """Watch nothing more."""
+        ...
+
+
+class Engine:
+    """A CurlMulti driven by the running loop; calls `on_done(easy, code, message)` for each ended transfer."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        settings: FetchSettings,
+        on_done: Callable[[pycurl.Curl, int, str], None],
+        *,
+        use_epoll: bool = _HAS_EPOLL,
+    ) -> None:
+        self._loop = loop
+        self._on_done = on_done
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = False
+        self._closed = False
+        self._multi = multi = pycurl.CurlMulti()
+        self.watcher: Watcher = (_EpollWatcher if use_epoll else _LoopWatcher)(loop, multi.socket_action, self._reap)
+        multi.setopt(pycurl.M_SOCKETFUNCTION, self.watcher.change)
+        multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
+        multi.setopt(pycurl.M_MAX_TOTAL_CONNECTIONS, settings.max_connections)
+        multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, settings.max_connections_per_host)
+        multi.setopt(pycurl.M_MAXCONNECTS, settings.max_connections)
+        self.add = multi.add_handle
+        self.remove = multi.remove_handle
+
+    def close(self) -> None:
+        """Close every connection; the handles must have been removed."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._multi.close()
+        self.watcher.close()
+
+    def _on_timer(self, delay_ms: int) -> None:
+        """libcurl must not be entered from its own callback, so even a delay of zero is left to the loop."""
+        if delay_ms == 0:
+            if not self._due:
+                self._due = True
+                self._loop.call_soon(self._on_time)
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if delay_ms > 0:
+            self._timer = self._loop.call_later(delay_ms / 1000, self._on_time)
+
+    def _on_time(self) -> None:
+        self._due = False
+        if not self._closed:
+            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+            self._reap()
+
+    def _reap(self) -> None:
+        """Tell of every transfer that has ended."""
+        left = 1
+        while left:
+            left, succeeded, failed = self._multi.info_read()
+            for easy in succeeded:
+                self._on_done(easy, 0, "")
+            for easy, code, message in failed:
+                self._on_done(easy, code, message)
+
+
+class _EpollWatcher:
+    """Keeps sockets in a nested epoll set, also while libcurl does not care for them."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, act: Callable[[int, int], Any], after: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._act = act
+        self._after = after
+        self._wanted: dict[int, int] = {}
+        self._epoll = select.epoll()
+        loop.add_reader(self._epoll.fileno(), self._on_events)
+
+    def change(self, wanted: int, descriptor: int, _multi: object, _data: object) -> None:
+        if wanted == pycurl.POLL_REMOVE:
+            # Left registered: most often the connection's next request is near.
+            self._wanted.pop(descriptor, None)
+            return
+        mask = (select.EPOLLIN if wanted & pycurl.POLL_IN else 0) | (select.EPOLLOUT if wanted & pycurl.POLL_OUT else 0)
+        self._wanted[descriptor] = mask
+        try:
+            # Only the kernel knows whether this number is still the socket that was registered.
+            self._epoll.modify(descriptor, mask)
+        except FileNotFoundError:
+            self._epoll.register(descriptor, mask)
+
+    def is_idle(self, descriptor: int) -> bool:
+        return descriptor not in self._wanted
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._epoll.fileno())
+        self._epoll.close()
+
+    def _on_events(self) -> None:
+        act, wanted = self._act, self._wanted
+        for descriptor, events in self._epoll.poll(0, _EVENTS_AT_ONCE):
+            if descriptor not in wanted:
+                # An idle connection that the server closed; libcurl notices when it would reuse it.
+                with suppress(OSError):
+                    self._epoll.unregister(descriptor)
+                continue
+            # An error or hang-up is handed on as readable: reading tells libcurl what happened.
+            flags = pycurl.CSELECT_OUT if events & select.EPOLLOUT else 0
+            if events & ~select.EPOLLOUT:
+                flags |= pycurl.CSELECT_IN
+            act(descriptor, flags)
+        self._after()
+
+
+class _LoopWatcher:
+    """Has the loop watch each socket: for systems without epoll."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, act: Callable[[int, int], Any], after: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._act = act
+        self._after = after
+        self._wanted: dict[int, int] = {}
+
+    def change(self, wanted: int, descriptor: int, _multi: object, _data: object) -> None:
+        before = self._wanted.pop(descriptor, 0)
+        now = 0 if wanted == pycurl.POLL_REMOVE else wanted
+        if now:
+            self._wanted[descriptor] = now
+        if (before ^ now) & pycurl.POLL_IN:
+            if now & pycurl.POLL_IN:
+                self._loop.add_reader(descriptor, self._on_event, descriptor, pycurl.CSELECT_IN)
+            else:
+                self._loop.remove_reader(descriptor)
+        if (before ^ now) & pycurl.POLL_OUT:
+            if now & pycurl.POLL_OUT:
+                self._loop.add_writer(descriptor, self._on_event, descriptor, pycurl.CSELECT_OUT)
+            else:
+                self._loop.remove_writer(descriptor)
+
+    def is_idle(self, descriptor: int) -> bool:
+        return descriptor not in self._wanted
+
+    def close(self) -> None:
+        for descriptor in list(self._wanted):
+            self.change(pycurl.POLL_REMOVE, descriptor, None, None)
+
+    def _on_event(self, descriptor: int, flags: int) -> None:
+        self._act(descriptor, flags)
+        self._after()

@@ -1,0 +1,107 @@
+"""The head of an answer and the head of a question: raw lines enter, parsed fields leave, and the reverse."""
+
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from functools import lru_cache
+from typing import Final
+
+from comity.model.fetch import FetchRequest, Headers
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
+_UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+# Fields that frame or route a message are the client's own business.
+_FRAMING: Final = frozenset({"connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"})
+_MONTHS: Final = {
+    name: number
+    for number, name in enumerate(
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1
+    )
+}
+# RFC 9110 §5.6.7: the preferred form, RFC 850's, and asctime's.
+_DATE_FORMS: Final = (
+    re.compile(r"\w{3}, (?P<day>\d\d) (?P<month>\w{3}) (?P<year>\d{4}) (?P<time>\d\d:\d\d:\d\d) GMT", re.ASCII),
+    re.compile(r"\w{6,9}, (?P<day>\d\d)-(?P<month>\w{3})-(?P<year>\d\d) (?P<time>\d\d:\d\d:\d\d) GMT", re.ASCII),
+    re.compile(r"\w{3} (?P<month>\w{3}) (?P<day>[ \d]\d) (?P<time>\d\d:\d\d:\d\d) (?P<year>\d{4})", re.ASCII),
+)
+
+
+@lru_cache(maxsize=256)
+def parse_status_line(line: bytes) -> tuple[str, int]:
+    """`HTTP/1.1 200 OK` as ("1.1", 200); status 0 if it cannot be read."""
+    version, _, rest = line.partition(b" ")
+    code = rest.strip()[:3]
+    return version[5:].decode("latin-1").strip(), int(code) if len(code) == 3 and code.isdigit() else 0
+
+
+def parse_fields(lines: list[bytes]) -> Headers:
+    """Read the field lines after the status line; folded lines continue the value before (RFC 9112 §5.2)."""
+    pairs: list[tuple[str, str]] = []
+    for line in lines[1:]:
+        name, colon, value = line.decode("latin-1").partition(":")
+        if line[0] in b" \t":
+            if pairs:
+                last, before = pairs[-1]
+                pairs[-1] = (last, f"{before} {line.decode('latin-1').strip()}")
+        elif colon:
+            pairs.append((name.lower(), value.strip()))
+    return Headers(pairs)
+
+
+def content_length(headers: Headers) -> int | None:
+    """The announced length; None if there is none, -1 if several disagree or one is no number (RFC 9112 §6.3)."""
+    values = {part.strip() for value in headers.get_all("content-length") for part in value.split(",")}
+    if not values:
+        return None
+    if len(values) > 1:
+        return -1
+    (value,) = values
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else -1
+
+
+@lru_cache(maxsize=256)
+def parse_date(text: str) -> float | None:
+    """An HTTP date as seconds since 1970, in any of its three forms; None if it is none of them."""
+    for form in _DATE_FORMS:
+        match = form.fullmatch(text.strip())
+        if match is None:
+            continue
+        month = _MONTHS.get(match["month"].lower())
+        hour, minute, second = (int(part) for part in match["time"].split(":"))
+        day, year = int(match["day"]), int(match["year"])
+        if month is None or not 1 <= day <= 31 or hour > 23 or minute > 59 or second > 60:
+            return None
+        if len(match["year"]) == 2:
+            year += 1900 if year >= 70 else 2000
+        return float(timegm((year, month, day, hour, minute, second)))
+    return None
+
+
+def encode_headers(pairs: tuple[tuple[str, str], ...]) -> list[bytes]:
+    """Header lines as libcurl takes them; a field without value is written with a semicolon there."""
+    return [f"{name}: {value}".encode("latin-1") if value else f"{name};".encode("latin-1") for name, value in pairs]
+
+
+def request_headers(defaults: tuple[tuple[str, str], ...], request: FetchRequest) -> list[bytes] | str:
+    """The lines for a request with fields of its own, or what is wrong with them."""
+    for name, value in request.headers:
+        if not _TOKEN.fullmatch(name) or name.lower() in _FRAMING:
+            return f"the header name {name[:40]!r} may not be set"
+        if not _sendable(value):
+            return f"the value of {name} contains a character that cannot be sent"
+    own = list(request.headers)
+    # Stored validators came from a server; one that cannot be sent back is as good as none.
+    for name, validator in (("If-None-Match", request.etag), ("If-Modified-Since", request.last_modified)):
+        if validator and _sendable(validator):
+            own.append((name, validator))
+    replaced = {name.lower() for name, _ in own}
+    kept = tuple(pair for pair in defaults if pair[0].lower() not in replaced)
+    return encode_headers((*kept, *own))
+
+
+def _sendable(value: str) -> bool:
+    """Whether a value can stand in one header line: Latin-1, no control character but tab."""
+    if _UNSENDABLE.search(value):
+        return False
+    return all(ord(character) < 256 for character in value)

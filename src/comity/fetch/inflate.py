@@ -1,0 +1,277 @@
+"""Content codings undone under a cap: coded bytes enter, the plain body leaves, or `Undecodable` is raised.
+
+Small bodies are inflated whole when they are complete, which costs least; large ones piece by piece as they
+arrive, so that a bomb is stopped after the cap and neither the coded nor the plain body is ever held twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import Any, Final, Protocol
+
+import brotli
+import zstandard
+from isal import igzip_lib, isal_zlib
+
+from comity.model.fetch import FailureKind
+
+ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
+MAX_CODINGS: Final = 2
+# Plain HTML shrinks to a tenth or so; what grows a hundredfold past the cap was made to.
+_BOMB_RATIO: Final = 100
+_PIECE_BYTES: Final = 65_536
+# Each member or frame costs a new decoder, so a body of empty ones would burn time without growing.
+_MAX_MEMBERS: Final = 1_000
+_ZSTD_WINDOW_BYTES: Final = 1 << 23  # RFC 9659 §3: senders may not ask for more
+# Four bytes of zstd can stand for a block of 128 KiB, and its decoder has no output limit: slices bound it to 8 MiB.
+_ZSTD_SLICE_BYTES: Final = 256
+_GZIP_WINDOW_BITS: Final = 31
+_ZLIB_WINDOW_BITS: Final = 15
+_RAW_WINDOW_BITS: Final = -15
+
+
+class Undecodable(Exception):
+    """The body cannot or may not be inflated; carries the kind of failure."""
+
+    def __init__(self, kind: FailureKind, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.detail = detail
+
+
+def parse_codings(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Read the Content-Encoding fields, in the order in which the codings were applied (RFC 9110 §8.4)."""
+    names = [name.strip().lower() for value in fields for name in value.split(",")]
+    codings = tuple(_ALIASES.get(name, name) for name in names if name not in ("", "identity"))
+    if len(codings) > MAX_CODINGS:
+        raise Undecodable(FailureKind.BAD_ENCODING, f"{len(codings)} content codings, at most {MAX_CODINGS} are undone")
+    for coding in codings:
+        if coding not in _STAGES:
+            raise Undecodable(FailureKind.BAD_ENCODING, f"unknown content coding {coding[:40]!r}")
+    return codings
+
+
+def inflate_whole(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:
+    """Inflate a complete body; the commonest shapes in one call, all else by the careful way."""
+    if not wire:
+        return wire
+    if codings == ("gzip",):
+        decoder = isal_zlib.decompressobj(_GZIP_WINDOW_BITS)
+        try:
+            body: bytes = decoder.decompress(wire, cap)
+        except _ISAL_ERROR as problem:
+            raise Undecodable(FailureKind.BAD_ENCODING, f"gzip: {problem}") from None
+        if decoder.eof and not decoder.unused_data:
+            return body
+    elif codings == ("zstd",) and _zstd_size(wire) <= cap:
+        try:
+            # The frame states its size, so exactly that is reserved; a lie or a second frame is an error here.
+            return zstandard.ZstdDecompressor().decompress(wire, allow_extra_data=False)
+        except zstandard.ZstdError:
+            pass
+    stream = StreamInflater(codings, cap)
+    view = memoryview(wire)
+    for start in range(0, len(wire), _PIECE_BYTES // 4):
+        stream.feed(view[start : start + _PIECE_BYTES // 4])
+    return stream.finish()
+
+
+class StreamInflater:
+    """Undoes up to two codings piece by piece; every stage's output is counted against the cap."""
+
+    def __init__(self, codings: tuple[str, ...], cap: int) -> None:
+        self._stages = [_STAGES[coding]() for coding in reversed(codings)]
+        self._made = [0] * len(codings)
+        self._cap = cap
+        self._wire_bytes = 0
+        self._body = BytesIO()
+
+    def feed(self, chunk: bytes | memoryview) -> None:
+        """Take the next piece from the wire."""
+        self._wire_bytes += len(chunk)
+        pieces: Iterator[bytes | memoryview] = iter((chunk,))
+        for position, stage in enumerate(self._stages):
+            pieces = self._through(stage, position, pieces)
+        for piece in pieces:
+            self._body.write(piece)
+
+    def finish(self) -> bytes:
+        """The plain body; a stream that stops in the middle is an error, never a short body."""
+        if self._wire_bytes and not all(stage.complete() for stage in self._stages):
+            raise Undecodable(FailureKind.BAD_ENCODING, "the coded body ends too early")
+        # BytesIO hands over its own buffer: no second copy of a large body.
+        return self._body.getvalue()
+
+    def so_far(self) -> bytes:
+        """What has been inflated up to now."""
+        return self._body.getvalue()
+
+    def _through(
+        self, stage: _Stage, position: int, pieces: Iterator[bytes | memoryview]
+    ) -> Iterator[bytes | memoryview]:
+        made = self._made
+        for piece in pieces:
+            try:
+                for grown in stage.feed(piece):
+                    made[position] += len(grown)
+                    if made[position] > self._cap:
+                        raise self._overflow()
+                    yield grown
+            except _CODEC_ERRORS as problem:
+                raise Undecodable(FailureKind.BAD_ENCODING, f"{stage.name}: {problem}") from None
+
+    def _overflow(self) -> Undecodable:
+        if self._cap >= self._wire_bytes * _BOMB_RATIO:
+            detail = f"{self._wire_bytes} bytes swell past {self._cap}"
+            return Undecodable(FailureKind.DECOMPRESSION_BOMB, detail)
+        return Undecodable(FailureKind.TOO_LARGE, f"the inflated body passes {self._cap} bytes")
+
+
+class _Stage(Protocol):
+    """One coding being undone."""
+
+    name: str
+
+    def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
+        """Take coded bytes, give plain pieces of bounded size."""
+        ...
+
+    def complete(self) -> bool:
+        """Whether the coded stream has reached its end."""
+        ...
+
+
+class _Deflate:
+    """gzip with any number of members, zlib, or raw deflate; isal does the work."""
+
+    def __init__(self, name: str, window_bits: int | None) -> None:
+        self.name = name
+        self._window_bits = window_bits
+        self._decoder: Any = None if window_bits is None else isal_zlib.decompressobj(window_bits)
+        self._head = b""
+        self._members = 1
+        self._over = False
+
+    def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
+        if self._over:
+            return
+        if self._decoder is None or self._decoder.eof:
+            data = self._head + bytes(data)
+            self._head = b""
+            if not self._ready(data):
+                return
+        decoder = self._decoder
+        while True:
+            grown = decoder.decompress(data, _PIECE_BYTES)
+            if grown:
+                yield grown
+            if decoder.eof:
+                rest: bytes = decoder.unused_data
+                if not self._next_member(rest):
+                    return
+                decoder, data = self._decoder, rest
+            else:
+                data = decoder.unconsumed_tail
+                if not data and len(grown) < _PIECE_BYTES:
+                    return
+
+    def complete(self) -> bool:
+        return self._over or (self._decoder is not None and self._decoder.eof)
+
+    def _ready(self, data: bytes) -> bool:
+        """Choose between zlib and raw deflate by the first two bytes: servers send either as `deflate`."""
+        if self._decoder is not None:
+            return self._next_member(data)
+        if len(data) < 2:
+            self._head = data
+            return False
+        # RFC 1950 §2.2: method 8, and a check that makes the two bytes a multiple of 31.
+        zlib_head = data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
+        self._decoder = isal_zlib.decompressobj(_ZLIB_WINDOW_BITS if zlib_head else _RAW_WINDOW_BITS)
+        return True
+
+    def _next_member(self, rest: bytes) -> bool:
+        """Begin the next gzip member (RFC 1952 §2.2); whatever else follows the end is not body."""
+        if self._window_bits != _GZIP_WINDOW_BITS:
+            self._over = True
+            return False
+        if len(rest) < 2:
+            self._head = rest
+            return False
+        if rest[:2] != b"\x1f\x8b":
+            self._over = True
+            return False
+        self._members += 1
+        if self._members > _MAX_MEMBERS:
+            raise Undecodable(FailureKind.BAD_ENCODING, f"more than {_MAX_MEMBERS} gzip members")
+        self._decoder = isal_zlib.decompressobj(_GZIP_WINDOW_BITS)
+        return True
+
+
+class _Brotli:
+    name = "br"
+
+    def __init__(self) -> None:
+        self._decoder = brotli.Decompressor()
+
+    def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
+        grown = self._decoder.process(bytes(data), output_buffer_limit=_PIECE_BYTES)
+        while grown:
+            yield grown
+            if self._decoder.is_finished():
+                return
+            grown = self._decoder.process(b"", output_buffer_limit=_PIECE_BYTES)
+
+    def complete(self) -> bool:
+        return bool(self._decoder.is_finished())
+
+
+class _Zstd:
+    name = "zstd"
+
+    def __init__(self) -> None:
+        self._context = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+        self._decoder = self._context.decompressobj()
+        self._frames = 1
+
+    def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
+        view = memoryview(data)
+        for start in range(0, len(view), _ZSTD_SLICE_BYTES):
+            rest: bytes | memoryview = view[start : start + _ZSTD_SLICE_BYTES]
+            while rest:
+                if self._decoder.eof:
+                    self._next_frame()
+                grown = self._decoder.decompress(rest)
+                if grown:
+                    yield grown
+                rest = self._decoder.unused_data
+
+    def complete(self) -> bool:
+        return self._decoder.eof
+
+    def _next_frame(self) -> None:
+        self._frames += 1
+        if self._frames > _MAX_MEMBERS:
+            raise Undecodable(FailureKind.BAD_ENCODING, f"more than {_MAX_MEMBERS} zstd frames")
+        self._decoder = self._context.decompressobj()
+
+
+def _zstd_size(wire: bytes) -> int:
+    """The size that a frame states, or more than any cap if it states none."""
+    try:
+        size = zstandard.frame_content_size(wire)
+    except zstandard.ZstdError:
+        return 1 << 63
+    return size if size > 0 else 1 << 63
+
+
+_ISAL_ERROR: type[Exception] = igzip_lib.error  # type: ignore[assignment]  # its stub gives an instance
+_CODEC_ERRORS: Final = (_ISAL_ERROR, brotli.error, zstandard.ZstdError)
+_ALIASES: Final = {"x-gzip": "gzip"}
+_STAGES: Final[dict[str, Callable[[], _Stage]]] = {
+    "gzip": lambda: _Deflate("gzip", _GZIP_WINDOW_BITS),
+    "deflate": lambda: _Deflate("deflate", None),
+    "br": _Brotli,
+    "zstd": _Zstd,
+}

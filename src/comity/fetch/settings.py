@@ -1,0 +1,74 @@
+"""How the fetcher behaves for as long as it lives; built once by the assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from comity.fetch.inflate import ACCEPT_ENCODING
+
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """An operator's proxy. Its own address is trusted; `url` is scheme, host and port only."""
+
+    url: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in PROXY_SCHEMES or not parts.hostname:
+            raise ValueError(f"a proxy is given as scheme://host:port with one of {', '.join(PROXY_SCHEMES)}")
+        if parts.username or parts.password:
+            raise ValueError("the proxy's user and password have settings of their own")
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSettings:
+    """Identity, trust and bounds of the fetcher as a whole; limits of one request travel with the request.
+
+    `max_concurrency` should be no less than what the walk has in flight: a request that waits here for a free
+    handle starts later than the moment the gate gave it.
+    """
+
+    user_agent: str
+    contact: str | None = None  # the From field (RFC 9110 §10.1.2)
+    accept: str = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"
+    accept_language: str | None = None
+    max_concurrency: int = 64
+    max_connections: int = 512
+    max_connections_per_host: int = 6
+    idle_connection_s: int = 120
+    dns_cache_s: int = 60
+    http2: bool = True
+    allowed_networks: tuple[str, ...] = ()
+    proxy: ProxySettings | None = None
+    ca_file: str | None = None
+    max_error_body_bytes: int = 262_144  # outside 2xx only the status matters
+    timer_tick_s: float = 0.05  # how finely timeouts are kept
+    resolve: Mapping[str, str] = field(default_factory=dict)  # host → addresses, instead of DNS
+
+    def __post_init__(self) -> None:
+        for name in ("user_agent", "contact", "accept", "accept_language"):
+            value = getattr(self, name)
+            if value is not None and not value.isprintable():
+                raise ValueError(f"{name} contains a character that cannot be sent")
+        if not self.user_agent.strip():
+            raise ValueError("user_agent is empty: a polite crawler says who it is")
+        if self.max_concurrency < 1 or self.max_connections < self.max_concurrency:
+            raise ValueError("max_concurrency must be at least 1, and max_connections no less than it")
+
+    def default_headers(self) -> tuple[tuple[str, str], ...]:
+        """The fields sent with every request."""
+        pairs: list[tuple[str, str]] = [("User-Agent", self.user_agent)]
+        if self.contact:
+            pairs.append(("From", self.contact))
+        pairs.append(("Accept", self.accept))
+        if self.accept_language:
+            pairs.append(("Accept-Language", self.accept_language))
+        pairs.append(("Accept-Encoding", ACCEPT_ENCODING))
+        return tuple(pairs)

@@ -1,0 +1,338 @@
+"""One easy handle and what happens on it: a request enters, libcurl calls back, a result leaves.
+
+A transfer is used again for one request after another; options that do not change are set once. The callbacks
+run inside libcurl and only collect, count and judge: a head as soon as it is complete, a body by its size.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from io import BytesIO
+from time import monotonic
+from typing import Any, Final
+
+import pycurl
+
+from comity.fetch.connections import Connections
+from comity.fetch.curl_errors import kind_of
+from comity.fetch.head import content_length, parse_date, parse_fields, parse_status_line
+from comity.fetch.inflate import StreamInflater, Undecodable, inflate_whole, parse_codings
+from comity.model.fetch import (
+    ANY_CONTENT_TYPE,
+    NO_HEADERS,
+    FailureKind,
+    FetchFailure,
+    FetchLimits,
+    FetchRequest,
+    Headers,
+    Response,
+)
+from comity.rules.address_guard import Network, decide
+from comity.rules.content_type import judge
+
+_STOP: Final = -1  # told to libcurl, ends the transfer
+_PROTOCOLS: Final = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS
+# Up to here a body is collected and inflated whole; beyond, it is inflated as it comes.
+_STREAM_FROM_BYTES: Final = 262_144
+_NO_BODY: Final = frozenset({204, 205, 304})
+
+
+class Transfer:
+    """A reusable easy handle with the state of its present request."""
+
+    def __init__(
+        self,
+        allowed_networks: tuple[Network, ...],
+        connections: Connections,
+        *,
+        proxied: bool,
+        max_error_body_bytes: int,
+    ) -> None:
+        self._allowed_networks = allowed_networks
+        self._connections = connections
+        self._proxied = proxied
+        self._max_error_body_bytes = max_error_body_bytes
+        self._opened: socket.socket | None = None
+        self.wants: tuple[object, ...] = ("GET", (), None, None)  # what the handle's options are set for
+        self.waiter: Any = None
+        self._lines: list[bytes] = []
+        self._chunks: list[bytes] = []
+        self._seen_bytes = -1
+        self._seen_at = 0.0
+        self._clear(FetchRequest(""), 0.0, 0.0)
+        self.easy = easy = pycurl.Curl()
+        easy.transfer = self
+        easy.setopt(pycurl.HEADERFUNCTION, self._on_header)
+        easy.setopt(pycurl.WRITEFUNCTION, self._on_body)
+        easy.setopt(pycurl.PREREQFUNCTION, self._on_ready_to_send)
+        easy.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
+        easy.setopt(pycurl.SOCKOPTFUNCTION, self._on_socket)
+        easy.setopt(pycurl.PROTOCOLS, _PROTOCOLS)
+        easy.setopt(pycurl.REDIR_PROTOCOLS, _PROTOCOLS)
+        easy.setopt(pycurl.FOLLOWLOCATION, 0)
+        easy.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
+        easy.setopt(pycurl.HTTP09_ALLOWED, 0)
+        easy.setopt(pycurl.NETRC, pycurl.NETRC_IGNORED)
+        easy.setopt(pycurl.NOSIGNAL, 1)
+        easy.setopt(pycurl.PATH_AS_IS, 1)
+        easy.setopt(pycurl.PIPEWAIT, 1)
+        easy.setopt(pycurl.SSL_VERIFYPEER, 1)
+        easy.setopt(pycurl.SSL_VERIFYHOST, 2)
+
+    def begin(self, request: FetchRequest, url: str, started: float, started_at: float) -> None:
+        """Forget the request before and get ready for this one; `url` is its URL in canonical form."""
+        self._clear(request, started, started_at)
+        self.easy.setopt(pycurl.URL, url)
+
+    def overdue(self, now: float) -> tuple[FailureKind, str] | None:
+        """Which time limit has passed, if any; the body's progress is noted from one look to the next."""
+        limits = self.limits
+        if now - self.started >= limits.total_timeout_s:
+            return FailureKind.TOTAL_TIMEOUT, f"not complete after {limits.total_timeout_s:g} s"
+        if not self.sent:
+            if now - self.started >= limits.connect_timeout_s:
+                return FailureKind.CONNECT_TIMEOUT, f"no connection after {limits.connect_timeout_s:g} s"
+        elif not self.status:
+            if now - self.sent >= limits.first_byte_timeout_s:
+                return FailureKind.FIRST_BYTE_TIMEOUT, f"no answer after {limits.first_byte_timeout_s:g} s"
+        elif self.wire_bytes != self._seen_bytes:
+            self._seen_bytes, self._seen_at = self.wire_bytes, now
+        elif now - self._seen_at >= limits.idle_timeout_s:
+            return FailureKind.IDLE_TIMEOUT, f"nothing came for {limits.idle_timeout_s:g} s"
+        return None
+
+    def result(self, code: int, message: str) -> Response | FetchFailure:
+        """What the ended transfer amounts to."""
+        if self.fault is not None:
+            if self._left_behind:
+                return self._response(self._collected(), truncated=True)
+            return self.failure(*self.fault)
+        if code:
+            if self._refused and not self.sent:
+                return self.failure(FailureKind.ADDRESS_REFUSED, self._refused)
+            return self.failure(kind_of(code, message), message)
+        if not self.status:
+            return self.failure(FailureKind.PROTOCOL_ERROR, "the answer has no head")
+        try:
+            return self._response(self._whole_body())
+        except Undecodable as problem:
+            if self._is_success():
+                return self.failure(problem.kind, problem.detail)
+            return self._response(b"", truncated=True)
+
+    def failure(self, kind: FailureKind, detail: str) -> FetchFailure:
+        """A failure of this request, with what had arrived."""
+        return FetchFailure(
+            self.request.url,
+            kind,
+            detail,
+            self.started_at,
+            monotonic() - self.started,
+            self.status or None,
+            self.headers,
+            self.address or None,
+            self.wire_bytes,
+        )
+
+    def close(self) -> None:
+        """Give the handle back to libcurl and drop the circle of references."""
+        self.easy.transfer = None
+        self.easy.close()
+
+    def _clear(self, request: FetchRequest, started: float, started_at: float) -> None:
+        self.request = request
+        self.limits: FetchLimits = request.limits
+        self.started = started
+        self.started_at = started_at
+        self.sent = 0.0
+        self.status = 0
+        self.headers: Headers = NO_HEADERS
+        self.address = ""
+        self.wire_bytes = 0
+        self.fault: tuple[FailureKind, str] | None = None
+        self._version = ""
+        self._first_byte = 0.0
+        self._header_bytes = 0
+        self._header_count = 0
+        self._codings: tuple[str, ...] = ()
+        self._body_limit = 0
+        self._wire_limit = 0
+        self._watermark = 0
+        self._stream: StreamInflater | BytesIO | None = None
+        self._left_behind = False
+        self._refused = ""
+        self._seen_bytes = -1
+        self._seen_at = started
+        self._lines.clear()
+        self._chunks.clear()
+
+    # -- what libcurl calls -------------------------------------------------------------------------------
+
+    def _on_header(self, line: bytes) -> int | None:
+        self._header_bytes += len(line)
+        self._header_count += 1
+        limits = self.limits
+        if self._header_count > limits.max_header_count or self._header_bytes > limits.max_header_bytes:
+            return self._stop(
+                FailureKind.HEADER_FLOOD, f"{self._header_count} header lines, {self._header_bytes} bytes"
+            )
+        lines = self._lines
+        if line == b"\r\n" or line == b"\n":
+            return self._on_head_end()
+        if not lines:
+            self._first_byte = monotonic()
+        lines.append(line)
+        return None
+
+    def _on_head_end(self) -> int | None:
+        """Judge the head before any of the body is read."""
+        lines = self._lines
+        if self.status or not self.sent:  # trailers, or a proxy's answer to CONNECT
+            return None
+        self._version, status = parse_status_line(lines[0])
+        if status < 200:  # RFC 9110 §15.2: interim answers are passed over
+            lines.clear()
+            return None
+        self.status = status
+        self.headers = headers = parse_fields(lines)
+        limits = self.limits
+        self._body_limit = limits.max_body_bytes
+        if not self._is_success():
+            self._body_limit = min(self._body_limit, self._max_error_body_bytes)
+        self._wire_limit = min(limits.max_wire_bytes, self._body_limit)
+        length = content_length(headers)
+        if length == -1:
+            return self._stop(FailureKind.PROTOCOL_ERROR, "contradictory or unreadable Content-Length")
+        if self.request.method == "HEAD" or status in _NO_BODY:
+            self._watermark = self._wire_limit
+            return None
+        rules = self.request.content_types
+        if rules is not ANY_CONTENT_TYPE and self._is_success():
+            verdict = judge(headers.get("content-type"), rules)
+            if not verdict.accepted:
+                return self._stop(FailureKind.WRONG_TYPE, verdict.reason)
+        encoding = headers.get("content-encoding")
+        if encoding is not None:
+            try:
+                self._codings = parse_codings(headers.get_all("content-encoding"))
+            except Undecodable as problem:
+                return self._leave_body(problem.kind, problem.detail)
+        if length is not None and length > self._wire_limit:
+            return self._leave_body(FailureKind.TOO_LARGE, f"{length} bytes announced, {self._wire_limit} allowed")
+        self._watermark = min(_STREAM_FROM_BYTES, self._wire_limit)
+        return None
+
+    def _on_body(self, chunk: bytes) -> int | None:
+        self.wire_bytes = wire_bytes = self.wire_bytes + len(chunk)
+        if wire_bytes > self._watermark:
+            return self._on_large_body(chunk)
+        self._chunks.append(chunk)
+        return None
+
+    def _on_large_body(self, chunk: bytes) -> int | None:
+        """Go over from collecting to inflating on the way, and stop at the limit."""
+        if self._stream is None:
+            self._watermark = -1
+            self._stream = StreamInflater(self._codings, self._body_limit) if self._codings else BytesIO()
+            earlier, self._chunks = self._chunks, []
+        else:
+            earlier = []
+        feed = self._stream.feed if isinstance(self._stream, StreamInflater) else self._stream.write
+        try:
+            for piece in earlier:
+                feed(piece)
+            if self.wire_bytes > self._wire_limit:
+                return self._leave_body(FailureKind.TOO_LARGE, f"more than {self._wire_limit} bytes on the wire")
+            feed(chunk)
+        except Undecodable as problem:
+            return self._leave_body(problem.kind, problem.detail)
+        return None
+
+    def _on_ready_to_send(self, remote: str, _local: str, _remote_port: int, _local_port: int) -> int:
+        if self.sent:
+            # libcurl would ask again when a kept connection dies under a request; only the gate may decide that.
+            self.fault = (FailureKind.RESET, "the connection was closed before an answer")
+            return int(pycurl.PREREQFUNC_ABORT)
+        self.sent = monotonic()
+        self.address = remote
+        self._lines.clear()
+        return int(pycurl.PREREQFUNC_OK)
+
+    def _on_open_socket(self, _purpose: int, address: Any) -> socket.socket | int:
+        """The guard: the address in hand is the one that would be dialled, whatever name led to it."""
+        if address.family not in (socket.AF_INET, socket.AF_INET6):
+            self._refused = "only internet addresses are dialled"
+            return int(pycurl.SOCKET_BAD)
+        if not self._proxied:  # behind a proxy this is the operator's own address
+            verdict = decide(address.addr[0], self._allowed_networks)
+            if not verdict.allowed:
+                self._refused = verdict.reason
+                self.address = address.addr[0]
+                return int(pycurl.SOCKET_BAD)
+        try:
+            self._opened = socket.socket(address.family, address.socktype, address.protocol)
+        except OSError:
+            return int(pycurl.SOCKET_BAD)
+        return self._opened
+
+    def _on_socket(self, descriptor: int, _purpose: int) -> int:
+        if self._opened is not None:  # pycurl has made its own copy
+            self._opened.close()
+            self._opened = None
+        os.set_inheritable(descriptor, False)
+        self._connections.note(descriptor, self.request.url)
+        return int(pycurl.SOCKOPT_OK)
+
+    # -- endings ------------------------------------------------------------------------------------------
+
+    def _stop(self, kind: FailureKind, detail: str) -> int:
+        self.fault = (kind, detail)
+        return _STOP
+
+    def _leave_body(self, kind: FailureKind, detail: str) -> int:
+        """Stop reading; outside 2xx the answer stands without its body."""
+        self._left_behind = not self._is_success()
+        return self._stop(kind, detail)
+
+    def _is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    def _whole_body(self) -> bytes:
+        stream = self._stream
+        if stream is not None:
+            return stream.finish() if isinstance(stream, StreamInflater) else stream.getvalue()
+        chunks = self._chunks
+        body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if self._codings:
+            return inflate_whole(body, self._codings, self._body_limit)
+        return body
+
+    def _collected(self) -> bytes:
+        """As much of the body as can be had from an answer whose body was left behind."""
+        if isinstance(self._stream, StreamInflater):
+            return self._stream.so_far()
+        if self._stream is not None:
+            return self._stream.getvalue()
+        return b"" if self._codings else b"".join(self._chunks)
+
+    def _response(self, body: bytes, *, truncated: bool = False) -> Response:
+        headers = self.headers
+        date = headers.get("date")
+        started = self.started
+        return Response(
+            self.request.url,
+            self.status,
+            headers,
+            body,
+            self._version,
+            self.address,
+            self.started_at,
+            self.sent - started,
+            self._first_byte - started,
+            monotonic() - started,
+            self.wire_bytes,
+            ", ".join(self._codings),
+            truncated,
+            parse_date(date) if date is not None else None,
+        )

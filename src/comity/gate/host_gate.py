@@ -1,0 +1,232 @@
+"""The gate of one leased host: a clock, chance and a line of waiting tasks round the rules of politeness.
+
+Belongs to one event loop. There is no `await` between the question and the reservation, so no number of tasks
+gets two starts inside the delay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from math import inf
+from typing import Final, Protocol
+
+from comity.gate.waiting_line import Waiter, WaitingLine
+from comity.model.gate import (
+    Answer,
+    CooldownWanted,
+    GateLimits,
+    GateMemory,
+    Observation,
+    Reservation,
+    SlotTimeout,
+    Wait,
+    WaitReason,
+)
+from comity.rules import politeness
+from comity.rules.politeness import START, finished, may_start, started
+
+LINE_MOST: Final = 10_000
+TIMER_LEAST_S: Final = 0.0005
+TIMER_MOST_S: Final = 60.0  # looks again now and then, should the injected clock be moved
+UNSENT: Final = Observation(Answer.UNSENT)
+
+
+class Timer(Protocol):
+    """What `call_later` gives back."""
+
+    def cancel(self) -> None:
+        """Do not call."""
+        ...
+
+
+CallLater = Callable[[float, Callable[[], None]], Timer]
+
+
+class HostGate:
+    """Grants starts for one host, one by one. `clock` gives UNIX seconds, `chance` a number in 0..1."""
+
+    def __init__(
+        self,
+        limits: GateLimits,
+        memory: GateMemory,
+        *,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+        lease_ends_at: float = inf,
+        call_later: CallLater | None = None,
+    ) -> None:
+        self._clock = clock
+        self._chance = chance
+        self._call_later = call_later
+        self._state = politeness.opened(memory, limits, clock(), chance(), lease_ends_at)
+        self._under_way: set[int] = set()
+        self._line = WaitingLine()
+        self._timer: Timer | None = None
+        self._timer_at = inf
+
+    def __repr__(self) -> str:
+        state = self._state
+        return f"<HostGate {state.in_flight} under way, {len(self._line)} in line, next at {state.next_fetch_at}>"
+
+    @property
+    def in_flight(self) -> int:
+        """Requests under way."""
+        return self._state.in_flight
+
+    @property
+    def limits(self) -> GateLimits:
+        """The bounds in force."""
+        return self._state.limits
+
+    def memory(self) -> GateMemory:
+        """What the host's row should remember."""
+        return politeness.to_memory(self._state)
+
+    def next_start_at(self) -> float:
+        """When to ask again; infinite while only a finished request can free a slot."""
+        self._now()
+        return politeness.next_start_at(self._state)
+
+    def try_reserve(self) -> Reservation | Wait:
+        """Take the next start if it may be now; who stands in line goes first."""
+        now = self._now()
+        if self._line:
+            return self._behind_the_line(now)
+        return self._take(now)
+
+    def finish(self, reservation: Reservation, observation: Observation = UNSENT) -> CooldownWanted | None:
+        """Give the slot back with what was seen; every reservation must end here, once."""
+        number = reservation.number
+        if number not in self._under_way:
+            raise ValueError(f"start number {number} is not under way")
+        self._under_way.remove(number)
+        now = self._clock()
+        state = self._state = finished(self._state, number, observation, now)
+        if self._line:
+            self._rouse()
+        if state.block is politeness.NO_BLOCK:
+            return None
+        return politeness.cooldown_wanted(state, now)
+
+    def update_limits(self, limits: GateLimits) -> None:
+        """Put new bounds in force, also on the wait that is under way."""
+        self._state = politeness.with_limits(self._state, limits)
+        self._rouse()
+
+    def extend_lease(self, lease_ends_at: float) -> None:
+        """The lease holds until then."""
+        self._state = politeness.with_lease(self._state, lease_ends_at)
+        self._rouse()
+
+    def close(self) -> None:
+        """The lease is given back or lost: nothing starts any more, and nobody waits for it."""
+        self.extend_lease(-inf)
+
+    async def reserve(self, timeout_s: float | None = None) -> Reservation | SlotTimeout | Wait:
+        """Wait in line for a start.
+
+        SlotTimeout comes back when no slot was free for `timeout_s` (default: the limits' own), and Wait when
+        the host is blocked for longer than that, or the lease is over. Nothing is held in either case,
+        nor when the waiting task is cancelled. The host's plain delay is always waited out.
+        """
+        now = self._now()
+        if not self._line:
+            answer = self._take(now)
+            if isinstance(answer, Reservation):
+                return answer
+        if len(self._line) >= LINE_MOST:
+            return SlotTimeout(0.0)
+        patience_s = self._state.limits.slot_timeout_s if timeout_s is None else timeout_s
+        loop = asyncio.get_running_loop()
+        waiter = Waiter(now, now + patience_s, loop.create_future())
+        self._line.join(waiter)
+        try:
+            while True:
+                self._rouse()
+                refusal = await waiter.turn
+                if refusal is not None:
+                    return refusal
+                answer = self._take(self._now())
+                if isinstance(answer, Reservation):
+                    return answer
+                # Between the call and our coming, a block or a longer delay was put in force.
+                waiter.turn = loop.create_future()
+        finally:
+            self._line.leave(waiter)
+            self._rouse()
+
+    def _now(self) -> float:
+        now = self._clock()
+        if now < self._state.seen_at:
+            self._state = politeness.rebased(self._state, now)
+        return now
+
+    def _take(self, now: float) -> Reservation | Wait:
+        state = self._state
+        verdict = may_start(state, now)
+        if verdict is not START:
+            assert isinstance(verdict, Wait)
+            return verdict
+        jitter = 0.0 if state.limits.random_delay_s is None else self._chance()
+        number = state.starts + 1
+        self._state = started(state, now, jitter)
+        self._under_way.add(number)
+        return Reservation(number, now, state.delay)
+
+    def _behind_the_line(self, now: float) -> Wait:
+        verdict = may_start(self._state, now)
+        if isinstance(verdict, Wait) and verdict.until == inf:
+            return verdict
+        until = max(now, politeness.next_start_at(self._state))
+        return Wait(until + max(self._state.delay.seconds, TIMER_LEAST_S), WaitReason.DELAY)
+
+    def _rouse(self) -> None:
+        """Call the first in line if it may go, send away who will not, and set one timer for the rest."""
+        line = self._line
+        if not line:
+            self._set_timer(inf, 0.0)
+            return
+        now = self._now()
+        state = self._state
+        verdict = may_start(state, now)
+        if isinstance(verdict, Wait):
+            if verdict.reason is WaitReason.LEASE_OVER:
+                self._send_away(list(line), verdict)
+            elif verdict.reason is WaitReason.BLOCK:
+                self._send_away(line.impatient(verdict.until), verdict)
+        for waiter in line.overdue(now, max(0, state.limits.max_concurrency - state.in_flight)):
+            self._send_away([waiter], SlotTimeout(now - waiter.since))
+        first = line.first()
+        if first is None:
+            self._set_timer(inf, now)
+        elif isinstance(verdict, Wait):
+            self._set_timer(min(verdict.until, line.next_deadline()), now)
+        else:
+            # It stays first until it has come, and nobody passes it; then it rouses the next.
+            if not first.turn.done():
+                first.turn.set_result(None)
+            self._set_timer(line.next_deadline(), now)
+
+    def _send_away(self, waiters: list[Waiter], answer: SlotTimeout | Wait) -> None:
+        for waiter in waiters:
+            # Who was called already takes its own look, and comes back here if it may not go.
+            if not waiter.turn.done():
+                self._line.leave(waiter)
+                waiter.turn.set_result(answer)
+
+    def _set_timer(self, at: float, now: float) -> None:
+        if self._timer is not None:
+            if self._timer_at <= at < inf:
+                return  # fires early and sets itself again
+            self._timer.cancel()
+            self._timer = None
+        if at < inf:
+            delay_s = min(max(at - now, TIMER_LEAST_S), TIMER_MOST_S)
+            call_later = self._call_later or asyncio.get_running_loop().call_later
+            self._timer_at = now + delay_s
+            self._timer = call_later(delay_s, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._rouse()

@@ -1,0 +1,67 @@
+"""Who holds a lease: a name from which any process of the same machine can tell whether the holder lives.
+
+The name is `machine:process:start:nonce`. The machine part covers the boot and the PID namespace, so that
+a process number is only ever looked up where it means something: another container or machine is
+never taken for dead, its leases run out instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import socket
+from pathlib import Path
+
+_SEPARATOR = ":"
+
+
+def machine_name() -> str:
+    """This machine, boot and PID namespace, with the host name in front for people to read."""
+    parts = [socket.gethostname(), _read("/proc/sys/kernel/random/boot_id"), _pid_namespace()]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    return f"{socket.gethostname()[:60].replace(_SEPARATOR, '-')}-{digest}"
+
+
+def new_holder() -> str:
+    """A name for a holder in this process, never used before."""
+    process = os.getpid()
+    return _SEPARATOR.join([machine_name(), str(process), started_at(process) or "0", secrets.token_hex(4)])
+
+
+def is_dead(holder: str) -> bool:
+    """Whether a holder of this machine is gone for certain; False whenever there is a doubt."""
+    parts = holder.split(_SEPARATOR)
+    if len(parts) != 4 or parts[0] != machine_name() or not parts[1].isdigit():
+        return False
+    process, start = int(parts[1]), parts[2]
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass  # it runs as somebody else; its start time tells whether it is the same process
+    found = started_at(process)
+    return found is not None and start != "0" and found != start
+
+
+def started_at(process: int) -> str | None:
+    """When a process started, in clock ticks since boot; None where the system does not say."""
+    stat = _read(f"/proc/{process}/stat")
+    # The command's name may contain anything, also parentheses: count from the last one.
+    fields = stat.rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 and fields[0] != "Z" else ("zombie" if fields else None)
+
+
+def _pid_namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

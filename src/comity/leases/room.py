@@ -1,0 +1,170 @@
+"""Taking, keeping and giving back the right to talk to hosts.
+
+A `Leases` object is one holder: a process makes one, and every lease in it dies with it. All methods are
+plain blocking calls on the database; the walk runs them beside its loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row
+
+from comity.clock import Clock
+from comity.database import leasing
+from comity.database.connection import Database
+from comity.database.lease_values import ending_values, lease_from, memory_values, progress_values
+from comity.leases.holder import is_dead, machine_name, new_holder
+from comity.model.errors import LeaseLost
+from comity.model.gate import GateMemory
+from comity.model.host import HostEnding, HostProgress, HostStatus
+from comity.model.lease import Lease
+from comity.rules.cooldown import REFRESH_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTerms:
+    """How long a lease lasts and how often it is renewed; renewal comes at least twice before the end."""
+
+    lease_s: float = 1800.0
+    renew_every_s: float = 600.0
+    refresh_after: timedelta = REFRESH_AFTER
+
+    def __post_init__(self) -> None:
+        if not 0 < self.renew_every_s <= self.lease_s / 2:
+            raise ValueError("a lease must be renewed at least twice in its time")
+
+
+class Leases:
+    """The leases of one holder."""
+
+    def __init__(self, database: Database, clock: Clock, terms: LeaseTerms | None = None, *, holder: str = "") -> None:
+        self._database = database
+        self._clock = clock
+        self.terms = terms or LeaseTerms()
+        self.holder = holder or new_holder()
+        self._held: dict[Any, Lease] = {}
+
+    @property
+    def held(self) -> list[Lease]:
+        """The leases that this holder believes it has."""
+        return list(self._held.values())
+
+    def claim(self, limit: int, *, hosts: Collection[str] | None = None, smart: bool = True) -> list[Lease]:
+        """Lease up to `limit` candidates, best first; fewer, or none, if others were faster."""
+        with self._database.write() as connection:
+            rows = leasing.claim(
+                connection,
+                holder=self.holder,
+                limit=limit,
+                lease_s=self.terms.lease_s,
+                now=self._now(),
+                hosts=hosts,
+                smart=smart,
+            )
+        return self._keep(sorted(rows, key=_best_first) if smart else rows)
+
+    def take(self, hosts: Collection[str]) -> list[Lease]:
+        """Lease the named hosts, whatever their status; those that somebody else holds are left out."""
+        with self._database.write() as connection:
+            rows = leasing.take(
+                connection, hosts=hosts, holder=self.holder, lease_s=self.terms.lease_s, now=self._now()
+            )
+        return self._keep(rows)
+
+    def heartbeat(self) -> list[Lease]:
+        """Prolong what is held; gives the leases that were lost, whose work must stop at once."""
+        if not self._held:
+            return []
+        with self._database.write() as connection:
+            alive = leasing.renew(connection, holder=self.holder, lease_s=self.terms.lease_s, now=self._now())
+        lost = [lease for lease in self._held.values() if (lease.host_id, lease.token) not in alive]
+        expires_at = self._clock.now() + timedelta(seconds=self.terms.lease_s)
+        self._held = {
+            lease.host_id: replace(lease, expires_at=expires_at) for lease in self._held.values() if lease not in lost
+        }
+        return lost
+
+    def begin(self, lease: Lease, run_id: Any) -> None:
+        """Note that a crawl of the host starts under this lease."""
+        with self._database.write() as connection:
+            self.write(
+                connection,
+                lease,
+                {"status": HostStatus.ACTIVE, "last_crawl_run_id": run_id, "last_crawled_at": self._clock.now()},
+            )
+
+    def write(self, connection: Connection, lease: Lease, values: dict[str, Any]) -> None:
+        """Change the host's row under the lease, inside the caller's transaction; `LeaseLost` if it is gone."""
+        if not leasing.write_under(connection, lease, values, self._now()):
+            self._held.pop(lease.host_id, None)
+            raise LeaseLost(f"{lease.host}: the lease with token {lease.token} is no longer held; nothing was written")
+
+    def add_progress(self, connection: Connection, lease: Lease, progress: HostProgress, memory: GateMemory) -> None:
+        """Add to the host's counters and store what its gate remembers, inside the caller's transaction."""
+        self.write(connection, lease, progress_values(progress, self._clock.now()) | memory_values(memory))
+
+    def release(
+        self,
+        lease: Lease,
+        *,
+        ending: HostEnding | None = None,
+        progress: HostProgress | None = None,
+        memory: GateMemory | None = None,
+    ) -> None:
+        """Give the lease back with everything it leaves behind; raises `LeaseLost` if it is no longer held."""
+        with self._database.write() as connection:
+            self.release_within(connection, lease, ending=ending, progress=progress, memory=memory)
+        self._held.pop(lease.host_id, None)
+
+    def release_within(
+        self,
+        connection: Connection,
+        lease: Lease,
+        *,
+        ending: HostEnding | None,
+        progress: HostProgress | None,
+        memory: GateMemory | None,
+    ) -> None:
+        """The same inside the caller's transaction; the lease counts as held until that is committed."""
+        values: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None, "unclean_end_at": None}
+        if progress is not None:
+            values |= progress_values(progress, self._clock.now())
+        if memory is not None:
+            values |= memory_values(replace(memory, unclean_end_at=None))
+        if ending is not None:
+            values |= ending_values(lease, ending, self._clock.now(), self.terms.refresh_after)
+        self.write(connection, lease, values)
+
+    def forget(self, leases: Iterable[Lease]) -> None:
+        """Stop counting leases as held, after a release or a loss that was settled elsewhere."""
+        for lease in leases:
+            self._held.pop(lease.host_id, None)
+
+    def free_own_dead(self) -> int:
+        """Free at once what processes of this machine held when they died; returns how many hosts."""
+        with self._database.read() as connection:
+            names = leasing.holders(connection, machine_name() + ":")
+        dead = [name for name in names if name != self.holder and is_dead(name)]
+        if not dead:
+            return 0
+        with self._database.write() as connection:
+            return leasing.end_uncleanly(connection, dead, self._now())
+
+    def _now(self) -> datetime | None:
+        """A shared server goes by its own clock; an embedded state by ours."""
+        return None if self._database.is_shared else self._clock.now()
+
+    def _keep(self, rows: Iterable[Row[Any]]) -> list[Lease]:
+        leases = [lease_from(row) for row in rows]
+        self._held |= {lease.host_id: lease for lease in leases}
+        return leases
+
+
+def _best_first(row: Row[Any]) -> tuple[Any, ...]:
+    """The order of the claim, which RETURNING does not keep."""
+    never = datetime.min.replace(tzinfo=UTC)
+    return (row.rank, -row.priority_score, row.last_crawled_at or never, row.id)

@@ -1,0 +1,85 @@
+"""Everything Comity raises on purpose, in one tree.
+
+ComityError
+├── BadInput              what was given cannot be used; nothing was written (exit code 2)
+│   └── BadAddress        not a host or URL that a crawler may ask for
+├── NotFound              the named thing is not in the state
+├── IllegalTransition     a host may not go from that status to this one
+├── LeaseLost             the lease under which something was to be written is no longer held
+├── HostBusy              somebody else holds the lease on the host
+├── SchemaMismatch        the database and this code are of different ages
+└── StateUnavailable      the database cannot be opened or does not answer
+
+Each class has a stable ``code``, shared with every front door, and ``exit_code`` for the command line.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ComityError(Exception):
+    """Something Comity refuses or cannot do, told in one line."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+
+class BadInput(ComityError):
+    """What was given cannot be used."""
+
+    code = "bad_input"
+    exit_code = 2
+
+
+class BadAddress(BadInput):
+    """Not a host or URL that a crawler may ask for."""
+
+    code = "bad_address"
+
+    def __init__(self, text: str, reason: str) -> None:
+        self.text = text
+        self.reason = reason
+        super().__init__(f"{_shown(text)}: {reason}")
+
+
+class NotFound(ComityError):
+    """The named thing is not in the state."""
+
+    code = "not_found"
+
+
+class IllegalTransition(ComityError):
+    """A host may not go from that status to this one."""
+
+    code = "illegal_transition"
+
+
+class LeaseLost(ComityError):
+    """The lease is no longer held: another worker has it, or it ran out. Nothing was written."""
+
+    code = "lease_lost"
+
+
+class HostBusy(ComityError):
+    """Somebody else holds the lease on the host."""
+
+    code = "host_busy"
+
+
+class SchemaMismatch(ComityError):
+    """The database and this code are of different ages."""
+
+    code = "schema_mismatch"
+
+
+class StateUnavailable(ComityError):
+    """The database cannot be opened or does not answer."""
+
+    code = "state_unavailable"
+
+
+def _shown(text: str, longest: int = 80) -> str:
+    """Quote foreign text for a message: control characters escaped, length bounded."""
+    quoted = repr(text if len(text) <= longest else text[:longest] + "…")
+    return quoted if len(text) <= longest else f"{quoted} ({len(text)} characters)"

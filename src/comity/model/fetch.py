@@ -1,0 +1,221 @@
+"""One request and its answer: what the walk asks of the fetch room, and what comes back.
+
+A `FetchRequest` enters the fetch room; a `Response` or a `FetchFailure` leaves it. Both are values: a server
+that misbehaves is an expected result, not an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+Method = Literal["GET", "HEAD"]
+
+
+class Headers:
+    """Header fields as they arrived: names in lower case, order and repetitions kept."""
+
+    __slots__ = ("_first", "pairs")
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self.pairs: tuple[tuple[str, str], ...] = tuple(pairs)
+        # Reversed, so that of several fields with one name the first is the one found.
+        self._first: dict[str, str] = dict(reversed(self.pairs))
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """The first value of a field, whatever the case of the name."""
+        value = self._first.get(name)
+        return value if value is not None else self._first.get(name.lower(), default)
+
+    def get_all(self, name: str) -> tuple[str, ...]:
+        """Every value of a field, in the order of arrival."""
+        wanted = name.lower()
+        if wanted not in self._first:
+            return ()
+        return tuple(value for key, value in self.pairs if key == wanted)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._first
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Headers) and self.pairs == other.pairs
+
+    def __hash__(self) -> int:
+        return hash(self.pairs)
+
+    def __repr__(self) -> str:
+        return f"Headers({list(self.pairs)!r})"
+
+
+NO_HEADERS = Headers()
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """Bounds of one request; every one of them ends it in its own kind of failure."""
+
+    max_body_bytes: int = 10_000_000  # after decompression
+    max_wire_bytes: int = 10_000_000  # as received
+    connect_timeout_s: float = 10.0  # name look-up, TCP and TLS together
+    first_byte_timeout_s: float = 20.0  # from the request sent to the whole head of the answer
+    idle_timeout_s: float = 20.0  # between two pieces of the body
+    total_timeout_s: float = 60.0
+    max_header_bytes: int = 65_536  # interim answers and trailers counted too
+    max_header_count: int = 200
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be above zero")
+
+
+@dataclass(frozen=True, slots=True)
+class ContentTypeRules:
+    """Which media types are wanted; patterns such as `text/html`, `text/*` or `*/*`.
+
+    An empty `accept` takes everything; `reject` is looked at after it and wins. Read by `rules.content_type`.
+    """
+
+    accept: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
+    accept_missing: bool = True
+
+
+DEFAULT_LIMITS = FetchLimits()
+ANY_CONTENT_TYPE = ContentTypeRules()
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """One hop to one URL; redirects come back as responses."""
+
+    url: str
+    method: Method = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    etag: str | None = None
+    last_modified: str | None = None
+    limits: FetchLimits = DEFAULT_LIMITS
+    content_types: ContentTypeRules = ANY_CONTENT_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A complete answer. Durations are seconds since the request was begun; `started_at` is wall time.
+
+    `truncated` can only be true outside 2xx: the status is the message there, so a body that is too large,
+    of the wrong type or wrongly encoded is left behind instead of hiding the status in a failure.
+    """
+
+    url: str
+    status: int
+    headers: Headers
+    body: bytes
+    http_version: str
+    address: str
+    started_at: float
+    sent_s: float  # connection ready, request sent: what follows is the server's own time
+    first_byte_s: float
+    elapsed_s: float
+    wire_bytes: int
+    content_encoding: str = ""
+    truncated: bool = False
+    server_date: float | None = None
+
+    @property
+    def server_time_s(self) -> float:
+        """How long the server took to begin its answer, without connecting."""
+        return self.first_byte_s - self.sent_s
+
+    @property
+    def content_type(self) -> str | None:
+        """The Content-Type field as it came."""
+        return self.headers.get("content-type")
+
+
+class FailureKind(StrEnum):
+    """Why there is no answer; the values are stored and must not change."""
+
+    DNS_FAILURE = "dns_failure"
+    CONNECT_FAILURE = "connect_failure"
+    PROXY_FAILURE = "proxy_failure"
+    TLS_FAILURE = "tls_failure"
+    CERTIFICATE_REFUSED = "certificate_refused"
+    CONNECT_TIMEOUT = "connect_timeout"
+    FIRST_BYTE_TIMEOUT = "first_byte_timeout"
+    IDLE_TIMEOUT = "idle_timeout"
+    TOTAL_TIMEOUT = "total_timeout"
+    RESET = "reset"
+    PROTOCOL_ERROR = "protocol_error"
+    BAD_ENCODING = "bad_encoding"
+    TOO_LARGE = "too_large"
+    DECOMPRESSION_BOMB = "decompression_bomb"
+    HEADER_FLOOD = "header_flood"
+    WRONG_TYPE = "wrong_type"
+    ADDRESS_REFUSED = "address_refused"
+    SCHEME_REFUSED = "scheme_refused"
+    INVALID_URL = "invalid_url"
+    INVALID_HEADER = "invalid_header"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_network(self) -> bool:
+        """Whether the way to the server failed, so that a later try may do better."""
+        return self in _NETWORK
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether we would not take or ask for it, so that another try would end alike."""
+        return self in _REFUSAL
+
+
+_NETWORK = frozenset(
+    {
+        FailureKind.DNS_FAILURE,
+        FailureKind.CONNECT_FAILURE,
+        FailureKind.PROXY_FAILURE,
+        FailureKind.TLS_FAILURE,
+        FailureKind.CONNECT_TIMEOUT,
+        FailureKind.FIRST_BYTE_TIMEOUT,
+        FailureKind.IDLE_TIMEOUT,
+        FailureKind.TOTAL_TIMEOUT,
+        FailureKind.RESET,
+        FailureKind.PROTOCOL_ERROR,
+    }
+)
+_REFUSAL = frozenset(
+    {
+        FailureKind.CERTIFICATE_REFUSED,
+        FailureKind.BAD_ENCODING,
+        FailureKind.TOO_LARGE,
+        FailureKind.DECOMPRESSION_BOMB,
+        FailureKind.HEADER_FLOOD,
+        FailureKind.WRONG_TYPE,
+        FailureKind.ADDRESS_REFUSED,
+        FailureKind.SCHEME_REFUSED,
+        FailureKind.INVALID_URL,
+        FailureKind.INVALID_HEADER,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchFailure:
+    """No answer, or none that we would take; `status` and `headers` are kept if they had arrived."""
+
+    url: str
+    kind: FailureKind
+    detail: str
+    started_at: float
+    elapsed_s: float
+    status: int | None = None
+    headers: Headers = field(default=NO_HEADERS)
+    address: str | None = None
+    wire_bytes: int = 0

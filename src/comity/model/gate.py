@@ -1,0 +1,227 @@
+"""What a gate knows, what bounds it, and what it answers.
+
+A gate says when the next request to a host may start. `GateMemory` is loaded from the host's row when a
+lease is taken and saved to it again; everything else lives as long as the lease.
+Times are UNIX seconds, durations are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+SLOT_TIMEOUT_MESSAGE: Final = "Timeout waiting for host concurrency slot"
+
+
+class Door(StrEnum):
+    """The front doors that talk to hosts themselves."""
+
+    SOURCES = "sources"
+    AUDIT = "audit"
+    CRAWL = "crawl"
+    SQL = "sql"
+
+
+class DelaySource(StrEnum):
+    """Who decided how long a host is left in peace between two requests."""
+
+    POLICY = "policy"
+    ROBOTS = "robots"
+    ADAPTIVE = "adaptive"
+    DOOR = "door"
+    RANDOM = "random"
+    NONE = "none"
+
+
+class WaitReason(StrEnum):
+    """Why a request may not start now."""
+
+    DELAY = "delay"
+    BLOCK = "block"
+    CONCURRENCY = "concurrency"
+    UNCLEAN_END = "unclean_end"
+    LEASE_OVER = "lease_over"
+
+
+class Answer(StrEnum):
+    """What a request told about the host, as far as politeness is concerned."""
+
+    SUCCESS = "success"  # the host serves: clears a block
+    RATE_LIMITED = "rate_limited"  # 429
+    UNAVAILABLE = "unavailable"  # 503
+    OTHER = "other"  # any other status: says nothing about pace
+    FAILED = "failed"  # no answer at all
+    UNSENT = "unsent"  # the slot was reserved and given back unused
+
+
+@dataclass(frozen=True, slots=True)
+class DoorProfile:
+    """A front door's own manners, where neither operator nor robots.txt asks for more."""
+
+    interval_s: float | None
+    random_delay_s: tuple[float, float] | None
+    max_concurrency: int
+    slot_timeout_s: float = inf
+    retry_limit: int = 5
+
+
+DOOR_PROFILES: Final[Mapping[Door, DoorProfile]] = MappingProxyType(
+    {
+        Door.SOURCES: DoorProfile(interval_s=3.0, random_delay_s=None, max_concurrency=1, retry_limit=2),
+        Door.AUDIT: DoorProfile(interval_s=None, random_delay_s=(0.2, 0.5), max_concurrency=2, slot_timeout_s=10.0),
+        Door.CRAWL: DoorProfile(interval_s=1.0, random_delay_s=None, max_concurrency=1),
+        # `max_parallel_per_domain` replaces the 1.
+        Door.SQL: DoorProfile(interval_s=None, random_delay_s=None, max_concurrency=1),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GateLimits:
+    """The bounds in force on one host: `rules.politeness.limits_for` puts them together."""
+
+    policy_interval_s: float | None = None  # None: the operator made no row
+    door_interval_s: float | None = None
+    crawl_delay_s: float | None = None  # robots.txt
+    random_delay_s: tuple[float, float] | None = None
+    max_concurrency: int = 1
+    max_retry_backoff_s: float = 600.0
+    slot_timeout_s: float = inf
+
+
+@dataclass(frozen=True, slots=True)
+class GateMemory:
+    """What survives between two holders of a host's lease; it lives on the host's row.
+
+    `unclean_end_at` is when a lease ended without release; it stays until a request has waited for it.
+    """
+
+    next_fetch_at: float | None = None
+    blocked_until: float | None = None
+    backoff_step: int = 0
+    adaptive_delay_s: float = 0.0
+    latency_baseline_s: float | None = None
+    latency_recent_s: float | None = None
+    unclean_end_at: float | None = None
+    # Where it is not kept, the next holder assumes the latest time that it can have been.
+    last_start_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DelayInForce:
+    """The delay from one start to the next, and who asked for it."""
+
+    seconds: float
+    source: DelaySource
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A request may start now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """No request may start before `until`; infinite when only a finished request can change that."""
+
+    until: float
+    reason: WaitReason
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A start that was granted: `number` counts the starts of this lease, `delay` is what it waited for."""
+
+    number: int
+    started_at: float
+    delay: DelayInForce
+
+
+@dataclass(frozen=True, slots=True)
+class SlotTimeout:
+    """Nothing was fetched: all slots of the host were taken for too long."""
+
+    waited_s: float
+    message: str = SLOT_TIMEOUT_MESSAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one finished request showed; `retry_after_s` is None without a usable Retry-After."""
+
+    answer: Answer
+    latency_s: float | None = None
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CooldownWanted:
+    """The site asked to be left alone for so long that the host should not stay leased."""
+
+    until: float
+
+
+# The three below are rebuilt on every request; named tuples are frozen too, and four times cheaper to make.
+
+
+class Pace(NamedTuple):
+    """How fast a host answers, and the delay that follows from it (0: none of its own)."""
+
+    adaptive_delay_s: float = 0.0
+    latency_baseline_s: float | None = None
+    latency_recent_s: float | None = None
+
+
+class Block(NamedTuple):
+    """A 429 or 503 holds the host until `until`; starts up to number `mark` were made before it was set."""
+
+    until: float = -inf
+    mark: int = 0
+    step: int = 0
+
+
+class GateState(NamedTuple):
+    """One gate at one moment. Times are -inf where there is nothing to wait for."""
+
+    limits: GateLimits
+    floor: DelayInForce  # of the fixed limits alone
+    delay: DelayInForce  # in force between the last start and the next
+    jitter: float  # the chance drawn for that gap
+    next_fetch_at: float
+    last_start_at: float
+    carried_until: float  # what earlier holders and reservations left on the row
+    unclean_end_at: float
+    lease_ends_at: float
+    seen_at: float  # the latest time this gate was told
+    block: Block
+    pace: Pace
+    in_flight: int
+    starts: int
+
+
+# What became of a request, and whether it is tried again.
+
+
+class GiveUpReason(StrEnum):
+    """Why a request is not tried again."""
+
+    FINAL_STATUS = "final_status"
+    RETRIES_SPENT = "retries_spent"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    """Try the URL again after this many seconds."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Do not try the URL again in this run."""
+
+    reason: GiveUpReason

@@ -1,0 +1,131 @@
+"""What became of a visit. Every expected ending is one of these values; settle turns each into rows.
+
+A visit writes nothing: the requests it started and the decisions it met travel inside its outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from comity.model.evidence import Evidence
+from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.ledger import LedgerRow
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer that ended a visit, after any redirects."""
+
+    final_url: str
+    redirect_count: int
+    status: int
+    at: float
+    elapsed_s: float
+    wire_bytes: int
+    content_type: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """What a visit did on its way: requests started, decisions met."""
+
+    requests: list[LedgerRow] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page came. `keep` is false where the page asks not to be indexed."""
+
+    entry: QueuedUrl
+    trail: Trail
+    answer: Answered
+    body: bytes
+    encoding: str | None
+    content_hash: str
+    title: str | None
+    links: tuple[FrontierEntry, ...]
+    keep: bool = True
+    is_login_wall: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotModified:
+    """The page is as it was."""
+
+    entry: QueuedUrl
+    trail: Trail
+    answer: Answered
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The site answered that there is no such page, or not for us: final."""
+
+    entry: QueuedUrl
+    trail: Trail
+    answer: Answered
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimited:
+    """The site asked for patience (429, or 503 with Retry-After)."""
+
+    entry: QueuedUrl
+    trail: Trail
+    answer: Answered
+    retry_after_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """We would not ask: robots.txt, a takedown, an address that is not public, a redirect too many."""
+
+    entry: QueuedUrl
+    trail: Trail
+    code: str
+    reason: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The site answered with something that we do not take: too large, of the wrong type, broken."""
+
+    entry: QueuedUrl
+    trail: Trail
+    code: str
+    reason: str
+    at: float
+    elapsed_s: float
+    status: int | None
+    wire_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No usable answer: the way failed, or the server did (5xx). May be tried again."""
+
+    entry: QueuedUrl
+    trail: Trail
+    code: str
+    reason: str
+    at: float
+    elapsed_s: float
+    status: int | None
+    wire_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """Nothing was decided: the lease, the block or the slot did not allow it now. The URL stays queued."""
+
+    entry: QueuedUrl
+    trail: Trail
+    code: str
+    not_before: float | None = None
+
+
+Outcome = Fetched | NotModified | Gone | RateLimited | Refused | Rejected | Failed | Postponed

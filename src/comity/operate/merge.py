@@ -1,0 +1,78 @@
+"""Folding hosts that a change of the naming rules has made one.
+
+The earliest row is kept, counters are summed, references are moved, and of two policies the stricter holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database import hosts, merging
+from comity.database.connection import Database
+from comity.model.errors import BadAddress
+from comity.model.host import CanonicalHost, HostStatus
+from comity.rules.canonical import canonical_host
+
+_BATCH: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One host that no longer goes by its old name."""
+
+    old: str
+    new: str
+    action: str  # renamed | folded | skipped
+    detail: str | None = None
+
+
+def merge_hosts(database: Database, clock: Clock, *, collapse: bool = False, dry_run: bool = False) -> Iterator[Merged]:
+    """Bring every host under its canonical name, one transaction each; yields what was done."""
+    last: UUID | None = None
+    while True:
+        with database.read() as connection:
+            rows = merging.names_after(connection, last, _BATCH)
+        if not rows:
+            return
+        for row in rows:
+            try:
+                wanted = canonical_host(row.domain, collapse=collapse)
+            except BadAddress as error:
+                yield Merged(row.domain, row.domain, "skipped", error.reason)
+                continue
+            if wanted.authority != row.domain:
+                yield _merge(database, clock.now(), row.domain, wanted, dry_run)
+        last = rows[-1].id
+
+
+def _merge(database: Database, now: datetime, old: str, wanted: CanonicalHost, dry_run: bool) -> Merged:
+    new = wanted.authority
+    with database.write() as connection:
+        ours, theirs = (merging.locked(connection, name) for name in sorted((old, new)))
+        if old > new:
+            ours, theirs = theirs, ours
+        if ours is None:
+            return Merged(old, new, "skipped", "it is gone")
+        for row in (ours, theirs):
+            if row is not None and row.claimed_by is not None and row.claim_expires_at > now:
+                return Merged(old, new, "skipped", f"{row.domain} is leased by {row.claimed_by}")
+        if dry_run:
+            return Merged(old, new, "renamed" if theirs is None else "folded", "not done: dry run")
+        if theirs is None:
+            merging.rename(connection, ours, new, wanted.parent_domain)
+            return Merged(old, new, "renamed")
+        kept, gone = sorted((ours, theirs), key=lambda row: (row.first_seen_at, str(row.id)))
+        merging.fold(connection, kept, gone, new, wanted.parent_domain)
+        _wake_if_work_came(connection, kept, gone)
+        return Merged(old, new, "folded")
+
+
+def _wake_if_work_came(connection: Any, kept: Any, gone: Any) -> None:
+    """A host that was done is not done any more when it inherits URLs that wait."""
+    if kept.status is HostStatus.EXHAUSTED and gone.status in (HostStatus.PENDING, HostStatus.ACTIVE):
+        hosts.change(connection, kept.id, {"status": HostStatus.PENDING, "next_crawl_after": None})

@@ -1,0 +1,44 @@
+"""Setting what one host may be asked for. An edit takes effect on the next request."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Final
+
+from comity.clock import Clock
+from comity.database import policies
+from comity.database.connection import Database
+from comity.model.errors import BadInput
+from comity.model.policy import HostPolicy
+
+_LEAST: Final = {"max_concurrency": 1, "min_request_interval_ms": 0, "max_pages": 0, "max_kb_per_page": 1}
+_MOST: Final = {
+    "max_concurrency": 1000,
+    "min_request_interval_ms": 7 * 86_400_000,
+    "max_pages": 1_000_000_000,
+    "max_kb_per_page": 1_000_000,
+}
+
+
+def get_policy(database: Database, host: str) -> HostPolicy | None:
+    """The policy of a host, if an operator made one."""
+    with database.read() as connection:
+        row = policies.get(connection, host)
+    return None if row is None else _policy(row)
+
+
+def set_policy(database: Database, clock: Clock, host: str, **changes: int | bool | None) -> HostPolicy:
+    """Make or change the policy of a host; what is not named keeps its value."""
+    values = {name: value for name, value in changes.items() if value is not None}
+    if not values:
+        raise BadInput("nothing to set: name at least one limit, such as --min-request-interval-ms 5000")
+    for name, least in _LEAST.items():
+        value = values.get(name)
+        if value is not None and not least <= value <= _MOST[name]:
+            raise BadInput(f"{name} must be between {least} and {_MOST[name]}, not {value}")
+    with database.write() as connection:
+        return _policy(policies.put(connection, host, values, None if database.is_shared else clock.now()))
+
+
+def _policy(row: Any) -> HostPolicy:
+    return HostPolicy(**{field.name: getattr(row, field.name) for field in fields(HostPolicy)})

@@ -1,0 +1,56 @@
+"""Sending a host back to the start, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from comity.clock import Clock
+from comity.database import frontier, hosts
+from comity.database.connection import Database
+from comity.model.errors import HostBusy, NotFound
+from comity.model.host import HostStatus
+from comity.rules.host_transitions import is_legal
+
+
+@dataclass(frozen=True, slots=True)
+class ResetReport:
+    """What a reset changed."""
+
+    host: str
+    before: HostStatus
+    after: HostStatus
+    urls_requeued: int
+
+
+def reset_host(database: Database, clock: Clock, host: str, *, reason: str | None = None) -> ResetReport:
+    """Make a host ready to be crawled from the start: cooldown, errors and retries forgotten, URLs queued again.
+
+    What politeness remembers (the next allowed request, a block that the site asked for) is kept: an
+    operator may change our plans, not the site's limits.
+    """
+    with database.write() as connection:
+        row = hosts.get(connection, host)
+        if row is None:
+            raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
+        if row.claimed_by is not None and row.claim_expires_at > clock.now():
+            raise HostBusy(
+                f"{host} is being crawled by {row.claimed_by} until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC; "
+                "stop that crawl first"
+            )
+        values = {
+            "is_seeded": True,
+            "next_crawl_after": None,
+            "block_reason": f"reset: {reason}" if reason else None,
+            "block_reason_code": None,
+            "first_blocked_at": None,
+            "consecutive_error_count": 0,
+            "cooldown_count": 0,
+        }
+        if is_legal(row.status, HostStatus.PENDING):
+            values["status"] = HostStatus.PENDING
+        if not hosts.change(connection, row.id, values, expected_version=row.version):
+            raise HostBusy(f"{host} was changed by somebody else at the same moment; try again")
+        requeued = frontier.requeue_all(connection, row.id)
+        after = hosts.get(connection, host)
+        assert after is not None
+    return ResetReport(host, row.status, after.status, requeued)

@@ -1,0 +1,64 @@
+"""Taking hosts and URLs down: never fetched, queued or served again, from this moment on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from comity.database import takedowns
+from comity.database.connection import Database
+from comity.model.errors import NotFound
+from comity.rules.canonical import resolve_link
+from comity.rules.takedown import Takedowns, read_entry
+
+_BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TakedownReport:
+    """What adding a takedown did."""
+
+    entry: str
+    is_new: bool
+    urls_dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTakedown:
+    """An entry as it stands."""
+
+    entry: str
+    reason: str | None
+    created_at: datetime
+
+
+def add_takedown(database: Database, text: str, *, reason: str | None = None) -> TakedownReport:
+    """Remember a host or URL and drop what is queued of it, in one transaction."""
+    entry = read_entry(text)
+    covered = Takedowns.of([entry.text])
+    dropped, after = 0, 0
+    with database.write() as connection:
+        is_new = takedowns.add(connection, entry.text, reason)
+        while rows := takedowns.queued_of_host(connection, entry.host, after, _BATCH):
+            addresses = [(row.id, resolve_link(row.url, row.url)) for row in rows]
+            ids = [number for number, address in addresses if address and covered.covering(address)]
+            dropped += takedowns.drop_queued(connection, ids) if ids else 0
+            after = rows[-1].id
+    return TakedownReport(entry.text, is_new, dropped)
+
+
+def remove_takedown(database: Database, text: str) -> str:
+    """Forget an entry; what was dropped from the queues is found again by the next crawl."""
+    entry = read_entry(text)
+    with database.write() as connection:
+        # An entry written by hand may be spelled otherwise: take it as it stands, too.
+        if not any([takedowns.remove(connection, entry.text), takedowns.remove(connection, text)]):
+            raise NotFound(f"{entry.text} is not taken down")
+    return entry.text
+
+
+def list_takedowns(database: Database) -> list[StoredTakedown]:
+    """Every entry, oldest first."""
+    with database.read() as connection:
+        return [StoredTakedown(row.domain_or_url, row.reason, row.created_at) for row in takedowns.entries(connection)]

@@ -1,0 +1,1 @@
+"""Questions an operator asks of the state, answered as plain values."""

@@ -1,0 +1,129 @@
+"""What an operator asks about hosts: lists, one host in full, who holds what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from comity.clock import Clock
+from comity.database import frontier, hosts, leasing, policies
+from comity.database.connection import Database
+from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.model.errors import NotFound
+from comity.model.host import HostStatus
+
+
+@dataclass(frozen=True, slots=True)
+class HostLine:
+    """One host in a listing."""
+
+    host: str
+    status: HostStatus
+    pages_crawled: int
+    pages_discovered: int
+    images_stored: int
+    image_yield: float | None
+    last_crawled_at: datetime | None
+    reason_code: str | None
+    reason: str | None
+    priority_score: int
+    leased_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostInFull:
+    """Everything the state knows of one host, in the order in which a person would ask."""
+
+    columns: dict[str, Any]
+    queued: int
+    done: int
+    dropped: int
+    policy: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class HolderLine:
+    """One holder of leases."""
+
+    holder: str
+    hosts: int
+    expired: int
+    earliest_expiry: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StatusLine:
+    """How many hosts are of one status, and how many of them nobody holds."""
+
+    status: HostStatus
+    hosts: int
+    unleased: int
+
+
+def list_hosts(
+    database: Database,
+    *,
+    status: HostStatus | None = None,
+    contains: str | None = None,
+    limit: int = 50,
+    offset: int = 0,
+) -> list[HostLine]:
+    """Hosts, those crawled last first."""
+    with database.read() as connection:
+        rows = hosts.page(connection, status=status, contains=contains, limit=limit, offset=offset)
+        return [_line(row) for row in rows]
+
+
+def top_hosts(database: Database, *, limit: int = 20) -> list[HostLine]:
+    """Hosts by images per page."""
+    with database.read() as connection:
+        return [_line(row) for row in hosts.ranked_by_yield(connection, limit)]
+
+
+def host_in_full(database: Database, host: str) -> HostInFull:
+    """Everything about one host; `NotFound` if it was never seen."""
+    with database.read() as connection:
+        row = hosts.get(connection, host)
+        if row is None:
+            raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
+        states = frontier.states(connection, row.id)
+        policy = policies.get(connection, host)
+    return HostInFull(
+        columns=dict(row._mapping),
+        queued=states.get(QUEUED, 0),
+        done=states.get(DONE, 0),
+        dropped=states.get(DROPPED, 0),
+        policy=dict(policy._mapping) if policy is not None else None,
+    )
+
+
+def holders(database: Database, clock: Clock) -> list[HolderLine]:
+    """Who holds leases now, and which of them have run out."""
+    with database.read() as connection:
+        rows = leasing.claims_by_holder(connection, None if database.is_shared else clock.now())
+    return [HolderLine(row.claimed_by, row.hosts, row.expired, row.earliest_expiry) for row in rows]
+
+
+def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
+    """Hosts by status."""
+    with database.read() as connection:
+        rows = hosts.counts_by_status(connection, None if database.is_shared else clock.now())
+    return [StatusLine(row.status, row.hosts, row.unleased) for row in rows]
+
+
+def _line(row: Any) -> HostLine:
+    """Read a row; the yield is that of the counters as they stand."""
+    return HostLine(
+        host=row.domain,
+        status=row.status,
+        pages_crawled=row.pages_crawled,
+        pages_discovered=row.pages_discovered,
+        images_stored=row.images_stored,
+        image_yield=row.images_stored / row.pages_crawled if row.pages_crawled else None,
+        last_crawled_at=row.last_crawled_at,
+        reason_code=row.block_reason_code,
+        reason=row.block_reason,
+        priority_score=row.priority_score,
+        leased_by=row.claimed_by,
+    )

@@ -1,0 +1,184 @@
+"""One spelling for a host, and one for a URL.
+
+Text from a person, a file or a page enters; `CanonicalHost` or `WebAddress` leaves. URLs are read by the
+WHATWG rules (ada), so that we address exactly what a browser would.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import ada_url
+from publicsuffixlist import PublicSuffixList
+from xxhash import xxh3_64_intdigest
+
+from comity.model.errors import BadAddress
+from comity.model.host import CanonicalHost
+
+LONGEST_URL: Final = 8192
+_LONGEST_LABEL: Final = 63  # RFC 1035 §2.3.4
+_LONGEST_NAME: Final = 253
+_WEB_SCHEMES: Final = frozenset({"http:", "https:"})
+_DEFAULT_PORTS: Final = frozenset({"", "80", "443"})
+# "javascript:alert(1)" names a scheme; "localhost:8080" names a port.
+_SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*):(?!\d)", re.IGNORECASE)
+_END_OF_AUTHORITY: Final = re.compile(r"[/?#\\]")
+_LABEL: Final = re.compile(r"(?=.*[a-z0-9])[a-z0-9_-]+")
+_UNSEEN: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\u3000\ufeff]")
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    """A URL in its canonical form, with what the rooms ask of it most."""
+
+    url: str
+    origin: str
+    host: str
+    path: str
+    key: int
+
+
+def canonical_host(text: str, *, collapse: bool = False) -> CanonicalHost:
+    """Give a host, an authority or a URL its one spelling; raise `BadAddress` if it has none.
+
+    The scheme, `www.`, a default port and a trailing dot fall away; case and punycode are folded. With
+    `collapse`, sub-domains become their registrable domain.
+    """
+    parsed = _parse(text, text.strip())
+    return _canonical_authority(text, parsed.hostname, parsed.port, collapse)
+
+
+def web_address(text: str, *, collapse: bool = False) -> WebAddress:
+    """Read a URL that somebody typed; a bare host means its start page. Raise `BadAddress` if it is none."""
+    parsed = _parse(text, text.strip())
+    host = _canonical_authority(text, parsed.hostname, parsed.port, collapse).authority
+    return _address(parsed, host)
+
+
+def resolve_link(href: str, base: str, *, collapse: bool = False) -> WebAddress | None:
+    """Resolve a link found on a page; None if it leads nowhere that a crawler goes."""
+    if len(href) > LONGEST_URL:
+        return None
+    try:
+        parsed = ada_url.URL(href, base)
+        if parsed.protocol not in _WEB_SCHEMES or parsed.username or parsed.password:
+            return None
+        host = _host_of_link(parsed.hostname, parsed.port, collapse)
+    except (ValueError, BadAddress):
+        return None
+    if len(parsed.href) > LONGEST_URL:
+        return None
+    return _address(parsed, host)
+
+
+def url_key(url: str) -> int:
+    """A signed 64-bit key of a canonical URL, as both databases store it."""
+    digest: int = xxh3_64_intdigest(url.encode())
+    return digest - (1 << 64) if digest >= 1 << 63 else digest
+
+
+def _address(parsed: ada_url.URL, host: str) -> WebAddress:
+    """Drop the fragment, which is never sent, and note the parts."""
+    parsed.hash = ""
+    url = parsed.href
+    return WebAddress(url, parsed.origin, host, parsed.pathname + parsed.search, url_key(url))
+
+
+def _parse(shown: str, text: str) -> ada_url.URL:
+    """Parse what a person typed, refusing in words what a browser would mend in silence."""
+    if not text:
+        raise BadAddress(shown, "empty; give a host such as example.com or a URL such as https://example.com/")
+    if _UNSEEN.search(text):
+        raise BadAddress(shown, "contains a space or an invisible character")
+    if len(text) > LONGEST_URL:
+        raise BadAddress(shown, f"longer than {LONGEST_URL} characters")
+    if "://" not in text.split("?", 1)[0]:
+        scheme = _SCHEME.match(text)
+        if scheme and not _names_a_user(text):
+            if scheme[0].lower() in _WEB_SCHEMES:
+                raise BadAddress(shown, f"write {scheme[0].lower()}// before the host")
+            raise BadAddress(shown, f"{scheme[1].lower()}: is not a web address; only http and https are crawled")
+        text = "https://" + text.removeprefix("//")
+    elif not text.lower().startswith(("http://", "https://")):
+        raise BadAddress(shown, "only http and https are crawled")
+    rest = text.split("://", 1)[1]
+    if not rest or rest[0] in "/?#\\":
+        raise BadAddress(shown, "there is no host after the scheme")
+    if _names_a_user(rest):
+        # The password is not repeated: messages end up in logs.
+        raise BadAddress("…@" + rest.rpartition("@")[2], "carries a user name or password; Comity asks only as itself")
+    try:
+        return ada_url.URL(text)
+    except ValueError:
+        raise BadAddress(shown, "not a valid host or URL") from None
+
+
+def _names_a_user(rest: str) -> bool:
+    """Whether the authority at the start of the text has a user part."""
+    return "@" in _END_OF_AUTHORITY.split(rest, maxsplit=1)[0]
+
+
+@lru_cache(maxsize=8192)
+def _host_of_link(hostname: str, port: str, collapse: bool) -> str:
+    """The canonical authority of a link's host; pages name the same few hosts over and over."""
+    return _canonical_authority(hostname, hostname, port, collapse).authority
+
+
+def _canonical_authority(shown: str, hostname: str, port: str, collapse: bool) -> CanonicalHost:
+    """Fold a parsed host name and port into the identity of the host."""
+    kept_port = "" if port in _DEFAULT_PORTS else f":{port}"
+    if port == "0":
+        raise BadAddress(shown, "port 0 cannot be asked")
+    name = hostname.removesuffix(".")
+    if hostname.startswith("[") or _is_ipv4(name):
+        return CanonicalHost(name + kept_port, None)
+    _require_dns_name(shown, name)
+    suffixes = _public_suffixes()
+    while name.startswith("www.") and suffixes.privatesuffix(name[4:]) is not None:
+        name = name[4:]
+    parent = suffixes.privatesuffix(name)
+    if collapse and parent:
+        name = parent
+    return CanonicalHost(name + kept_port, parent)
+
+
+def _require_dns_name(shown: str, name: str) -> None:
+    """Refuse names that no resolver could be asked for (RFC 1035 §2.3.4, UTS 46)."""
+    if not name:
+        raise BadAddress(shown, "the host is empty")
+    if len(name) > _LONGEST_NAME and all(len(label) <= _LONGEST_LABEL for label in name.split(".")):
+        raise BadAddress(shown, f"the host is longer than {_LONGEST_NAME} characters")
+    for label in name.split("."):
+        if not label:
+            raise BadAddress(shown, "the host has an empty label (two dots in a row, or a dot in front)")
+        if len(label) > _LONGEST_LABEL:
+            raise BadAddress(shown, f"a label of the host is longer than {_LONGEST_LABEL} characters")
+        if not _LABEL.fullmatch(label):
+            raise BadAddress(shown, f"{label} cannot be part of a host name")
+        if label.startswith("xn--") and not _is_valid_punycode(label):
+            raise BadAddress(shown, f"{label[:40]} is not valid punycode")
+
+
+def _is_valid_punycode(label: str) -> bool:
+    """Whether an A-label decodes, and encodes back to itself (ada lets ASCII labels through unread)."""
+    try:
+        unicode_label = label[4:].encode("ascii").decode("punycode")
+        if unicode_label.isascii():
+            return False
+        return bool(ada_url.URL(f"https://{unicode_label}.example/").hostname == f"{label}.example")
+    except ValueError:
+        return False
+
+
+def _is_ipv4(name: str) -> bool:
+    """Whether ada made an IPv4 address of the host: then its last label is a number, as no TLD is."""
+    return name.rpartition(".")[2].isdigit()
+
+
+@lru_cache(maxsize=1)
+def _public_suffixes() -> PublicSuffixList:
+    """The public suffix list that the package carries; read once, when first asked for."""
+    return PublicSuffixList()

@@ -1,0 +1,60 @@
+"""Whether a body is worth reading: a Content-Type field and a set of wishes enter, a verdict leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from comity.model.fetch import ContentTypeRules
+
+
+@dataclass(frozen=True, slots=True)
+class ContentTypeVerdict:
+    """Taken or refused, and which pattern said so."""
+
+    accepted: bool
+    reason: str
+
+
+def media_type(content_type: str | None) -> str:
+    """The bare `type/subtype` in lower case, without parameters; empty if there is none."""
+    if not content_type:
+        return ""
+    # Several values joined by a comma are malformed; the last is what browsers take (WHATWG MIME Sniffing).
+    bare = content_type.split(";", 1)[0].rpartition(",")[2].strip().lower()
+    return bare if "/" in bare else ""
+
+
+def pattern_matches(pattern: str, kind: str) -> bool:
+    """Whether `text/html`, `text/*`, `*/xml`, `application/*+xml` or `*/*` covers a media type."""
+    wanted_major, slash, wanted_minor = pattern.strip().lower().partition("/")
+    if not slash:  # a bare `*` or `text`
+        wanted_minor = "*"
+    major, _, minor = kind.partition("/")
+    return _part_matches(wanted_major, major) and _part_matches(wanted_minor, minor)
+
+
+@lru_cache(maxsize=1024)
+def judge(content_type: str | None, rules: ContentTypeRules) -> ContentTypeVerdict:
+    """Decide by the accept list first, then by the reject list, which wins."""
+    kind = media_type(content_type)
+    if not kind:
+        return ContentTypeVerdict(rules.accept_missing, "no content type given")
+    accepted_by = "no accept list"
+    if rules.accept:
+        found = next((pattern for pattern in rules.accept if pattern_matches(pattern, kind)), None)
+        if found is None:
+            return ContentTypeVerdict(False, f"{kind} is not accepted")
+        accepted_by = f"{kind} is accepted by {found}"
+    refused_by = next((pattern for pattern in rules.reject if pattern_matches(pattern, kind)), None)
+    if refused_by is not None:
+        return ContentTypeVerdict(False, f"{kind} is rejected by {refused_by}")
+    return ContentTypeVerdict(True, accepted_by)
+
+
+def _part_matches(wanted: str, part: str) -> bool:
+    """One `*` anywhere in the pattern stands for any run of characters."""
+    before, star, after = wanted.partition("*")
+    if not star:
+        return wanted == part
+    return len(part) >= len(before) + len(after) and part.startswith(before) and part.endswith(after)

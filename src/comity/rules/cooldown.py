@@ -1,0 +1,49 @@
+"""How long a host is left alone, and when Comity stops coming back by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from comity.model.host import BlockReason, HostStatus
+
+MAX_AUTOMATIC_RETRIES = 3
+REFRESH_AFTER = timedelta(days=14)
+
+COOLDOWNS: Mapping[BlockReason, timedelta] = {
+    BlockReason.LOGIN_REQUIRED: timedelta(days=30),
+    BlockReason.RATE_LIMITED: timedelta(days=7),
+    BlockReason.FORBIDDEN: timedelta(days=14),
+    BlockReason.SERVER_ERRORS: timedelta(days=7),
+    # robots.txt itself is read again at its own age; a change wakes the host sooner.
+    BlockReason.ROBOTS_DENIED: timedelta(days=90),
+    # Nothing was refused: look again when the cache would.
+    BlockReason.ROBOTS_UNREACHABLE: timedelta(hours=12),
+    BlockReason.DNS_FAILURE: timedelta(days=7),
+    BlockReason.CONNECTION_FAILURE: timedelta(days=7),
+}
+
+UNREACHABLE_REASONS = frozenset({BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE})
+
+
+def status_for(reason: BlockReason) -> HostStatus:
+    """Whether a reason means that the host refuses us or that it cannot be found."""
+    return HostStatus.UNREACHABLE if reason in UNREACHABLE_REASONS else HostStatus.BLOCKED
+
+
+def cooldown_ends_at(now: datetime, reason: BlockReason, retries_so_far: int) -> datetime | None:
+    """When the host is tried again by itself; None once the automatic retries are used up."""
+    if retries_so_far >= MAX_AUTOMATIC_RETRIES:
+        return None
+    return now + COOLDOWNS[reason]
+
+
+def reason_for_status(http_status: int) -> BlockReason:
+    """Name what a run of refusing answers means for the host as a whole."""
+    if http_status == 429:
+        return BlockReason.RATE_LIMITED
+    if http_status == 401:
+        return BlockReason.LOGIN_REQUIRED
+    if http_status >= 500:
+        return BlockReason.SERVER_ERRORS
+    return BlockReason.FORBIDDEN

@@ -1,0 +1,132 @@
+"""Page directives: robots meta contents and X-Robots-Tag values in, what this crawler must refrain from out.
+
+What is addressed to everyone and what is addressed to this agent are added up: the most restrictive wins, as Google
+documents for both. ``index``, ``follow`` and ``all`` therefore say nothing. Directives about how a search result
+looks (snippets, previews, translation) do not concern a crawler and are passed over.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Final
+
+from comity.model.page import PageDirectives
+from comity.rules.robots_parse import product_token
+
+_MAX_SOURCES: Final = 64
+_MAX_SOURCE_CHARACTERS: Final = 4096
+_MAX_EVIDENCE_CHARACTERS: Final = 500
+
+_NOINDEX: Final = frozenset({"noindex", "none"})
+_NOFOLLOW: Final = frozenset({"nofollow", "none"})
+_NOARCHIVE: Final = frozenset({"noarchive", "nocache"})
+_UNAVAILABLE_AFTER: Final = "unavailable_after"
+# Names that take a value behind a colon; any other name before a colon is a crawler's.
+_VALUED: Final = frozenset({_UNAVAILABLE_AFTER, "max-snippet", "max-image-preview", "max-video-preview"})
+_AGENT_NAME: Final = re.compile(r"[A-Za-z*][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]*)?")
+
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# RFC 822 and RFC 850 dates: day, month by name, year, perhaps a time and a zone; the weekday decides nothing.
+_NAMED_DATE: Final = re.compile(
+    r"(?:[a-z]{3,9}\.?,?\s*)?(?P<day>[0-9]{1,2})[\s-](?P<month>[a-z]{3})[a-z]{0,6}[\s-](?P<year>[0-9]{4}|[0-9]{2})"
+    r"(?:\s+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?)?"
+    r"(?:\s*(?P<zone>[a-z]{1,5}|[+-][0-9]{2}:?[0-9]{2}))?"
+)
+# RFC 822 §5 names; a zone that is not here is read as UTC.
+_ZONE_HOURS: Final = {"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
+
+
+def read_directives(meta: Iterable[str], headers: Iterable[str], agent: str) -> PageDirectives:
+    """Add up robots meta contents (already chosen for the agent) and X-Robots-Tag header values."""
+    sums = _Sums(product_token(agent))
+    for at, content in enumerate(meta):
+        if at < _MAX_SOURCES:
+            sums.add("meta robots", content, may_name_agent=False)
+    for at, value in enumerate(headers):
+        if at < _MAX_SOURCES:
+            sums.add("X-Robots-Tag", value, may_name_agent=True)
+    return PageDirectives(
+        noindex=bool(sums.words & _NOINDEX),
+        nofollow=bool(sums.words & _NOFOLLOW),
+        noarchive=bool(sums.words & _NOARCHIVE),
+        unavailable_after=sums.unavailable_after,
+        evidence=tuple(sums.evidence),
+    )
+
+
+class _Sums:
+    """The words that applied so far."""
+
+    __slots__ = ("_agent_token", "evidence", "unavailable_after", "words")
+
+    def __init__(self, agent_token: str) -> None:
+        self._agent_token = agent_token
+        self.words: set[str] = set()
+        self.unavailable_after: datetime | None = None
+        self.evidence: list[str] = []
+
+    def add(self, source: str, text: str, *, may_name_agent: bool) -> None:
+        """Read one value: a list of words, in a header under the crawler name that stands before them."""
+        before = (frozenset(self.words), self.unavailable_after)
+        applies = True
+        items = re.split("[,;]", text[:_MAX_SOURCE_CHARACTERS])
+        for at, item in enumerate(items):
+            words = item
+            name, colon, rest = item.partition(":")
+            name = name.strip().lower()
+            if colon and name in _VALUED:
+                if applies and name == _UNAVAILABLE_AFTER:
+                    self._end(rest, items[at + 1 : at + 2])
+                continue
+            if colon and may_name_agent and _AGENT_NAME.fullmatch(name):
+                # Headers of one name may arrive joined by commas: a crawler's name holds until the next.
+                applies = name == "*" or (bool(self._agent_token) and product_token(name) == self._agent_token)
+                words = rest
+            if applies:
+                self.words.update(words.lower().split())
+        if (self.words, self.unavailable_after) != before and self._restricts(before):
+            self.evidence.append(f"{source}: {text.strip()[:_MAX_EVIDENCE_CHARACTERS]}")
+
+    def _restricts(self, before: tuple[frozenset[str], datetime | None]) -> bool:
+        """Tell whether anything that matters was added."""
+        added = self.words - before[0]
+        return bool(added & (_NOINDEX | _NOFOLLOW | _NOARCHIVE)) or self.unavailable_after != before[1]
+
+    def _end(self, value: str, following: list[str]) -> None:
+        """Note the earliest announced end; a weekday's comma has cut its date in two."""
+        if following and not any(character.isdigit() for character in value):
+            value = f"{value},{following[0]}"
+        moment = _moment(value)
+        if moment is not None and (self.unavailable_after is None or moment < self.unavailable_after):
+            self.unavailable_after = moment
+
+
+def _moment(text: str) -> datetime | None:
+    """Read a date by RFC 822, RFC 850 or ISO 8601; without a zone it is UTC."""
+    text = text.strip().lower()
+    found = _NAMED_DATE.fullmatch(text)
+    try:
+        if found is None:
+            moment = datetime.fromisoformat(text.upper())
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        year = int(found["year"])
+        return datetime(
+            year if len(found["year"]) == 4 else 2000 + year,
+            _MONTHS.index(found["month"]) + 1,
+            int(found["day"]),
+            int(found["hour"] or 0),
+            int(found["minute"] or 0),
+            min(int(found["second"] or 0), 59),
+            tzinfo=_zone(found["zone"] or "utc"),
+        )
+    except ValueError:
+        return None
+
+
+def _zone(text: str) -> timezone:
+    """Read a zone by name or offset."""
+    if text[0] not in "+-":
+        return timezone(timedelta(hours=_ZONE_HOURS.get(text, 0)))
+    digits = text[1:].replace(":", "")
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return timezone(-offset if text[0] == "-" else offset)

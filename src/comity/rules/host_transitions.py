@@ -1,0 +1,67 @@
+"""The life of a host, as one table. Everything that knows legal moves reads it here.
+
+The database's trigger and the diagram in the documentation are generated from `MOVES`.
+A move is a statement that names the status: a host whose status is left unnamed stays as it is, and
+staying is only a move of its own where it means something (active: another page was crawled; blocked:
+blocked again).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from comity.model.errors import IllegalTransition
+from comity.model.host import HostStatus
+
+_PENDING, _ACTIVE, _EXHAUSTED, _BLOCKED, _UNREACHABLE = HostStatus
+
+MOVES: Mapping[HostStatus, Mapping[HostStatus, str]] = {
+    _PENDING: {
+        _ACTIVE: "a crawl starts",
+        _BLOCKED: "robots or a login wall at first contact",
+        _UNREACHABLE: "no connection at first contact",
+    },
+    _ACTIVE: {
+        _ACTIVE: "pages crawled, or a budget reached",
+        _EXHAUSTED: "frontier empty, nothing in flight",
+        _BLOCKED: "errors, robots or a login wall",
+        _UNREACHABLE: "connections fail",
+    },
+    _EXHAUSTED: {
+        _PENDING: "due again, or reset",
+        _ACTIVE: "a refresh starts",
+    },
+    _BLOCKED: {
+        _PENDING: "cooldown over, or reset",
+        _ACTIVE: "unblocked while being crawled",
+        _BLOCKED: "blocked again",
+    },
+    _UNREACHABLE: {
+        _PENDING: "cooldown over, or reset",
+        _ACTIVE: "reached again",
+    },
+}
+
+
+def is_legal(before: HostStatus, after: HostStatus) -> bool:
+    """Whether a host may go from one status to the other."""
+    return after in MOVES[before]
+
+
+def require_legal(before: HostStatus, after: HostStatus) -> None:
+    """Raise `IllegalTransition` unless the move is in the table."""
+    if not is_legal(before, after):
+        raise IllegalTransition(f"a host cannot go from {before} to {after}: {allowed_sentence(before)}")
+
+
+def allowed_sentence(before: HostStatus) -> str:
+    """Say where a host of this status may go; also the text of the database's refusal."""
+    names = [str(status) for status in MOVES[before]]
+    return f"{before} may only become {', '.join(names[:-1])} or {names[-1]}"
+
+
+def diagram() -> str:
+    """Draw the table as a Mermaid state diagram."""
+    lines = ["stateDiagram-v2", "    [*] --> pending: seeded, or first seen"]
+    lines += [f"    {before} --> {after}: {event}" for before, moves in MOVES.items() for after, event in moves.items()]
+    return "\n".join(lines)

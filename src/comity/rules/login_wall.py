@@ -1,0 +1,32 @@
+"""Telling a login wall from a page that merely has a login form."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+_LOGIN_PATH: Final = re.compile(
+    r"(?:^|[/_.-])(?:log-?in|sign-?in|signon|sso|auth(?:enticate|orize)?|account/login|session/new|anmelden)(?:[/_.?-]|$)",
+    re.IGNORECASE,
+)
+_FEW_LINKS: Final = 10
+
+
+def is_login_wall(
+    *, status: int, requested_url: str, final_url: str, has_password_field: bool, link_count: int, title: str | None
+) -> bool:
+    """Whether an answer stands between us and what was asked for.
+
+    401 says so itself. Otherwise a password must be asked for, and either we were sent to a login page that we
+    did not ask for, or there is next to nothing else on the page.
+    """
+    if status == 401:
+        return True
+    if not has_password_field:
+        return False
+    asked_for_login = _LOGIN_PATH.search(urlsplit(requested_url).path) is not None
+    if asked_for_login:
+        return False
+    sent_to_login = requested_url != final_url and _LOGIN_PATH.search(urlsplit(final_url).path) is not None
+    return sent_to_login or (link_count < _FEW_LINKS and _LOGIN_PATH.search(f"/{(title or '').replace(' ', '-')}/") is not None)

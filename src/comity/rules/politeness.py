@@ -1,0 +1,327 @@
+"""When the next request to a host may start: a state machine without clock or chance.
+
+A GateState and the present go in; a verdict or the next GateState comes out. What holds at every moment:
+
+- two starts lie at least one delay apart, measured from start to start, with the delay that is in force
+  when the later one starts: max(policy interval, robots.txt, adaptive delay, the door's own interval);
+- a 429 or 503 blocks the host for everybody; a success clears the block only if it started after the
+  block was set, and requests that were under way when it was set do not make it count twice.
+  "After" goes by the number of the start, not by the clock;
+- after a lease that ended without release, the first start comes one full delay after that end;
+- nothing starts once the lease is over;
+- a clock that goes back is read as one that stood still: no wait gets shorter, none gets endless.
+"""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+from typing import Final
+
+from comity.model.gate import (
+    Answer,
+    Block,
+    CooldownWanted,
+    DelayInForce,
+    DelaySource,
+    DoorProfile,
+    GateLimits,
+    GateMemory,
+    GateState,
+    Observation,
+    Pace,
+    Start,
+    Wait,
+    WaitReason,
+)
+from comity.rules.adaptive_delay import ADAPTIVE_DELAY_CAP_S, adapted
+from comity.rules.backoff import MAX_RETRY_BACKOFF_S, retry_delay
+from comity.rules.retry_after import RETRY_AFTER_CEILING_S
+
+START: Final = Start()
+NO_BLOCK: Final = Block()
+NO_DELAY: Final = DelayInForce(0.0, DelaySource.NONE)
+COOLDOWN_AFTER_S: Final = 7 * 86_400.0  # a longer Retry-After is no reason to keep a host leased
+LONGEST_DELAY_S: Final = 31 * 86_400.0
+CARRIED_AHEAD_S: Final = 600.0  # a row's next_fetch_at further ahead comes from a wrong clock
+STEP_MOST: Final = 1_000
+
+
+def limits_for(
+    profile: DoorProfile,
+    *,
+    policy_interval_s: float | None = None,
+    policy_max_concurrency: int | None = None,
+    crawl_delay_s: float | None = None,
+    max_retry_backoff_s: float = MAX_RETRY_BACKOFF_S,
+) -> GateLimits:
+    """Put a door's manners, the operator's row and robots.txt together; the stricter always wins."""
+    concurrency = profile.max_concurrency
+    if policy_max_concurrency is not None:
+        concurrency = min(concurrency, policy_max_concurrency)
+    return GateLimits(
+        policy_interval_s=_usable(policy_interval_s),
+        door_interval_s=_usable(profile.interval_s),
+        crawl_delay_s=_usable(crawl_delay_s),
+        random_delay_s=profile.random_delay_s,
+        max_concurrency=max(1, concurrency),
+        max_retry_backoff_s=max_retry_backoff_s,
+        slot_timeout_s=profile.slot_timeout_s,
+    )
+
+
+def observed(status: int | None, latency_s: float | None, retry_after_s: float | None) -> Observation:
+    """What a status says about the host; None or 0 and below is a request without an answer."""
+    if status is None or status <= 0:
+        return Observation(Answer.FAILED, latency_s)
+    if status == 429:
+        return Observation(Answer.RATE_LIMITED, latency_s, retry_after_s)
+    if status == 503:
+        return Observation(Answer.UNAVAILABLE, latency_s, retry_after_s)
+    # A missing page is served as readily as any other; a 401 or 403 may be the refusal of a tired site.
+    if 200 <= status < 400 or status in (404, 410):
+        return Observation(Answer.SUCCESS, latency_s)
+    return Observation(Answer.OTHER, latency_s)
+
+
+def effective_delay(limits: GateLimits, adaptive_delay_s: float, jitter: float) -> DelayInForce:
+    """The delay in force and who decided it; `jitter` in 0..1 places the random delay in its range."""
+    return _in_force(limits, _floor(limits), adaptive_delay_s, jitter)
+
+
+def opened(memory: GateMemory, limits: GateLimits, now: float, jitter: float, lease_ends_at: float = inf) -> GateState:
+    """The gate of a new holder, from what the row remembers; times that cannot be are read cautiously."""
+    adaptive_s = _known(memory.adaptive_delay_s, 0.0)
+    pace = Pace(
+        min(max(0.0, adaptive_s), ADAPTIVE_DELAY_CAP_S),
+        _usable(memory.latency_baseline_s),
+        _usable(memory.latency_recent_s),
+    )
+    floor = _floor(limits)
+    delay = _in_force(limits, floor, pace.adaptive_delay_s, jitter)
+    carried_until = _known(memory.next_fetch_at, -inf)
+    last_start_at = min(_known(memory.last_start_at, carried_until), now)
+    if carried_until > now + delay.seconds + CARRIED_AHEAD_S:
+        carried_until = now + delay.seconds
+    unclean_end_at = min(_known(memory.unclean_end_at, -inf), now)
+    until = min(_known(memory.blocked_until, -inf), now + RETRY_AFTER_CEILING_S)
+    return GateState(
+        limits=limits,
+        floor=floor,
+        delay=delay,
+        jitter=jitter,
+        next_fetch_at=max(carried_until, max(last_start_at, unclean_end_at) + delay.seconds),
+        last_start_at=last_start_at,
+        carried_until=carried_until,
+        unclean_end_at=unclean_end_at,
+        lease_ends_at=lease_ends_at,
+        seen_at=now,
+        block=Block(until, 0, min(max(0, memory.backoff_step), STEP_MOST)),
+        pace=pace,
+        in_flight=0,
+        starts=0,
+    )
+
+
+def to_memory(state: GateState) -> GateMemory:
+    """What the next holder must know."""
+    pace = state.pace
+    return GateMemory(
+        next_fetch_at=_or_none(state.next_fetch_at),
+        blocked_until=_or_none(state.block.until),
+        backoff_step=state.block.step,
+        adaptive_delay_s=pace.adaptive_delay_s,
+        latency_baseline_s=pace.latency_baseline_s,
+        latency_recent_s=pace.latency_recent_s,
+        unclean_end_at=_or_none(state.unclean_end_at),
+        last_start_at=_or_none(state.last_start_at),
+    )
+
+
+def may_start(state: GateState, now: float) -> Start | Wait:
+    """Whether a request may start now, and if not, until when it must wait and why."""
+    if (
+        now >= state.next_fetch_at
+        and now >= state.block.until
+        and state.in_flight < state.limits.max_concurrency
+        and now < state.lease_ends_at
+    ):
+        return START
+    if now >= state.lease_ends_at:
+        return Wait(inf, WaitReason.LEASE_OVER)
+    until = next_start_at(state)
+    if until == inf:
+        return Wait(inf, WaitReason.CONCURRENCY)
+    if state.block.until >= until:
+        return Wait(until, WaitReason.BLOCK)
+    if state.unclean_end_at + state.delay.seconds >= until:
+        return Wait(until, WaitReason.UNCLEAN_END)
+    return Wait(until, WaitReason.DELAY)
+
+
+def next_start_at(state: GateState) -> float:
+    """The earliest next start by delay and block; infinite while all slots are taken."""
+    if state.in_flight >= state.limits.max_concurrency:
+        return inf
+    return max(state.next_fetch_at, state.block.until)
+
+
+def started(state: GateState, now: float, jitter: float) -> GateState:
+    """The gate after a request started: the slot and the whole delay after it are taken at once."""
+    if now < state.seen_at:
+        state = rebased(state, now)
+    limits, floor, pace = state.limits, state.floor, state.pace
+    delay = _in_force(limits, floor, pace.adaptive_delay_s, jitter)
+    return GateState(
+        limits,
+        floor,
+        delay,
+        jitter,
+        now + delay.seconds,
+        now,
+        -inf,  # carried_until: waited for
+        -inf,  # unclean_end_at: waited for
+        state.lease_ends_at,
+        now,
+        state.block,
+        pace,
+        state.in_flight + 1,
+        state.starts + 1,
+    )
+
+
+def finished(state: GateState, number: int, observation: Observation, now: float) -> GateState:
+    """The gate after start number `number` ended; a slower host lengthens the wait that is under way."""
+    if now < state.seen_at:
+        state = rebased(state, now)
+    limits, floor, delay, block, pace = state.limits, state.floor, state.delay, state.block, state.pace
+    next_fetch_at = state.next_fetch_at
+    answer, latency_s = observation.answer, observation.latency_s
+    if answer is Answer.SUCCESS:
+        if number > block.mark:
+            block = NO_BLOCK
+    elif answer is Answer.RATE_LIMITED or answer is Answer.UNAVAILABLE:
+        block = _refused(state, number, observation.retry_after_s, now)
+    if latency_s is not None and _tells_pace(answer, latency_s, pace):
+        pace = adapted(pace, latency_s, floor.seconds)
+        if pace[0] != state.pace[0]:
+            delay = _in_force(limits, floor, pace[0], state.jitter)
+            next_fetch_at = _next_fetch_at(state, delay.seconds)
+    return GateState(
+        limits,
+        floor,
+        delay,
+        state.jitter,
+        next_fetch_at,
+        state.last_start_at,
+        state.carried_until,
+        state.unclean_end_at,
+        state.lease_ends_at,
+        now,
+        block,
+        pace,
+        state.in_flight - 1,
+        state.starts,
+    )
+
+
+def with_limits(state: GateState, limits: GateLimits) -> GateState:
+    """The gate under new bounds; a wait that is under way becomes longer or shorter with them."""
+    floor = _floor(limits)
+    delay = _in_force(limits, floor, state.pace.adaptive_delay_s, state.jitter)
+    next_fetch_at = _next_fetch_at(state, delay.seconds)
+    return state._replace(limits=limits, floor=floor, delay=delay, next_fetch_at=next_fetch_at)
+
+
+def with_lease(state: GateState, lease_ends_at: float) -> GateState:
+    """The gate after a heartbeat, or after the lease was lost."""
+    return state._replace(lease_ends_at=lease_ends_at)
+
+
+def rebased(state: GateState, now: float) -> GateState:
+    """Move every time back with a clock that went back, as if it had stood still since last seen."""
+    back_s = state.seen_at - now
+    if back_s <= 0.0:
+        return state
+    return state._replace(
+        next_fetch_at=state.next_fetch_at - back_s,
+        last_start_at=state.last_start_at - back_s,
+        carried_until=state.carried_until - back_s,
+        unclean_end_at=state.unclean_end_at - back_s,
+        lease_ends_at=state.lease_ends_at - back_s,
+        seen_at=now,
+        block=state.block._replace(until=state.block.until - back_s),
+    )
+
+
+def cooldown_wanted(state: GateState, now: float) -> CooldownWanted | None:
+    """Whether the site asked for so long a rest that the host should be put aside."""
+    return CooldownWanted(state.block.until) if state.block.until - now > COOLDOWN_AFTER_S else None
+
+
+def _floor(limits: GateLimits) -> DelayInForce:
+    """The longest of the fixed delays; between equals the one that binds more doors is named."""
+    longest = NO_DELAY
+    for seconds, source in (
+        (limits.policy_interval_s, DelaySource.POLICY),
+        (limits.crawl_delay_s, DelaySource.ROBOTS),
+        (limits.door_interval_s, DelaySource.DOOR),
+    ):
+        if seconds is not None and seconds > longest.seconds:
+            longest = DelayInForce(seconds, source)
+    return longest
+
+
+def _in_force(limits: GateLimits, floor: DelayInForce, adaptive_s: float, jitter: float) -> DelayInForce:
+    if limits.random_delay_s is not None:
+        least_s, most_s = limits.random_delay_s
+        random_s = least_s + (most_s - least_s) * jitter
+        if floor is NO_DELAY and adaptive_s > 0.0:
+            # Nobody set an interval: chance comes on top of what the host's slowness asks for.
+            return DelayInForce(adaptive_s + random_s, DelaySource.ADAPTIVE)
+        if random_s > floor.seconds and random_s > adaptive_s:
+            return DelayInForce(random_s, DelaySource.RANDOM)
+    if adaptive_s > floor.seconds:
+        return DelayInForce(adaptive_s, DelaySource.ADAPTIVE)
+    return floor
+
+
+def _next_fetch_at(state: GateState, delay_s: float) -> float:
+    return max(state.carried_until, max(state.last_start_at, state.unclean_end_at) + delay_s)
+
+
+def _refused(state: GateState, number: int, retry_after_s: float | None, now: float) -> Block:
+    """The block after a 429 or 503; one burst counts once, but its longest Retry-After holds."""
+    block = state.block
+    is_new = number > block.mark
+    step = min(block.step + 1, STEP_MOST) if is_new else block.step
+    until = block.until
+    # "Retry-After: 0" with a refusal is no leave to go on at once.
+    if retry_after_s is not None and retry_after_s > 0.0:
+        until = max(until, now + min(retry_after_s, RETRY_AFTER_CEILING_S))
+    elif is_new:
+        until = max(until, now + retry_delay(step, state.limits.max_retry_backoff_s))
+    if until == block.until and not is_new:
+        return block
+    return Block(until, state.starts, step)
+
+
+def _tells_pace(answer: Answer, latency_s: float, pace: Pace) -> bool:
+    """Whether a response time counts: refusals and errors are often quick, and then show nothing."""
+    if answer is Answer.SUCCESS:
+        return True
+    return answer is not Answer.UNSENT and pace[2] is not None and latency_s > pace[2]
+
+
+def _usable(seconds: float | None) -> float | None:
+    """A duration that can be kept; hostile or broken ones count as not given, endless ones as a month."""
+    if seconds is None or not seconds >= 0.0:
+        return None
+    return min(seconds, LONGEST_DELAY_S)
+
+
+def _known(value: float | None, otherwise: float) -> float:
+    return value if value is not None and isfinite(value) else otherwise
+
+
+def _or_none(moment: float) -> float | None:
+    return moment if isfinite(moment) else None

@@ -1,0 +1,63 @@
+"""How much a host deserves the next free worker.
+
+A sum of weighted parts, rounded to an integer. The database computes the same sum for all hosts in one
+statement (`database.priorities`); a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityWeights:
+    """What each part of the score is worth; all of them are settings."""
+
+    seed_rank: float = 1000.0
+    seed_rank_half: float = 1000.0
+    image_yield: float = 1000.0
+    page_remaining: float = 2.0
+    pages_remaining_cap: int = 500
+    error_rate: float = 500.0
+    day_waiting: float = 5.0
+    never_crawled_since: datetime = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class HostSignals:
+    """The part of a host's row that its priority depends on."""
+
+    pages_discovered: int = 0
+    pages_crawled: int = 0
+    images_found: int = 0
+    images_stored: int = 0
+    errors: int = 0
+    seed_rank: int | None = None
+    last_crawled_at: datetime | None = None
+
+
+def rate(part: int, pages_crawled: int) -> float | None:
+    """Something per page crawled; unknown before the first page."""
+    return part / pages_crawled if pages_crawled > 0 else None
+
+
+def priority_score(signals: HostSignals, weights: PriorityWeights, now: datetime) -> int:
+    """Score a host; higher is sooner.
+
+    Rank 1 is the best seed, so its part falls with the rank: half of the weight is left at
+    `seed_rank_half`. The yield is that of the counters as they stand now.
+    """
+    rank_part = 0.0
+    if signals.seed_rank is not None:
+        rank_part = weights.seed_rank * weights.seed_rank_half / (weights.seed_rank_half + signals.seed_rank)
+    remaining = min(signals.pages_discovered - signals.pages_crawled, weights.pages_remaining_cap)
+    waited = now - (signals.last_crawled_at or weights.never_crawled_since)
+    total = (
+        rank_part
+        + weights.image_yield * (rate(signals.images_stored, signals.pages_crawled) or 0.0)
+        + weights.page_remaining * remaining
+        - weights.error_rate * (rate(signals.errors, signals.pages_crawled) or 0.0)
+        + weights.day_waiting * waited.total_seconds() / 86400
+    )
+    return round(max(-(2**31), min(2**31 - 1, total)))

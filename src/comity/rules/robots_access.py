@@ -1,0 +1,68 @@
+"""What the answer to a robots.txt request means for its origin (RFC 9309 §2.3.1).
+
+The last status of the redirect chain, or the name of a failure, enters; a reading to be cached leaves.
+
+| answer | access | why |
+|---|---|---|
+| 2xx | parse | §2.3.1.1 |
+| 304 to a conditional request | unchanged | the copy in the cache was confirmed |
+| a redirect, up to 5 in a row | the caller follows it, to any host | §2.3.1.2 |
+| a redirect after 5, or one that leads nowhere | allow | §2.3.1.2: may be taken as unavailable |
+| 429 | as 5xx | the host asks for fewer requests; taking that as leave to crawl would answer it with more |
+| other 4xx, also 401 and 403 | allow | §2.3.1.3: unavailable |
+| 5xx, other statuses, no answer | disallow, or allow by setting | §2.3.1.4: unreachable |
+"""
+
+from typing import Final
+
+from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
+
+MAX_ROBOTS_REDIRECTS: Final = 5
+REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+
+_TOO_MANY_REQUESTS: Final = 429
+_NOT_MODIFIED: Final = 304
+
+
+def may_follow_redirect(http_status: int, redirects_followed: int) -> bool:
+    """Tell whether a robots.txt answer is a redirect that is still to be followed."""
+    return http_status in REDIRECT_STATUSES and redirects_followed < MAX_ROBOTS_REDIRECTS
+
+
+def read_status(
+    http_status: int,
+    *,
+    redirects_followed: int = 0,
+    conditional: bool = False,
+    unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW,
+) -> RobotsReading:
+    """Read the status that ended a robots.txt fetch; ``conditional`` says that a cached copy was asked about."""
+    answered = f"robots.txt answered {http_status}"
+    if 200 <= http_status < 300:
+        return RobotsReading(RobotsAccess.PARSE, Confidence.HIGH, f"{answered}: its rules apply", http_status)
+    if http_status == _NOT_MODIFIED and conditional:
+        reason = f"{answered}: the rules read before still apply"
+        return RobotsReading(RobotsAccess.UNCHANGED, Confidence.HIGH, reason, http_status)
+    if 300 <= http_status < 400:
+        if redirects_followed >= MAX_ROBOTS_REDIRECTS:
+            answered = f"robots.txt was redirected more than {MAX_ROBOTS_REDIRECTS} times"
+        reason = f"{answered}: taken as unavailable, everything allowed"
+        return RobotsReading(RobotsAccess.ALLOW_ALL, Confidence.LOW, reason, http_status)
+    if 400 <= http_status < 500 and http_status != _TOO_MANY_REQUESTS:
+        reason = f"{answered}: unavailable, everything allowed"
+        return RobotsReading(RobotsAccess.ALLOW_ALL, Confidence.HIGH, reason, http_status)
+    return _unreachable(answered, http_status, unreachable)
+
+
+def read_failure(failure: str, *, unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW) -> RobotsReading:
+    """Read a robots.txt fetch that got no usable answer: no address, no connection, no time, a broken body."""
+    return _unreachable(f"robots.txt could not be fetched ({failure})", None, unreachable)
+
+
+def _unreachable(what: str, http_status: int | None, unreachable: RobotsUnreachable) -> RobotsReading:
+    """Apply the operator's choice; allowing what could not be asked is never more than a guess."""
+    if unreachable is RobotsUnreachable.ALLOW:
+        reason = f"{what}: everything allowed by setting until it is read again"
+        return RobotsReading(RobotsAccess.ALLOW_ALL, Confidence.LOW, reason, http_status)
+    reason = f"{what}: everything disallowed until it is read again"
+    return RobotsReading(RobotsAccess.DISALLOW_ALL, Confidence.HIGH, reason, http_status)

@@ -1,0 +1,84 @@
+"""Takedowns: what must never be fetched, queued or served, whatever the front door.
+
+An entry is a host, which covers its sub-domains too, or a URL, which covers everything below it. When in doubt
+more is left alone rather than less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from comity.model.errors import BadAddress
+from comity.rules.canonical import WebAddress, web_address
+
+
+@dataclass(frozen=True, slots=True)
+class TakedownEntry:
+    """One entry in its canonical spelling; `path` is None when the whole host is meant."""
+
+    text: str
+    host: str
+    path: str | None
+
+
+def read_entry(text: str) -> TakedownEntry:
+    """Read a host or URL that somebody asks us to leave alone; raise `BadAddress` if it is neither."""
+    address = web_address(text)
+    if address.path == "/":
+        return TakedownEntry(address.host, address.host, None)
+    return TakedownEntry(f"{address.host}{address.path}", address.host, address.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Takedowns:
+    """All entries, ready to be asked about millions of URLs."""
+
+    hosts: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Takedowns:
+        """Build from stored entries; one written by hand that means nothing covers nothing."""
+        result = cls()
+        for text in texts:
+            try:
+                entry = read_entry(text)
+            except BadAddress:
+                continue
+            if entry.path is None:
+                result.hosts[entry.host] = text
+            else:
+                result.paths.setdefault(entry.host, []).append((entry.path, text))
+        return result
+
+    def covering_host(self, host: str) -> str | None:
+        """The entry that takes down a whole host, if there is one."""
+        if not self.hosts:
+            return None
+        if host in self.hosts:
+            return self.hosts[host]
+        name = host if host.startswith("[") else host.rpartition(":")[0] or host
+        while name:
+            if name in self.hosts:
+                return self.hosts[name]
+            name = name.partition(".")[2]
+        return None
+
+    def covering(self, address: WebAddress) -> str | None:
+        """The entry that takes down a URL, if there is one."""
+        entry = self.covering_host(address.host)
+        if entry is not None or not self.paths:
+            return entry
+        for path, text in self.paths.get(address.host, ()):
+            if _is_below(address.path, path):
+                return text
+        return None
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    """Whether a path is the prefix or lies under it, by whole segments: `/a` covers `/a/b`, not `/ab`."""
+    if not path.startswith(prefix):
+        return False
+    rest = path[len(prefix) :]
+    return not rest or prefix[-1] in "/?&" or rest[0] in ("&" if "?" in prefix else "/?")

@@ -1,0 +1,29 @@
+"""The one thread on which the walk talks to the database, so that the event loop never waits for a disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class DatabaseThread:
+    """Runs blocking functions one after the other, in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="comity-database")
+
+    async def run(
+        self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
+    ) -> Result:
+        """Run a function there; once begun it is finished, also when the waiting task is cancelled."""
+        future = self._executor.submit(function, *arguments, **options)
+        return await asyncio.shield(asyncio.wrap_future(future))
+
+    def close(self) -> None:
+        """Wait for what is under way and end the thread."""
+        self._executor.shutdown(wait=True)

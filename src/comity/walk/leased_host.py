@@ -1,0 +1,102 @@
+"""One host while we hold its lease: its gate, its limits, what is handed out of its frontier, how it fares."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from comity.gate.host_gate import HostGate
+from comity.model.budget import BudgetReason
+from comity.model.evidence import Evidence
+from comity.model.frontier import QueuedUrl
+from comity.model.gate import DoorProfile, GateLimits
+from comity.model.ledger import LedgerRow
+from comity.model.lease import Lease
+from comity.model.policy import HostPolicy
+from comity.rules.politeness import limits_for
+from comity.walk.robots_in_force import RobotsInForce
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run has seen of a host so far."""
+
+    begun: int = 0
+    pages: int = 0
+    refused_by_robots: int = 0
+    login_walls: int = 0
+    errors_in_a_row: int = 0
+    last_error: tuple[str, int | None, str] | None = None  # code, status, sentence
+
+
+class LeasedHost:
+    """What the walk keeps in memory for one lease; it dies with the lease."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        profile: DoorProfile,
+        policy: HostPolicy | None,
+        *,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+    ) -> None:
+        self.lease = lease
+        self.profile = profile
+        self.policy = policy
+        self.crawl_delay_s: float | None = None
+        self.robots: dict[str, RobotsInForce] = {}
+        self.gate = HostGate(
+            self._limits(), lease.memory, clock=clock, chance=chance, lease_ends_at=lease.expires_at.timestamp()
+        )
+        self.queue: deque[QueuedUrl] = deque()
+        self.handed: set[int] = set()
+        self.seen_keys: set[int] = set()
+        self.tally = Tally()
+        self.unsettled_requests: list[LedgerRow] = []
+        self.unsettled_evidence: list[Evidence] = []
+        self.spent_budget: BudgetReason | None = None
+        self.is_lost = False
+
+    @property
+    def name(self) -> str:
+        """The host's canonical authority."""
+        return self.lease.host
+
+    def use_policy(self, policy: HostPolicy | None) -> None:
+        """Put an operator's edit in force, also on the wait that is under way."""
+        if policy != self.policy:
+            self.policy = policy
+            self.gate.update_limits(self._limits())
+
+    def use_crawl_delay(self, crawl_delay_s: float | None) -> None:
+        """Put robots.txt's delay in force; of several origins of the host, the longest holds."""
+        longest = max(
+            (reading.crawl_delay_s for reading in self.robots.values() if reading.crawl_delay_s is not None),
+            default=crawl_delay_s,
+        )
+        if longest != self.crawl_delay_s:
+            self.crawl_delay_s = longest
+            self.gate.update_limits(self._limits())
+
+    def keep_lease(self, lease: Lease) -> None:
+        """The lease was prolonged."""
+        self.lease = lease
+        self.gate.extend_lease(lease.expires_at.timestamp())
+
+    def lose_lease(self) -> None:
+        """The lease is gone: nothing more may start."""
+        self.is_lost = True
+        self.gate.close()
+
+    def _limits(self) -> GateLimits:
+        policy = self.policy
+        return limits_for(
+            self.profile,
+            policy_interval_s=policy.min_request_interval_ms / 1000 if policy else None,
+            policy_max_concurrency=policy.max_concurrency if policy else None,
+            crawl_delay_s=self.crawl_delay_s,
+        )
+
+

@@ -1,0 +1,111 @@
+"""One request to a leased host: through its gate, out, and into the ledger. Nothing else calls the fetcher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from comity.fetch.fetcher import Fetcher
+from comity.model.fetch import FetchFailure, FetchRequest, Response
+from comity.model.gate import Answer, Observation, Reservation, SlotTimeout, Wait
+from comity.model.ledger import LedgerRow, Purpose
+from comity.model.robots import RobotsVerdict
+from comity.rules.politeness import observed
+from comity.rules.retry_after import parse_retry_after
+from comity.walk.capacity import Capacity
+from comity.walk.leased_host import LeasedHost
+
+# A request that the server got later than we let it go counts from when it got it, so that its own log
+# shows no gap under the delay. What the server may have spent before looking at its clock is bounded by this.
+_ARRIVAL_MARGIN_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Unstarted:
+    """The gate did not let the request go: a block, a lease that is over, a slot that never came free."""
+
+    why: Wait | SlotTimeout
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that went out, with what came back and what the site said about patience."""
+
+    result: Response | FetchFailure
+    retry_after_s: float | None
+    row: LedgerRow
+
+
+class Requests:
+    """Lets requests go, one by one, when the host's gate and our own capacity allow it."""
+
+    def __init__(self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float]) -> None:
+        self._fetcher = fetcher
+        self._capacity = capacity
+        self._clock = clock
+
+    async def ask(
+        self,
+        host: LeasedHost,
+        request: FetchRequest,
+        purpose: Purpose,
+        *,
+        verdict: RobotsVerdict | None = None,
+        robots_version: str | None = None,
+    ) -> Asked | Unstarted:
+        """Wait for the host's next start, make the request, and tell the gate what it showed."""
+        slot = await self._slot(host)
+        if not isinstance(slot, Reservation):
+            return Unstarted(slot)
+        seen = Observation(Answer.FAILED)
+        retry_after_s: float | None = None
+        blocked_until: float | None = None
+        try:
+            result = await self._fetcher.get(request)
+            status = result.status
+            headers = result.headers
+            if status in (429, 503):
+                server_date = result.server_date if isinstance(result, Response) else None
+                retry_after_s = parse_retry_after(
+                    ", ".join(headers.get_all("retry-after")) or None, self._clock(), server_date
+                )
+            latency = result.server_time_s if isinstance(result, Response) else result.elapsed_s
+            arrived = (
+                result.sent_s + min(latency, _ARRIVAL_MARGIN_S) if isinstance(result, Response) else result.elapsed_s
+            )
+            seen = Observation(*_observed(status, latency, retry_after_s), arrived)
+        finally:
+            self._capacity.give_back()
+            host.gate.finish(slot, seen)
+            if seen.answer in (Answer.RATE_LIMITED, Answer.UNAVAILABLE):
+                blocked_until = host.gate.memory().blocked_until
+        row = LedgerRow(
+            host_id=host.lease.host_id,
+            lease_token=host.lease.token,
+            url=request.url,
+            purpose=purpose,
+            started_at=slot.started_at,
+            ended_at=self._clock(),
+            delay=slot.delay,
+            max_concurrency=host.gate.limits.max_concurrency,
+            robots_version=robots_version,
+            rule_line=verdict.line_number if verdict else None,
+            rule=verdict.rule if verdict else None,
+            status=status,
+            blocked_until=blocked_until,
+        )
+        return Asked(result, retry_after_s, row)
+
+    async def _slot(self, host: LeasedHost) -> Reservation | Wait | SlotTimeout:
+        """A start that is granted and can be used at once: one that had to wait would come too close to the next."""
+        while True:
+            await self._capacity.wait()
+            slot = await host.gate.reserve()
+            if not isinstance(slot, Reservation) or self._capacity.try_take():
+                return slot
+            host.gate.finish(slot)
+
+
+def _observed(status: int | None, latency_s: float, retry_after_s: float | None) -> tuple[Answer, float | None, float | None]:
+    seen = observed(status, latency_s, retry_after_s)
+    return seen.answer, seen.latency_s, seen.retry_after_s

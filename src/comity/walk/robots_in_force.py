@@ -1,0 +1,42 @@
+"""The robots.txt of one origin as it holds now: read, confirmed, or judged by its absence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
+from comity.rules.robots import AgentRules, RobotsFile
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsInForce:
+    """Answers every question about one origin until it expires."""
+
+    origin: str
+    reading: RobotsReading
+    file: RobotsFile | None
+    rules: AgentRules | None
+    expires_at: float
+
+    @property
+    def version(self) -> str | None:
+        """Which file was read."""
+        return self.file.version if self.file is not None else None
+
+    @property
+    def crawl_delay_s(self) -> float | None:
+        """How long this origin asks to be left in peace between requests."""
+        return self.rules.crawl_delay_seconds if self.rules is not None else None
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether everything is disallowed only because the file could not be read."""
+        return self.reading.access is RobotsAccess.DISALLOW_ALL
+
+    def verdict(self, path: str) -> RobotsVerdict:
+        """Decide for a path with its query."""
+        if self.rules is not None:
+            return self.rules.verdict(path)
+        verdict = self.reading.verdict()
+        assert verdict is not None
+        return verdict

@@ -1,0 +1,223 @@
+"""Keeps the robots.txt of every origin that a leased host has: from memory, from the cache, or asked for.
+
+However many tasks wait for an origin, one request is made (RFC 9309 §2.3, §2.4).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from comity.database import robots as robots_table
+from comity.database.connection import Database
+from comity.database.instants import from_seconds, to_seconds
+from comity.model.fetch import FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.gate import SlotTimeout, Wait
+from comity.model.ledger import Purpose
+from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
+from comity.rules.backoff import retry_delay
+from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.robots import MAX_BYTES, RobotsFile, parse_robots
+from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
+from comity.walk.database_thread import DatabaseThread
+from comity.walk.leased_host import LeasedHost
+from comity.walk.request import Requests, Unstarted
+from comity.walk.robots_in_force import RobotsInForce
+
+_LIMITS: Final = FetchLimits(max_body_bytes=MAX_BYTES, max_wire_bytes=MAX_BYTES, total_timeout_s=30.0)
+_TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so it is asked for more than once
+_UNREACHABLE_FOR_S: Final = 3600.0
+
+HostOf = Callable[[WebAddress], Awaitable[LeasedHost | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsPostponed:
+    """The file could not even be asked for: the host's gate did not open."""
+
+    why: Wait | SlotTimeout
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsTerms:
+    """How robots.txt is kept."""
+
+    agent: str
+    ttl_s: float = 12 * 3600.0
+    unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW
+
+
+class RobotsKeeper:
+    """Answers what robots.txt says, for the hosts that this process holds."""
+
+    def __init__(
+        self,
+        database: Database,
+        thread: DatabaseThread,
+        requests: Requests,
+        terms: RobotsTerms,
+        clock: Callable[[], float],
+    ) -> None:
+        self._database = database
+        self._thread = thread
+        self._requests = requests
+        self._terms = terms
+        self._clock = clock
+        self._under_way: dict[tuple[UUID, str], asyncio.Task[RobotsInForce | RobotsPostponed]] = {}
+
+    def known(self, host: LeasedHost, origin: str) -> RobotsInForce | None:
+        """What is in force in memory, if it is still fresh."""
+        known = host.robots.get(origin)
+        return known if known is not None and known.expires_at > self._clock() else None
+
+    async def in_force(self, host: LeasedHost, origin: str, host_of: HostOf) -> RobotsInForce | RobotsPostponed:
+        """What robots.txt of this origin says now; asks the host for it at most once."""
+        known = self.known(host, origin)
+        if known is not None:
+            return known
+        key = (host.lease.host_id, origin)
+        task = self._under_way.get(key)
+        if task is None:
+            task = self._under_way[key] = asyncio.create_task(self._obtain(host, origin, host_of))
+            task.add_done_callback(lambda _task: self._under_way.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _obtain(self, host: LeasedHost, origin: str, host_of: HostOf) -> RobotsInForce | RobotsPostponed:
+        row = await self._thread.run(self._load, origin)
+        if row is not None and (to_seconds(row.expires_at) or 0.0) > self._clock():
+            found = robots_from_row(row, self._terms.agent)
+        else:
+            answer = await self._fetch(host, origin, row, host_of)
+            if isinstance(answer, RobotsPostponed):
+                return answer
+            found = answer
+        host.robots[origin] = found
+        host.use_crawl_delay(found.crawl_delay_s)
+        return found
+
+    async def _fetch(
+        self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
+    ) -> RobotsInForce | RobotsPostponed:
+        """Ask for the file, a few times if the way or the server fails, and keep what was learnt."""
+        result: tuple[RobotsReading, Response | None] | RobotsPostponed
+        for attempt in range(1, _TRIES + 1):
+            result = await self._follow(host, origin, row, host_of)
+            if isinstance(result, RobotsPostponed):
+                return result
+            is_last = attempt == _TRIES or host.is_lost
+            if result[0].access is not RobotsAccess.DISALLOW_ALL or is_last:
+                break
+            await asyncio.sleep(retry_delay(attempt))
+        assert not isinstance(result, RobotsPostponed)
+        reading, response = result
+        now = self._clock()
+        # What could not be read is asked for again sooner: until then the whole origin is closed.
+        shut = reading.access is RobotsAccess.DISALLOW_ALL
+        expires_at = now + (min(_UNREACHABLE_FOR_S, self._terms.ttl_s) if shut else self._terms.ttl_s)
+        found = self._read(origin, reading, response, row, expires_at)
+        await self._thread.run(self._store, host.name, found, response, row, now)
+        return found
+
+    async def _follow(
+        self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
+    ) -> tuple[RobotsReading, Response | None] | RobotsPostponed:
+        """One attempt, through at most five redirects (RFC 9309 §2.3.1.2)."""
+        url, conditional = origin + "/robots.txt", row is not None and row.access == str(RobotsAccess.PARSE)
+        unreachable = self._terms.unreachable
+        for hops in range(MAX_ROBOTS_REDIRECTS + 1):
+            address = resolve_link(url, url)
+            holder = await host_of(address) if address is not None else None
+            if address is None or holder is None:
+                return read_failure(f"{url} may not be asked now", unreachable=unreachable), None
+            request = FetchRequest(
+                url=address.url,
+                etag=row.etag if conditional and hops == 0 else None,
+                last_modified=row.last_modified if conditional and hops == 0 else None,
+                limits=_LIMITS,
+                truncate=True,
+            )
+            asked = await self._requests.ask(holder, request, Purpose.ROBOTS)
+            if isinstance(asked, Unstarted):
+                return RobotsPostponed(asked.why)
+            host.unsettled_requests.append(asked.row)
+            if isinstance(asked.result, FetchFailure):
+                return read_failure(str(asked.result.kind), unreachable=unreachable), None
+            response = asked.result
+            location = response.headers.get("location")
+            if may_follow_redirect(response.status, hops) and location:
+                target = resolve_link(location, response.url)
+                if target is not None:
+                    url = target.url
+                    continue
+            reading = read_status(
+                response.status, redirects_followed=hops, conditional=conditional, unreachable=unreachable
+            )
+            return reading, response
+        raise AssertionError("a redirect after the fifth ends the loop above")
+
+    def _read(
+        self, origin: str, reading: RobotsReading, response: Response | None, row: Any, expires_at: float
+    ) -> RobotsInForce:
+        file: RobotsFile | None = None
+        if reading.access is RobotsAccess.PARSE and response is not None:
+            file = parse_robots(response.body)
+        elif reading.access is RobotsAccess.UNCHANGED:
+            file = parse_robots(_octets(row), version=row.version)
+        rules = file.for_agent(self._terms.agent) if file is not None else None
+        return RobotsInForce(origin, reading, file, rules, expires_at)
+
+    def _load(self, origin: str) -> Any:
+        with self._database.read() as connection:
+            return robots_table.get(connection, origin)
+
+    def _store(self, host: str, found: RobotsInForce, response: Response | None, row: Any, now: float) -> None:
+        """Write the cache row; a confirmed copy only gets a new date."""
+        unchanged = found.reading.access is RobotsAccess.UNCHANGED
+        body = _octets(row) if unchanged else (response.body if found.file is not None and response else None)
+        text = _text(body) if body is not None else None
+        delay = found.crawl_delay_s
+        values = {
+            "origin": found.origin,
+            "host": host,
+            "robots_txt": text if text is not None or body is None else body.decode("utf-8", "replace").replace("\0", "�"),
+            "raw": None if text is not None else body,
+            "fetched_at": from_seconds(now),
+            "expires_at": from_seconds(found.expires_at),
+            "crawl_delay_ms": round(delay * 1000) if delay is not None else None,
+            "disallow": list(found.rules.disallowed()) if found.rules is not None else None,
+            "access": str(RobotsAccess.PARSE if unchanged else found.reading.access),
+            "http_status": found.reading.http_status,
+            "version": found.version,
+            "etag": (response.headers.get("etag") if response else None) or (row.etag if unchanged else None),
+            "last_modified": (response.headers.get("last-modified") if response else None)
+            or (row.last_modified if unchanged else None),
+            "detail": found.reading.reason,
+        }
+        with self._database.write() as connection:
+            robots_table.put(connection, values)
+
+
+def _text(body: bytes) -> str | None:
+    """The octets as text, if text holds them exactly (PostgreSQL takes no NUL)."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _octets(row: Any) -> bytes:
+    return bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
+
+
+
+def robots_from_row(row: Any, agent: str) -> RobotsInForce:
+    """What a cached row says."""
+    access = RobotsAccess(row.access)
+    reading = RobotsReading(access, Confidence.HIGH, row.detail or "robots.txt from the cache", row.http_status)
+    file = parse_robots(_octets(row), version=row.version) if access is RobotsAccess.PARSE else None
+    rules = file.for_agent(agent) if file is not None else None
+    return RobotsInForce(row.origin, reading, file, rules, to_seconds(row.expires_at) or 0.0)

@@ -1,0 +1,68 @@
+"""The servers and databases that any test may ask for. They start when first used and end with the session.
+
+A test that kills or restarts its server makes a `PostgresServer` or `ValkeyServer` of its own: these are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import redis
+from tests.servers.postgres import PostgresDatabases, postgres_for_tests
+from tests.servers.process import ServerUnavailable
+from tests.servers.valkey import valkey_for_tests
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresDatabases]:
+    """A PostgreSQL that runs; COMITY_TEST_DATABASE_URL names another than our own."""
+    with ExitStack() as stack:
+        try:
+            databases = stack.enter_context(postgres_for_tests())
+        except ServerUnavailable as error:
+            pytest.fail(str(error), pytrace=False)
+        yield databases
+
+
+@pytest.fixture(scope="session")
+def valkey_server() -> Iterator[str]:
+    """The URL of a Valkey that runs; COMITY_TEST_REDIS_URL names another than our own."""
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(valkey_for_tests())
+        except ServerUnavailable as error:
+            pytest.fail(str(error), pytrace=False)
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresDatabases) -> Iterator[str]:
+    """A fresh PostgreSQL database of this test's own."""
+    url = postgres_server.create_database()
+    yield url
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """A SQLite database of this test's own, in a file."""
+    return f"sqlite:///{tmp_path / 'comity.sqlite'}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A fresh database on each of the two kinds: the test runs twice."""
+    name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
+    url: str = request.getfixturevalue(name)
+    return url
+
+
+@pytest.fixture
+def redis_url(valkey_server: str) -> str:
+    """An empty Valkey database."""
+    with redis.Redis.from_url(valkey_server) as client:
+        client.flushdb()
+    return valkey_server

@@ -1,0 +1,20 @@
+"""Bounded waiting: a condition enters, nothing leaves, and a wait that is too long is an error with a name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+FIRST_PAUSE_SECONDS = 0.002
+LONGEST_PAUSE_SECONDS = 0.05
+
+
+def wait_until(condition: Callable[[], bool], within_seconds: float, what: str) -> None:
+    """Return as soon as the condition holds; raise TimeoutError, saying what was awaited, if it never does."""
+    deadline = time.monotonic() + within_seconds
+    pause_seconds = FIRST_PAUSE_SECONDS
+    while not condition():
+        if time.monotonic() >= deadline:
+            raise TimeoutError(f"waited {within_seconds:g} s in vain: {what}")
+        time.sleep(pause_seconds)
+        pause_seconds = min(pause_seconds * 1.5, LONGEST_PAUSE_SECONDS)
