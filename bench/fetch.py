@@ -23,6 +23,7 @@ import sys
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
+from typing import ClassVar
 
 PAGES = 200
 CAP_BYTES = 10_000_000
@@ -65,7 +66,7 @@ def build_pages() -> list[bytes]:
 class Origin(asyncio.Protocol):
     """Answers whatever asks for /p/NUMBER; one read is taken for one request."""
 
-    answers: list[bytes] = []
+    answers: ClassVar[list[bytes]] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -111,14 +112,15 @@ def addresses(port: int, pages: int) -> Iterator[str]:
     return (f"http://127.0.0.1:{port}/p/{number % PAGES}" for number in range(pages))
 
 
-async def drive(fetch: Callable[[str], Awaitable[bytes]], port: int, pages: int, concurrency: int) -> dict[str, float]:
+async def drive(fetch: Callable[[str], Awaitable[int]], port: int, pages: int, concurrency: int) -> dict[str, float]:
     """Warm up every connection, then fetch with a fixed number of tasks."""
     body_bytes = 0
 
     async def worker(urls: Iterator[str]) -> None:
         nonlocal body_bytes
         for url in urls:
-            body_bytes += len(await fetch(url))
+            size = await fetch(url)
+            body_bytes += size
 
     warm = addresses(port, concurrency * 2)
     await asyncio.gather(*(worker(warm) for _ in range(concurrency)))
@@ -145,10 +147,10 @@ async def comity(port: int, pages: int, concurrency: int) -> dict[str, float]:
     wanted = ContentTypeRules(accept=("text/html", "application/xhtml+xml"))
     async with Fetcher(settings, time.time) as fetcher:
 
-        async def fetch(url: str) -> bytes:
+        async def fetch(url: str) -> int:
             answer = await fetcher.get(FetchRequest(url, content_types=wanted))
             assert isinstance(answer, Response), answer
-            return answer.body
+            return len(answer.body)
 
         return await drive(fetch, port, pages, concurrency)
 
@@ -160,9 +162,9 @@ async def aiohttp_client(port: int, pages: int, concurrency: int) -> dict[str, f
     connector = aiohttp.TCPConnector(limit=concurrency)
     async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
 
-        async def fetch(url: str) -> bytes:
+        async def fetch(url: str) -> int:
             async with session.get(url, allow_redirects=False) as answer:
-                return await answer.read()
+                return len(await answer.read())
 
         return await drive(fetch, port, pages, concurrency)
 
@@ -173,8 +175,8 @@ async def httpx_client(port: int, pages: int, concurrency: int) -> dict[str, flo
     limits = httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
     async with httpx.AsyncClient(headers={"User-Agent": IDENTITY}, limits=limits, trust_env=False) as client:
 
-        async def fetch(url: str) -> bytes:
-            return (await client.get(url)).content
+        async def fetch(url: str) -> int:
+            return len((await client.get(url)).content)
 
         return await drive(fetch, port, pages, concurrency)
 
@@ -302,16 +304,15 @@ def report(figures: dict[str, list[dict[str, float]]]) -> None:
     base = figures.get("bare-pycurl") or next(iter(figures.values()))
     base_best = min(run["cpu_us"] for run in base)
     base_median = statistics.median(run["cpu_us"] for run in base)
-    print(
-        f"{'client':<16}{'pages/s best':>14}{'median':>9}{'CPU µs/page best':>18}{'median':>9}{'CPU ratio best':>16}{'median':>8}"
-    )
+    titles = ("pages/s best", "median", "CPU µs/page best", "median", "CPU ratio best", "median")
+    print(f"{'client':<16}" + "".join(f"{title:>18}" for title in titles))
     for name, runs in figures.items():
         speeds = [run["pages_s"] for run in runs]
         costs = [run["cpu_us"] for run in runs]
         best, median = min(costs), statistics.median(costs)
         print(
-            f"{name:<16}{max(speeds):>14,.0f}{statistics.median(speeds):>9,.0f}{best:>18.1f}{median:>9.1f}"
-            f"{best / base_best:>16.2f}{median / base_median:>8.2f}"
+            f"{name:<16}{max(speeds):>18,.0f}{statistics.median(speeds):>18,.0f}{best:>18.1f}{median:>18.1f}"
+            f"{best / base_best:>18.2f}{median / base_median:>18.2f}"
         )
 
 

@@ -53,6 +53,8 @@ class Settings(BaseSettings):
     allow_networks: Annotated[tuple[Network, ...], NoDecode] = Field(
         (), validation_alias=_also("COMITY_ALLOW_NETWORKS")
     )
+    follow_links: bool = Field(True, validation_alias=_also("COMITY_FOLLOW_LINKS"))
+    respect_nofollow: bool = Field(True, validation_alias=_also("COMITY_RESPECT_NOFOLLOW"))
     max_domain_errors: int = Field(10, ge=1, validation_alias=_also("COMITY_MAX_DOMAIN_ERRORS"))
     collapse_subdomains: bool = Field(False, validation_alias=_also("COMITY_COLLAPSE_SUBDOMAINS"))
 

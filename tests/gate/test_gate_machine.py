@@ -31,6 +31,7 @@ from comity.rules.retry_after import parse_retry_after
 
 LEASE_S = 1_800.0
 SLACK_S = 1e-4  # what floats lose at this size of time, over all the moves of a clock
+PARALLEL = {Door.SOURCES: 1, Door.AUDIT: 2, Door.CRAWL: 1, Door.SQL: 4}
 FIBONACCI = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377]
 
 doors = st.sampled_from(list(Door))
@@ -103,7 +104,7 @@ class OneHost(RuleBasedStateMachine):
     def limits(self) -> GateLimits:
         door, interval_s, concurrency, crawl_delay_s = self.terms
         return limits_for(
-            DOOR_PROFILES[door],
+            replace(DOOR_PROFILES[door], max_concurrency=PARALLEL[door]),
             policy_interval_s=interval_s,
             policy_max_concurrency=concurrency,
             crawl_delay_s=crawl_delay_s,
@@ -136,7 +137,7 @@ class OneHost(RuleBasedStateMachine):
         holder, promised_s = self.holder, self.promised_before
         assert self.true - self.last_start_at >= promised_s - SLACK_S, "inside the delay"
         assert self.true >= self.promise.blocked_until - SLACK_S, "inside a block"
-        most = min({Door.AUDIT: 2}.get(door, 1), concurrency or 9)
+        most = min(PARALLEL[door], concurrency or 9)
         assert len(holder.under_way) < most, "more at once than allowed"
         assert self.wall() < holder.lease_ends_at, "without a lease"
         assert reservation.delay.seconds >= promised_s - SLACK_S, "the ledger shows less than was promised"
@@ -166,6 +167,29 @@ class OneHost(RuleBasedStateMachine):
             self.true += max(0.0, at - self.wall() - early_s)
             self.tasks_try_to_start(1, chance)
 
+    @rule(most=st.integers(2, 4), chance=st.floats(0.0, 1.0))
+    def tasks_fill_the_slots(self, most: int, chance: float) -> None:
+        for _ in range(most):
+            at = self.holder.gate.next_start_at()
+            if at < inf:
+                self.true += max(0.0, at - self.wall())
+                self.tasks_try_to_start(1, chance)
+
+    @rule(latency_s=st.sampled_from([0.1, 0.1, 4.0, 20.0]), requests=st.integers(3, 8))
+    def the_host_answers_at_its_pace(self, latency_s: float, requests: int) -> None:
+        for _ in range(requests):
+            at = self.holder.gate.next_start_at()
+            if at < inf:
+                self.true += max(0.0, at - self.wall())
+                self.tasks_try_to_start(1, 0.5)
+            for number in sorted(self.holder.under_way):
+                self.note_success(number)
+                self.finish_one(number, Observation(Answer.SUCCESS, latency_s))
+
+    def note_success(self, number: int) -> None:
+        if number > self.promise.block_number:
+            self.promise = Promise()
+
     def finish_one(self, number: int, observation: Observation) -> None:
         reservation = self.holder.under_way.pop(number)
         self.holder.gate.finish(reservation, observation)
@@ -177,8 +201,7 @@ class OneHost(RuleBasedStateMachine):
     @rule(data=st.data(), latency_s=st.sampled_from([None, 0.0, 0.08, 0.1, 1.5, 30.0]))
     def a_request_succeeds(self, data: st.DataObject, latency_s: float | None) -> None:
         number = self.pick(data)
-        if number > self.promise.block_number:
-            self.promise = Promise()
+        self.note_success(number)
         self.finish_one(number, Observation(Answer.SUCCESS, latency_s))
 
     @precondition(lambda self: self.holder.under_way)
@@ -235,6 +258,7 @@ class OneHost(RuleBasedStateMachine):
             self.holder.lease_ends_at = self.wall() + LEASE_S
             self.holder.gate.extend_lease(self.holder.lease_ends_at)
 
+    @precondition(lambda self: self.all_starts % 3 == 0)  # not so often that nothing else happens
     @rule(door=doors)
     def the_lease_is_released_and_another_door_takes_it(self, door: Door) -> None:
         for number in list(self.holder.under_way):
@@ -244,6 +268,7 @@ class OneHost(RuleBasedStateMachine):
         self.terms = (door, *self.terms[1:])
         self.holder = self.new_holder()
 
+    @precondition(lambda self: self.all_starts % 3 == 1)
     @rule(door=doors, is_stalled=st.booleans(), later_s=st.sampled_from([0.0, 0.1, 5.0]))
     def the_holder_dies_or_stalls_and_the_lease_runs_out(self, door: Door, is_stalled: bool, later_s: float) -> None:
         ended = self.holder

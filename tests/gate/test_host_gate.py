@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import inf
 
 import pytest
-from tests.gate.simulated_time import START_OF_TIME, SimulatedTime
 
 from comity.gate.host_gate import HostGate
 from comity.model.gate import (
@@ -24,6 +23,7 @@ from comity.model.gate import (
     WaitReason,
 )
 from comity.rules.politeness import limits_for
+from tests.gate.simulated_time import START_OF_TIME, SimulatedTime
 
 OK = Observation(Answer.SUCCESS, 0.1)
 CRAWL = limits_for(DOOR_PROFILES[Door.CRAWL])

@@ -58,12 +58,12 @@ def acknowledge(connection: Connection, ids: Sequence[int], *, dropped: bool = F
         connection.execute(update(domain_frontier).where(domain_frontier.c.id.in_(ids)).values(state=state))
 
 
-def put_back(connection: Connection, entry_id: int, not_before: datetime) -> None:
-    """Leave a URL queued for another try, not before a time."""
+def put_back(connection: Connection, entry_id: int, not_before: datetime, *, attempts: int) -> None:
+    """Leave a URL queued, not before a time; `attempts` is 1 if this was a try, 0 if it was only put off."""
     connection.execute(
         update(domain_frontier)
         .where(domain_frontier.c.id == entry_id)
-        .values(attempts=domain_frontier.c.attempts + 1, not_before=not_before)
+        .values(attempts=domain_frontier.c.attempts + attempts, not_before=not_before)
     )
 
 

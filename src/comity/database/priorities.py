@@ -19,18 +19,25 @@ _SECONDS_PER_DAY: Final = 86400.0
 
 
 def rescore(connection: Connection, weights: PriorityWeights, now: datetime | None, after: UUID | None) -> UUID | None:
-    """Score one batch of hosts in the order of their ids; gives the last id of it, or None at the end.
-
-    Blocked and unreachable hosts keep their score: their cooldown decides, not their merit.
-    """
+    """Score one batch of hosts in the order of their ids; gives the last id of it, or None at the end."""
     rest = [domains.c.id > after] if after is not None else []
     last: UUID | None = connection.execute(
         select(domains.c.id).where(*rest).order_by(domains.c.id).offset(_BATCH - 1).limit(1)
     ).scalar()
-    batch = [*rest, domains.c.id <= last] if last is not None else rest
+    _score(connection, weights, now, [*rest, domains.c.id <= last] if last is not None else rest)
+    return last
+
+
+def rescore_of_run(connection: Connection, weights: PriorityWeights, now: datetime | None, run_id: UUID) -> None:
+    """Score the hosts that a run was the last to crawl."""
+    _score(connection, weights, now, [domains.c.last_crawl_run_id == run_id])
+
+
+def _score(connection: Connection, weights: PriorityWeights, now: datetime | None, which: list[Any]) -> None:
+    """Blocked and unreachable hosts keep their score: their cooldown decides, not their merit."""
     connection.execute(
         update(domains)
-        .where(*batch, domains.c.status.not_in([HostStatus.BLOCKED, HostStatus.UNREACHABLE]))
+        .where(*which, domains.c.status.not_in([HostStatus.BLOCKED, HostStatus.UNREACHABLE]))
         .values(
             image_yield_rate=_per_page(domains.c.images_stored),
             avg_images_per_page=_per_page(domains.c.images_found),
@@ -39,12 +46,11 @@ def rescore(connection: Connection, weights: PriorityWeights, now: datetime | No
             priority_computed_at=instant(connection, now),
         )
     )
-    return last
 
 
 def score(connection: Connection, weights: PriorityWeights, now: datetime | None) -> ColumnElement[Any]:
     """The sum of `rules.priority.priority_score`, as an expression over the columns."""
-    rank = cast(domains.c.seed_rank, Double)
+    rank = case((domains.c.seed_rank > 0, cast(domains.c.seed_rank, Double)), (domains.c.seed_rank <= 0, 0.0))
     remaining = domains.c.pages_discovered - domains.c.pages_crawled
     total = (
         func.coalesce(weights.seed_rank * weights.seed_rank_half / (weights.seed_rank_half + rank), 0.0)

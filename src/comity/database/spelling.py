@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import JSON, Connection, Table, Text, any_, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import ColumnElement
@@ -51,3 +51,11 @@ def _sqlite_order(element: indexed_order, _compiler: Any, **_options: Any) -> st
 def insert_into(connection: Connection, table: Table) -> Any:
     """An INSERT that knows ON CONFLICT, in the dialect at hand."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def named_in(dialect: str, column: ColumnElement[str], parameter: str) -> ColumnElement[bool]:
+    """Whether a text column is one of those in a list, which is one value however long it is."""
+    if dialect == "postgresql":
+        return column == any_(bindparam(parameter, type_=postgresql.ARRAY(Text())))
+    listed = func.json_each(bindparam(parameter, type_=JSON())).table_valued("value")
+    return column.in_(select(listed.c.value))

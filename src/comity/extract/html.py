@@ -11,8 +11,11 @@ from typing import Final
 from turbohtml import Document, Element, Namespace, parse
 
 from comity.model.page import HtmlPage, Link, PageLimit
+from comity.rules.robots_parse import product_token
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
+# Guessing an undeclared legacy encoding takes ten times as long as parsing; above this size it is not worth it.
+MAX_DETECTED_BYTES: Final = 512 * 1024
 MAX_ELEMENTS: Final = 100_000
 MAX_LINKS: Final = 10_000
 MAX_HREF_CHARACTERS: Final = 4096
@@ -22,18 +25,19 @@ MAX_TITLE_CHARACTERS: Final = 1000
 _TAGS: Final = ("a", "area", "base", "link", "meta", "title", "input")
 # What the URL parser strips from both ends of an address.
 _HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
-_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
+_MAX_CONTENT_TYPE_CHARACTERS: Final = 256
 # WHATWG HTML, shared declarative refresh steps: a time, a separator, perhaps "url=", perhaps a quote.
 _REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<href>.*)", re.I | re.S)
 
 
 def read_html(body: bytes, *, content_type: str | None, agent_token: str, with_text: bool = False) -> HtmlPage:
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token."""
-    reader = _Reader(agent_token.lower())
+    reader = _Reader(product_token(agent_token))
     if len(body) > MAX_BODY_BYTES:
         body = body[:MAX_BODY_BYTES]
         reader.limits.add(PageLimit.BODY_BYTES)
-    document = _parse(body, _charset(content_type))
+    document = _parse(body, _charset((content_type or "")[:_MAX_CONTENT_TYPE_CHARACTERS]))
     reader.read(document)
     return HtmlPage(
         title=reader.title,
@@ -170,15 +174,15 @@ def _tree(body: bytes, encoding: str | None) -> Document:
     return parse(
         body,
         encoding=encoding,
-        detect_encoding=True,
+        detect_encoding=len(body) <= MAX_DETECTED_BYTES,
         positions=False,
         allow_declarative_shadow_roots=False,  # their links then stay in the tree
     )
 
 
 @lru_cache(maxsize=1024)
-def _charset(content_type: str | None) -> str | None:
-    found = _CHARSET.search(content_type or "")
+def _charset(content_type: str) -> str | None:
+    found = _CHARSET.search(content_type)
     return found[1] if found else None
 
 

@@ -19,7 +19,25 @@ import pycurl
 from comity.fetch.settings import FetchSettings
 
 _EVENTS_AT_ONCE: Final = 256
+_IN: Final = pycurl.POLL_IN
+_OUT: Final = pycurl.POLL_OUT
+_REMOVE: Final = pycurl.POLL_REMOVE
+_TIMEOUT: Final = pycurl.SOCKET_TIMEOUT
 _HAS_EPOLL: Final = hasattr(select, "epoll")
+
+
+# What libcurl wants, in epoll's words; nothing is asked for on systems without it.
+_EPOLL_MASKS: Final = {
+    pycurl.POLL_NONE: 0,
+    _IN: getattr(select, "EPOLLIN", 0),
+    _OUT: getattr(select, "EPOLLOUT", 0),
+    _IN | _OUT: getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLOUT", 0),
+}
+_SELECTED: Final = {
+    _EPOLL_MASKS[_IN]: pycurl.CSELECT_IN,
+    _EPOLL_MASKS[_OUT]: pycurl.CSELECT_OUT,
+}
+_BOTH: Final = pycurl.CSELECT_IN | pycurl.CSELECT_OUT
 
 
 class Watcher(Protocol):
@@ -90,7 +108,7 @@ class Engine:
     def _on_time(self) -> None:
         self._due = False
         if not self._closed:
-            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+            self._multi.socket_action(_TIMEOUT, 0)
             self._reap()
 
     def _reap(self) -> None:
@@ -118,11 +136,11 @@ class _EpollWatcher:
         loop.add_reader(self._epoll.fileno(), self._on_events)
 
     def change(self, wanted: int, descriptor: int, _multi: object, _data: object) -> None:
-        if wanted == pycurl.POLL_REMOVE:
+        if wanted == _REMOVE:
             # Left registered: most often the connection's next request is near.
             self._wanted.pop(descriptor, None)
             return
-        mask = (select.EPOLLIN if wanted & pycurl.POLL_IN else 0) | (select.EPOLLOUT if wanted & pycurl.POLL_OUT else 0)
+        mask = _EPOLL_MASKS[wanted]
         self._wanted[descriptor] = mask
         try:
             # Only the kernel knows whether this number is still the socket that was registered.
@@ -145,11 +163,8 @@ class _EpollWatcher:
                 with suppress(OSError):
                     self._epoll.unregister(descriptor)
                 continue
-            # An error or hang-up is handed on as readable: reading tells libcurl what happened.
-            flags = pycurl.CSELECT_OUT if events & select.EPOLLOUT else 0
-            if events & ~select.EPOLLOUT:
-                flags |= pycurl.CSELECT_IN
-            act(descriptor, flags)
+            # An error or hang-up is handed on as both: trying tells libcurl what happened.
+            act(descriptor, _SELECTED.get(events, _BOTH))
         self._after()
 
 
@@ -166,16 +181,16 @@ class _LoopWatcher:
 
     def change(self, wanted: int, descriptor: int, _multi: object, _data: object) -> None:
         before = self._wanted.pop(descriptor, 0)
-        now = 0 if wanted == pycurl.POLL_REMOVE else wanted
+        now = 0 if wanted == _REMOVE else wanted
         if now:
             self._wanted[descriptor] = now
-        if (before ^ now) & pycurl.POLL_IN:
-            if now & pycurl.POLL_IN:
+        if (before ^ now) & _IN:
+            if now & _IN:
                 self._loop.add_reader(descriptor, self._on_event, descriptor, pycurl.CSELECT_IN)
             else:
                 self._loop.remove_reader(descriptor)
-        if (before ^ now) & pycurl.POLL_OUT:
-            if now & pycurl.POLL_OUT:
+        if (before ^ now) & _OUT:
+            if now & _OUT:
                 self._loop.add_writer(descriptor, self._on_event, descriptor, pycurl.CSELECT_OUT)
             else:
                 self._loop.remove_writer(descriptor)
@@ -185,7 +200,7 @@ class _LoopWatcher:
 
     def close(self) -> None:
         for descriptor in list(self._wanted):
-            self.change(pycurl.POLL_REMOVE, descriptor, None, None)
+            self.change(_REMOVE, descriptor, None, None)
 
     def _on_event(self, descriptor: int, flags: int) -> None:
         self._act(descriptor, flags)

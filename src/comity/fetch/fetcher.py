@@ -77,7 +77,7 @@ class Fetcher:
         """Make one request. Never raises for what a server or a URL does; cancelling ends it at once."""
         url = request.url
         plain = _PLAIN_URL.fullmatch(url)
-        if plain is None or plain[1] is not None or self._proxied:
+        if plain is None or self._proxied or not (plain[1] is None or decide_port(int(plain[1])).allowed):
             read = self._read_url(request)
             if isinstance(read, FetchFailure):
                 return read
@@ -85,10 +85,33 @@ class Fetcher:
         transfer = self._free.pop() if self._free and not self._closed else await self._free_transfer()
         if transfer is None:
             return self._failure(request, FailureKind.CANCELLED, "the fetcher is closed")
+        loop, engine = self._loop, self._engine
+        assert loop is not None
+        assert engine is not None
         try:
-            return await self._perform(transfer, request, url)
+            wants = (request.method, request.headers, request.etag, request.last_modified)
+            if wants != transfer.wants:
+                problem = self._prepare(transfer, request)
+                if problem is not None:
+                    return self._failure(request, FailureKind.INVALID_HEADER, problem)
+                transfer.wants = wants
+            if self._settings.resolve:
+                self._override_dns(transfer, url)
+            transfer.begin(request, url, self._now())
+            transfer.waiter = waiter = loop.create_future()
+            self._active.add(transfer)
+            engine.add(transfer.easy)
+            if self._sweeper is None:
+                self._sweep()
+            code, message = await waiter
+            return transfer.result(code, message)
         finally:
-            self._release(transfer)
+            if transfer in self._active:  # cancelled
+                self._active.discard(transfer)
+                engine.remove(transfer.easy)
+            self._free.append(transfer)
+            if self._waiting:
+                self._wake_next()
 
     def forget_host(self, host: str) -> int:
         """Close the kept connections to a host (`example.com`, `example.com:8080`); give their number."""
@@ -113,32 +136,6 @@ class Fetcher:
         for transfer in self._transfers:
             transfer.close()
         self._free.clear()
-
-    async def _perform(self, transfer: Transfer, request: FetchRequest, url: str) -> Response | FetchFailure:
-        loop, engine = self._loop, self._engine
-        assert loop is not None
-        assert engine is not None
-        wants = (request.method, request.headers, request.etag, request.last_modified)
-        if wants != transfer.wants:
-            problem = self._prepare(transfer, request)
-            if problem is not None:
-                return self._failure(request, FailureKind.INVALID_HEADER, problem)
-            transfer.wants = wants
-        if self._settings.resolve:
-            self._override_dns(transfer, url)
-        transfer.begin(request, url, monotonic(), self._now())
-        transfer.waiter = waiter = loop.create_future()
-        self._active.add(transfer)
-        engine.add(transfer.easy)
-        if self._sweeper is None:
-            self._sweeper = loop.call_later(self._settings.timer_tick_s, self._sweep)
-        try:
-            code, message = await waiter
-        finally:
-            if transfer in self._active:  # cancelled
-                self._active.discard(transfer)
-                engine.remove(transfer.easy)
-        return transfer.result(code, message)
 
     def _on_done(self, easy: pycurl.Curl, code: int, message: str) -> None:
         transfer: Transfer = easy.transfer
@@ -199,11 +196,6 @@ class Fetcher:
         apply_settings(transfer.easy, self._settings, self._default_lines)
         self._transfers.append(transfer)
         return transfer
-
-    def _release(self, transfer: Transfer) -> None:
-        self._free.append(transfer)
-        if self._waiting:
-            self._wake_next()
 
     def _wake_next(self) -> None:
         while self._waiting:

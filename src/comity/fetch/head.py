@@ -13,6 +13,7 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 _UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 # Fields that frame or route a message are the client's own business.
 _FRAMING: Final = frozenset({"connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"})
+_BLANK: Final = 0x20  # space, and tab below it
 _MONTHS: Final = {
     name: number
     for number, name in enumerate(
@@ -35,15 +36,27 @@ def parse_status_line(line: bytes) -> tuple[str, int]:
     return version[5:].decode("latin-1").strip(), int(code) if len(code) == 3 and code.isdigit() else 0
 
 
+def final_head(lines: list[bytes]) -> list[bytes] | None:
+    """The lines of the answer's own head, None if it is not complete; interim answers (RFC 9110 §15.2) before it
+    and trailers after it fall away."""
+    start = 0
+    while True:
+        end = _blank_line(lines, start)
+        if end < 0:
+            return None
+        if parse_status_line(lines[start])[1] >= 200:
+            return lines[start:end]
+        start = end + 1
+
+
 def parse_fields(lines: list[bytes]) -> Headers:
-    """Read the field lines after the status line; folded lines continue the value before (RFC 9112 §5.2)."""
+    """Read a head's fields; folded lines continue the value before (RFC 9112 §5.2)."""
     pairs: list[tuple[str, str]] = []
-    for line in lines[1:]:
+    for line in lines:
         name, colon, value = line.decode("latin-1").partition(":")
-        if line[0] in b" \t":
-            if pairs:
-                last, before = pairs[-1]
-                pairs[-1] = (last, f"{before} {line.decode('latin-1').strip()}")
+        if line[0] <= _BLANK:
+            last, before = pairs.pop()
+            pairs.append((last, f"{before} {line.decode('latin-1').strip()}"))
         elif colon:
             pairs.append((name.lower(), value.strip()))
     return Headers(pairs)
@@ -51,12 +64,14 @@ def parse_fields(lines: list[bytes]) -> Headers:
 
 def content_length(headers: Headers) -> int | None:
     """The announced length; None if there is none, -1 if several disagree or one is no number (RFC 9112 §6.3)."""
-    values = {part.strip() for value in headers.get_all("content-length") for part in value.split(",")}
-    if not values:
+    value = headers.get("content-length")
+    if value is None:
         return None
-    if len(values) > 1:
-        return -1
-    (value,) = values
+    if headers.repeats or "," in value:
+        values = {part.strip() for value in headers.get_all("content-length") for part in value.split(",")}
+        if len(values) > 1:
+            return -1
+        (value,) = values
     return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else -1
 
 
@@ -105,3 +120,11 @@ def _sendable(value: str) -> bool:
     if _UNSENDABLE.search(value):
         return False
     return all(ord(character) < 256 for character in value)
+
+
+def _blank_line(lines: list[bytes], start: int) -> int:
+    """Where the next head ends, -1 if it does not yet; a bare line feed ends a line too (RFC 9112 §2.2)."""
+    try:
+        return lines.index(b"\r\n", start)
+    except ValueError:
+        return lines.index(b"\n", start) if b"\n" in lines[start:] else -1

@@ -7,6 +7,7 @@ arrive, so that a bomb is stopped after the cap and neither the coded nor the pl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from io import BytesIO
 from typing import Any, Final, Protocol
 
@@ -40,9 +41,10 @@ class Undecodable(Exception):
         self.detail = detail
 
 
-def parse_codings(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Read the Content-Encoding fields, in the order in which the codings were applied (RFC 9110 §8.4)."""
-    names = [name.strip().lower() for value in fields for name in value.split(",")]
+@lru_cache(maxsize=256)
+def parse_codings(field: str) -> tuple[str, ...]:
+    """Read the Content-Encoding field: the codings in the order in which they were applied (RFC 9110 §8.4)."""
+    names = [name.strip().lower() for name in field.split(",")]
     codings = tuple(_ALIASES.get(name, name) for name in names if name not in ("", "identity"))
     if len(codings) > MAX_CODINGS:
         raise Undecodable(FailureKind.BAD_ENCODING, f"{len(codings)} content codings, at most {MAX_CODINGS} are undone")

@@ -1,7 +1,8 @@
 """One easy handle and what happens on it: a request enters, libcurl calls back, a result leaves.
 
-A transfer is used again for one request after another; options that do not change are set once. The callbacks
-run inside libcurl and only collect, count and judge: a head as soon as it is complete, a body by its size.
+A transfer is used again for one request after another; options that do not change are set once. Header lines are
+collected without any code of ours running; the head is judged when the first of the body arrives, or at the
+next look of the sweeper if the body keeps us waiting, so nothing beyond that is read of a body we do not want.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pycurl
 
 from comity.fetch.connections import Connections
 from comity.fetch.curl_errors import kind_of
-from comity.fetch.head import content_length, parse_date, parse_fields, parse_status_line
+from comity.fetch.head import content_length, final_head, parse_date, parse_fields, parse_status_line
 from comity.fetch.inflate import StreamInflater, Undecodable, inflate_whole, parse_codings
 from comity.model.fetch import (
     ANY_CONTENT_TYPE,
@@ -31,6 +32,11 @@ from comity.model.fetch import (
 from comity.rules.address_guard import Network, decide
 from comity.rules.content_type import judge
 
+_URL: Final = pycurl.URL
+_FIRST_BYTE: Final = pycurl.STARTTRANSFER_TIME_T
+_GO_ON: Final[int] = pycurl.PREREQFUNC_OK
+_ABORT: Final[int] = pycurl.PREREQFUNC_ABORT
+_REFUSE: Final[int] = pycurl.SOCKET_BAD
 _STOP: Final = -1  # told to libcurl, ends the transfer
 _PROTOCOLS: Final = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS
 # Up to here a body is collected and inflated whole; beyond, it is inflated as it comes.
@@ -38,8 +44,44 @@ _STREAM_FROM_BYTES: Final = 262_144
 _NO_BODY: Final = frozenset({204, 205, 304})
 
 
+_NO_REQUEST: Final = FetchRequest("")
+
+
 class Transfer:
     """A reusable easy handle with the state of its present request."""
+
+    __slots__ = (
+        "_address",
+        "_allowed_networks",
+        "_body_limit",
+        "_chunks",
+        "_codings",
+        "_connections",
+        "_headers",
+        "_left_behind",
+        "_lines",
+        "_max_error_body_bytes",
+        "_opened",
+        "_proxied",
+        "_refused",
+        "_seen_at",
+        "_seen_bytes",
+        "_stream",
+        "_version",
+        "_watermark",
+        "_wire_limit",
+        "easy",
+        "fault",
+        "limits",
+        "request",
+        "sent",
+        "started",
+        "started_at",
+        "status",
+        "waiter",
+        "wants",
+        "wire_bytes",
+    )
 
     def __init__(
         self,
@@ -56,14 +98,27 @@ class Transfer:
         self._opened: socket.socket | None = None
         self.wants: tuple[object, ...] = ("GET", (), None, None)  # what the handle's options are set for
         self.waiter: Any = None
+        # Set anew by each request:
+        self.request = _NO_REQUEST
+        self.limits: FetchLimits = _NO_REQUEST.limits
+        self.started_at = self.started = self.sent = 0.0
+        self.fault: tuple[FailureKind, str] | None = None
+        self.status = self.wire_bytes = 0
+        self._watermark = -1
+        self._address = self._refused = ""
+        self._left_behind = False
         self._lines: list[bytes] = []
         self._chunks: list[bytes] = []
-        self._seen_bytes = -1
-        self._seen_at = 0.0
-        self._clear(FetchRequest(""), 0.0, 0.0)
+        self._stream: StreamInflater | BytesIO | None = None
+        # Set by the head of the answer:
+        self._version = ""
+        self._headers: Headers = NO_HEADERS
+        self._codings: tuple[str, ...] = ()
+        self._body_limit = self._wire_limit = 0
+        self._seen_bytes, self._seen_at = -1, 0.0
         self.easy = easy = pycurl.Curl()
         easy.transfer = self
-        easy.setopt(pycurl.HEADERFUNCTION, self._on_header)
+        easy.setopt(pycurl.HEADERFUNCTION, self._lines.append)
         easy.setopt(pycurl.WRITEFUNCTION, self._on_body)
         easy.setopt(pycurl.PREREQFUNCTION, self._on_ready_to_send)
         easy.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
@@ -80,14 +135,30 @@ class Transfer:
         easy.setopt(pycurl.SSL_VERIFYPEER, 1)
         easy.setopt(pycurl.SSL_VERIFYHOST, 2)
 
-    def begin(self, request: FetchRequest, url: str, started: float, started_at: float) -> None:
+    def begin(self, request: FetchRequest, url: str, started_at: float) -> None:
         """Forget the request before and get ready for this one; `url` is its URL in canonical form."""
-        self._clear(request, started, started_at)
-        self.easy.setopt(pycurl.URL, url)
+        self.request = request
+        self.limits = request.limits
+        self.started_at = started_at
+        self.started = monotonic()
+        self.sent = 0.0
+        self.fault = None
+        self.status = self.wire_bytes = 0
+        self._watermark = -1
+        self._address = self._refused = ""
+        self._left_behind = False
+        self._stream = None
+        self._lines.clear()
+        self._chunks.clear()
+        self.easy.setopt(_URL, url)
 
     def overdue(self, now: float) -> tuple[FailureKind, str] | None:
         """Which time limit has passed, if any; the body's progress is noted from one look to the next."""
         limits = self.limits
+        if not self.status and self.sent:
+            self.judge_head()
+            if self.fault is not None:
+                return self.fault
         if now - self.started >= limits.total_timeout_s:
             return FailureKind.TOTAL_TIMEOUT, f"not complete after {limits.total_timeout_s:g} s"
         if not self.sent:
@@ -102,8 +173,57 @@ class Transfer:
             return FailureKind.IDLE_TIMEOUT, f"nothing came for {limits.idle_timeout_s:g} s"
         return None
 
+    def judge_head(self) -> None:
+        """Read the head once it is complete; what it rules out becomes this transfer's fault."""
+        limits, lines = self.limits, self._lines
+        header_bytes = sum(map(len, lines))
+        if len(lines) > limits.max_header_count or header_bytes > limits.max_header_bytes:
+            self.fault = (FailureKind.HEADER_FLOOD, f"{len(lines)} header lines, {header_bytes} bytes")
+            return
+        head = final_head(lines)
+        if head is None:
+            return
+        self._version, self.status = parse_status_line(head[0])
+        self._headers = headers = parse_fields(head[1:])
+        self._codings = ()
+        self._seen_bytes = -1
+        self._judge_fields(headers)
+
+    def _judge_fields(self, headers: Headers) -> None:
+        limits, request = self.limits, self.request
+        self._body_limit = limits.max_body_bytes
+        success = self._is_success()
+        if not success:
+            self._body_limit = min(self._body_limit, self._max_error_body_bytes)
+        self._wire_limit = min(limits.max_wire_bytes, self._body_limit)
+        self._watermark = min(_STREAM_FROM_BYTES, self._wire_limit)
+        length = content_length(headers)
+        if length == -1:
+            self.fault = (FailureKind.PROTOCOL_ERROR, "contradictory or unreadable Content-Length")
+            return
+        if request.method == "HEAD" or self.status in _NO_BODY:
+            return
+        if success and request.content_types is not ANY_CONTENT_TYPE:
+            verdict = judge(headers.get("content-type"), request.content_types)
+            if not verdict.accepted:
+                self.fault = (FailureKind.WRONG_TYPE, verdict.reason)
+                return
+        encoding = headers.get("content-encoding")
+        if encoding is not None:
+            if headers.repeats:
+                encoding = ",".join(headers.get_all("content-encoding"))
+            try:
+                self._codings = parse_codings(encoding)
+            except Undecodable as problem:
+                self._leave_body(problem.kind, problem.detail)
+                return
+        if length is not None and length > self._wire_limit:
+            self._leave_body(FailureKind.TOO_LARGE, f"{length} bytes announced, {self._wire_limit} allowed")
+
     def result(self, code: int, message: str) -> Response | FetchFailure:
         """What the ended transfer amounts to."""
+        if not self.status and self.fault is None and self._lines:
+            self.judge_head()
         if self.fault is not None:
             if self._left_behind:
                 return self._response(self._collected(), truncated=True)
@@ -130,8 +250,8 @@ class Transfer:
             self.started_at,
             monotonic() - self.started,
             self.status or None,
-            self.headers,
-            self.address or None,
+            self._headers if self.status else NO_HEADERS,
+            self._address or None,
             self.wire_bytes,
         )
 
@@ -140,95 +260,25 @@ class Transfer:
         self.easy.transfer = None
         self.easy.close()
 
-    def _clear(self, request: FetchRequest, started: float, started_at: float) -> None:
-        self.request = request
-        self.limits: FetchLimits = request.limits
-        self.started = started
-        self.started_at = started_at
-        self.sent = 0.0
-        self.status = 0
-        self.headers: Headers = NO_HEADERS
-        self.address = ""
-        self.wire_bytes = 0
-        self.fault: tuple[FailureKind, str] | None = None
-        self._version = ""
-        self._first_byte = 0.0
-        self._header_bytes = 0
-        self._header_count = 0
-        self._codings: tuple[str, ...] = ()
-        self._body_limit = 0
-        self._wire_limit = 0
-        self._watermark = 0
-        self._stream: StreamInflater | BytesIO | None = None
-        self._left_behind = False
-        self._refused = ""
-        self._seen_bytes = -1
-        self._seen_at = started
-        self._lines.clear()
-        self._chunks.clear()
-
     # -- what libcurl calls -------------------------------------------------------------------------------
-
-    def _on_header(self, line: bytes) -> int | None:
-        self._header_bytes += len(line)
-        self._header_count += 1
-        limits = self.limits
-        if self._header_count > limits.max_header_count or self._header_bytes > limits.max_header_bytes:
-            return self._stop(
-                FailureKind.HEADER_FLOOD, f"{self._header_count} header lines, {self._header_bytes} bytes"
-            )
-        lines = self._lines
-        if line == b"\r\n" or line == b"\n":
-            return self._on_head_end()
-        if not lines:
-            self._first_byte = monotonic()
-        lines.append(line)
-        return None
-
-    def _on_head_end(self) -> int | None:
-        """Judge the head before any of the body is read."""
-        lines = self._lines
-        if self.status or not self.sent:  # trailers, or a proxy's answer to CONNECT
-            return None
-        self._version, status = parse_status_line(lines[0])
-        if status < 200:  # RFC 9110 §15.2: interim answers are passed over
-            lines.clear()
-            return None
-        self.status = status
-        self.headers = headers = parse_fields(lines)
-        limits = self.limits
-        self._body_limit = limits.max_body_bytes
-        if not self._is_success():
-            self._body_limit = min(self._body_limit, self._max_error_body_bytes)
-        self._wire_limit = min(limits.max_wire_bytes, self._body_limit)
-        length = content_length(headers)
-        if length == -1:
-            return self._stop(FailureKind.PROTOCOL_ERROR, "contradictory or unreadable Content-Length")
-        if self.request.method == "HEAD" or status in _NO_BODY:
-            self._watermark = self._wire_limit
-            return None
-        rules = self.request.content_types
-        if rules is not ANY_CONTENT_TYPE and self._is_success():
-            verdict = judge(headers.get("content-type"), rules)
-            if not verdict.accepted:
-                return self._stop(FailureKind.WRONG_TYPE, verdict.reason)
-        encoding = headers.get("content-encoding")
-        if encoding is not None:
-            try:
-                self._codings = parse_codings(headers.get_all("content-encoding"))
-            except Undecodable as problem:
-                return self._leave_body(problem.kind, problem.detail)
-        if length is not None and length > self._wire_limit:
-            return self._leave_body(FailureKind.TOO_LARGE, f"{length} bytes announced, {self._wire_limit} allowed")
-        self._watermark = min(_STREAM_FROM_BYTES, self._wire_limit)
-        return None
 
     def _on_body(self, chunk: bytes) -> int | None:
         self.wire_bytes = wire_bytes = self.wire_bytes + len(chunk)
         if wire_bytes > self._watermark:
-            return self._on_large_body(chunk)
+            return self._on_more_body(chunk)
         self._chunks.append(chunk)
         return None
+
+    def _on_more_body(self, chunk: bytes) -> int | None:
+        """The first piece comes with the head complete; a late one may be too much to collect."""
+        if not self.status:
+            self.judge_head()
+            if self.fault is not None:
+                return _STOP
+            if self.wire_bytes <= self._watermark:
+                self._chunks.append(chunk)
+                return None
+        return self._on_large_body(chunk)
 
     def _on_large_body(self, chunk: bytes) -> int | None:
         """Go over from collecting to inflating on the way, and stop at the limit."""
@@ -243,37 +293,39 @@ class Transfer:
             for piece in earlier:
                 feed(piece)
             if self.wire_bytes > self._wire_limit:
-                return self._leave_body(FailureKind.TOO_LARGE, f"more than {self._wire_limit} bytes on the wire")
+                self._leave_body(FailureKind.TOO_LARGE, f"more than {self._wire_limit} bytes on the wire")
+                return _STOP
             feed(chunk)
         except Undecodable as problem:
-            return self._leave_body(problem.kind, problem.detail)
+            self._leave_body(problem.kind, problem.detail)
+            return _STOP
         return None
 
     def _on_ready_to_send(self, remote: str, _local: str, _remote_port: int, _local_port: int) -> int:
         if self.sent:
             # libcurl would ask again when a kept connection dies under a request; only the gate may decide that.
             self.fault = (FailureKind.RESET, "the connection was closed before an answer")
-            return int(pycurl.PREREQFUNC_ABORT)
+            return _ABORT
         self.sent = monotonic()
-        self.address = remote
+        self._address = remote
         self._lines.clear()
-        return int(pycurl.PREREQFUNC_OK)
+        return _GO_ON
 
     def _on_open_socket(self, _purpose: int, address: Any) -> socket.socket | int:
         """The guard: the address in hand is the one that would be dialled, whatever name led to it."""
         if address.family not in (socket.AF_INET, socket.AF_INET6):
             self._refused = "only internet addresses are dialled"
-            return int(pycurl.SOCKET_BAD)
+            return _REFUSE
         if not self._proxied:  # behind a proxy this is the operator's own address
             verdict = decide(address.addr[0], self._allowed_networks)
             if not verdict.allowed:
                 self._refused = verdict.reason
-                self.address = address.addr[0]
-                return int(pycurl.SOCKET_BAD)
+                self._address = address.addr[0]
+                return _REFUSE
         try:
             self._opened = socket.socket(address.family, address.socktype, address.protocol)
         except OSError:
-            return int(pycurl.SOCKET_BAD)
+            return _REFUSE
         return self._opened
 
     def _on_socket(self, descriptor: int, _purpose: int) -> int:
@@ -286,14 +338,10 @@ class Transfer:
 
     # -- endings ------------------------------------------------------------------------------------------
 
-    def _stop(self, kind: FailureKind, detail: str) -> int:
-        self.fault = (kind, detail)
-        return _STOP
-
-    def _leave_body(self, kind: FailureKind, detail: str) -> int:
+    def _leave_body(self, kind: FailureKind, detail: str) -> None:
         """Stop reading; outside 2xx the answer stands without its body."""
         self._left_behind = not self._is_success()
-        return self._stop(kind, detail)
+        self.fault = (kind, detail)
 
     def _is_success(self) -> bool:
         return 200 <= self.status < 300
@@ -317,19 +365,18 @@ class Transfer:
         return b"" if self._codings else b"".join(self._chunks)
 
     def _response(self, body: bytes, *, truncated: bool = False) -> Response:
-        headers = self.headers
-        date = headers.get("date")
         started = self.started
+        date = self._headers.get("date")
         return Response(
             self.request.url,
             self.status,
-            headers,
+            self._headers,
             body,
             self._version,
-            self.address,
+            self._address,
             self.started_at,
             self.sent - started,
-            self._first_byte - started,
+            self.easy.getinfo(_FIRST_BYTE) / 1e6,
             monotonic() - started,
             self.wire_bytes,
             ", ".join(self._codings),

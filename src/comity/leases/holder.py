@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import socket
 from pathlib import Path
 
 _SEPARATOR = ":"
+_PROCESS = re.compile("[1-9][0-9]{0,8}")
 
 
 def machine_name() -> str:
@@ -32,7 +34,7 @@ def new_holder() -> str:
 def is_dead(holder: str) -> bool:
     """Whether a holder of this machine is gone for certain; False whenever there is a doubt."""
     parts = holder.split(_SEPARATOR)
-    if len(parts) != 4 or parts[0] != machine_name() or not parts[1].isdigit():
+    if len(parts) != 4 or parts[0] != machine_name() or not _PROCESS.fullmatch(parts[1]):
         return False
     process, start = int(parts[1]), parts[2]
     try:
@@ -43,6 +45,14 @@ def is_dead(holder: str) -> bool:
         pass  # it runs as somebody else; its start time tells whether it is the same process
     found = started_at(process)
     return found is not None and start != "0" and found != start
+
+
+def is_dead_store_name(name: str) -> bool:
+    """The same for a holder's name as files carry it, with dashes for colons."""
+    head, _, nonce = name.rpartition("-")
+    head, _, start = head.rpartition("-")
+    machine, _, process = head.rpartition("-")
+    return is_dead(_SEPARATOR.join([machine, process, start, nonce]))
 
 
 def started_at(process: int) -> str | None:

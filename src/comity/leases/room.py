@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row
@@ -55,6 +55,7 @@ class Leases:
 
     def claim(self, limit: int, *, hosts: Collection[str] | None = None, smart: bool = True) -> list[Lease]:
         """Lease up to `limit` candidates, best first; fewer, or none, if others were faster."""
+        asked_at = self._clock.now()
         with self._database.write() as connection:
             rows = leasing.claim(
                 connection,
@@ -65,27 +66,32 @@ class Leases:
                 hosts=hosts,
                 smart=smart,
             )
-        return self._keep(sorted(rows, key=_best_first) if smart else rows)
+        return self._keep(rows, asked_at)
 
     def take(self, hosts: Collection[str]) -> list[Lease]:
         """Lease the named hosts, whatever their status; those that somebody else holds are left out."""
+        asked_at = self._clock.now()
         with self._database.write() as connection:
             rows = leasing.take(
                 connection, hosts=hosts, holder=self.holder, lease_s=self.terms.lease_s, now=self._now()
             )
-        return self._keep(rows)
+        return self._keep(rows, asked_at)
 
     def heartbeat(self) -> list[Lease]:
         """Prolong what is held; gives the leases that were lost, whose work must stop at once."""
-        if not self._held:
+        mine = dict(self._held)
+        if not mine:
             return []
+        asked_at = self._clock.now()
         with self._database.write() as connection:
-            alive = leasing.renew(connection, holder=self.holder, lease_s=self.terms.lease_s, now=self._now())
-        lost = [lease for lease in self._held.values() if (lease.host_id, lease.token) not in alive]
-        expires_at = self._clock.now() + timedelta(seconds=self.terms.lease_s)
-        self._held = {
-            lease.host_id: replace(lease, expires_at=expires_at) for lease in self._held.values() if lease not in lost
-        }
+            alive = leasing.renew(
+                connection, leases=mine.values(), holder=self.holder, lease_s=self.terms.lease_s, now=self._now()
+            )
+        lost = [lease for lease in mine.values() if (lease.host_id, lease.token) not in alive]
+        for lease in lost:
+            self._forget(lease)
+        kept = {host_id: lease for host_id, lease in mine.items() if self._held.get(host_id) == lease}
+        self._held |= {host_id: replace(lease, expires_at=self._end(asked_at)) for host_id, lease in kept.items()}
         return lost
 
     def begin(self, lease: Lease, run_id: Any) -> None:
@@ -100,7 +106,7 @@ class Leases:
     def write(self, connection: Connection, lease: Lease, values: dict[str, Any]) -> None:
         """Change the host's row under the lease, inside the caller's transaction; `LeaseLost` if it is gone."""
         if not leasing.write_under(connection, lease, values, self._now()):
-            self._held.pop(lease.host_id, None)
+            self._forget(lease)
             raise LeaseLost(f"{lease.host}: the lease with token {lease.token} is no longer held; nothing was written")
 
     def add_progress(self, connection: Connection, lease: Lease, progress: HostProgress, memory: GateMemory) -> None:
@@ -114,35 +120,30 @@ class Leases:
         ending: HostEnding | None = None,
         progress: HostProgress | None = None,
         memory: GateMemory | None = None,
+        extra: dict[str, Any] | None = None,
     ) -> None:
         """Give the lease back with everything it leaves behind; raises `LeaseLost` if it is no longer held."""
         with self._database.write() as connection:
-            self.release_within(connection, lease, ending=ending, progress=progress, memory=memory)
-        self._held.pop(lease.host_id, None)
+            self._release(connection, lease, ending, progress, memory, extra or {})
+        self._forget(lease)
 
-    def release_within(
+    def _release(
         self,
         connection: Connection,
         lease: Lease,
-        *,
         ending: HostEnding | None,
         progress: HostProgress | None,
         memory: GateMemory | None,
+        extra: dict[str, Any],
     ) -> None:
-        """The same inside the caller's transaction; the lease counts as held until that is committed."""
-        values: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None, "unclean_end_at": None}
+        values: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None} | extra
         if progress is not None:
             values |= progress_values(progress, self._clock.now())
         if memory is not None:
-            values |= memory_values(replace(memory, unclean_end_at=None))
+            values |= memory_values(memory)
         if ending is not None:
             values |= ending_values(lease, ending, self._clock.now(), self.terms.refresh_after)
         self.write(connection, lease, values)
-
-    def forget(self, leases: Iterable[Lease]) -> None:
-        """Stop counting leases as held, after a release or a loss that was settled elsewhere."""
-        for lease in leases:
-            self._held.pop(lease.host_id, None)
 
     def free_own_dead(self) -> int:
         """Free at once what processes of this machine held when they died; returns how many hosts."""
@@ -158,13 +159,17 @@ class Leases:
         """A shared server goes by its own clock; an embedded state by ours."""
         return None if self._database.is_shared else self._clock.now()
 
-    def _keep(self, rows: Iterable[Row[Any]]) -> list[Lease]:
-        leases = [lease_from(row) for row in rows]
+    def _end(self, asked_at: datetime) -> datetime:
+        """When a lease ends by our own clock: counted from before we asked, so never later than the server's end."""
+        return asked_at + timedelta(seconds=self.terms.lease_s)
+
+    def _forget(self, lease: Lease) -> None:
+        """Stop counting a lease as held, but not a newer one on the same host."""
+        known = self._held.get(lease.host_id)
+        if known is not None and known.token == lease.token:
+            del self._held[lease.host_id]
+
+    def _keep(self, rows: Iterable[Row[Any]], asked_at: datetime) -> list[Lease]:
+        leases = [replace(lease_from(row), expires_at=self._end(asked_at)) for row in rows]
         self._held |= {lease.host_id: lease for lease in leases}
         return leases
-
-
-def _best_first(row: Row[Any]) -> tuple[Any, ...]:
-    """The order of the claim, which RETURNING does not keep."""
-    never = datetime.min.replace(tzinfo=UTC)
-    return (row.rank, -row.priority_score, row.last_crawled_at or never, row.id)

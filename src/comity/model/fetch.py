@@ -36,6 +36,11 @@ class Headers:
             return ()
         return tuple(value for key, value in self.pairs if key == wanted)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether some field came more than once."""
+        return len(self._first) != len(self.pairs)
+
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._first
 

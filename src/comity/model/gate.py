@@ -151,11 +151,16 @@ class SlotTimeout:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one finished request showed; `retry_after_s` is None without a usable Retry-After."""
+    """What one finished request showed; `retry_after_s` is None without a usable Retry-After.
+
+    `arrived_s` is how long after its start the request reached the host: a slow connection must not bring the
+    next one closer to it than the delay.
+    """
 
     answer: Answer
     latency_s: float | None = None
     retry_after_s: float | None = None
+    arrived_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+from sqlalchemy import Connection
 
 from comity.clock import Clock
 from comity.database import frontier, hosts, takedowns
@@ -17,12 +19,20 @@ from comity.rules.takedown import Takedowns
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """What became of a list of seeds."""
+    """What became of a list of seeds; `taken_down` names the hosts and URLs that were left out."""
 
-    hosts_given: int
-    hosts_new: int
-    urls_queued: int
-    taken_down: tuple[str, ...]
+    hosts_given: int = 0
+    hosts_new: int = 0
+    urls_queued: int = 0
+    taken_down: tuple[str, ...] = ()
+
+    def __add__(self, other: SeedReport) -> SeedReport:
+        return SeedReport(
+            self.hosts_given + other.hosts_given,
+            self.hosts_new + other.hosts_new,
+            self.urls_queued + other.urls_queued,
+            self.taken_down + other.taken_down,
+        )
 
 
 def add_seeds(
@@ -34,23 +44,66 @@ def add_seeds(
     weights: PriorityWeights | None = None,
 ) -> SeedReport:
     """Store seeds in one transaction: all of them, or none."""
+    return add_seed_batches(database, clock, [seeds], source=source, weights=weights)
+
+
+def add_seed_batches(
+    database: Database,
+    clock: Clock,
+    batches: Iterable[Sequence[Seed]],
+    *,
+    source: str | None = None,
+    weights: PriorityWeights | None = None,
+) -> SeedReport:
+    """The same for a list that is too long to hold in memory; still one transaction.
+
+    A host that stands in two batches is counted in both, and is new in the first only.
+    """
     now = clock.now()
     chosen_weights = weights or PriorityWeights()
 
     def first_score(rank: int | None) -> int:
         return priority_score(HostSignals(seed_rank=rank), chosen_weights, now)
 
+    report = SeedReport()
     with database.write() as connection:
         refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
-        allowed = {seed.host.authority: seed for seed in seeds if not refused.covering_host(seed.host.authority)}
-        new = hosts.add_seeds(connection, allowed.values(), source, first_score)
-        by_host: dict[str, list[FrontierEntry]] = {}
-        for seed in seeds:
-            if seed.url is not None and seed.host.authority in allowed:
-                address = web_address(seed.url)
-                if refused.covering(address) is None:
-                    by_host.setdefault(seed.host.authority, []).append(FrontierEntry(address.url, address.key))
-        ids = hosts.ids_of(connection, by_host)
-        queued = sum(frontier.add(connection, ids[host], None, entries) for host, entries in by_host.items())
-    down = sorted({seed.host.authority for seed in seeds} - allowed.keys())
-    return SeedReport(len(allowed), new, queued, tuple(down))
+        for batch in batches:
+            report += _add_batch(connection, batch, refused, source, first_score)
+    return report
+
+
+def _add_batch(
+    connection: Connection,
+    seeds: Sequence[Seed],
+    refused: Takedowns,
+    source: str | None,
+    first_score: Callable[[int | None], int],
+) -> SeedReport:
+    best: dict[str, Seed] = {}
+    urls: dict[str, list[FrontierEntry]] = {}
+    down: set[str] = set()
+    for seed in seeds:
+        host = seed.host.authority
+        if refused.covering_host(host) is not None:
+            down.add(host)
+            continue
+        best[host] = _better(best.get(host), seed)
+        if seed.url is None:
+            continue
+        address = web_address(seed.url)
+        if refused.covering(address) is None:
+            urls.setdefault(host, []).append(FrontierEntry(address.url, address.key))
+        else:
+            down.add(address.url)
+    new = hosts.add_seeds(connection, best.values(), source, first_score)
+    ids = hosts.ids_of(connection, urls)
+    queued = sum(frontier.add(connection, ids[host], None, entries) for host, entries in urls.items())
+    return SeedReport(len(best), new, queued, tuple(sorted(down)))
+
+
+def _better(known: Seed | None, seed: Seed) -> Seed:
+    """Of two seeds of one host, the one with the better rank."""
+    if known is None or known.rank is None:
+        return seed
+    return seed if seed.rank is not None and seed.rank < known.rank else known

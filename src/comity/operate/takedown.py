@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from sqlalchemy import Connection
 
 from comity.database import takedowns
 from comity.database.connection import Database
 from comity.model.errors import NotFound
 from comity.rules.canonical import resolve_link
-from comity.rules.takedown import Takedowns, read_entry
+from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
 
 _BATCH: Final = 500
 
@@ -35,27 +38,42 @@ class StoredTakedown:
 
 def add_takedown(database: Database, text: str, *, reason: str | None = None) -> TakedownReport:
     """Remember a host or URL and drop what is queued of it, in one transaction."""
-    entry = read_entry(text)
-    covered = Takedowns.of([entry.text])
-    dropped, after = 0, 0
+    return add_takedowns(database, [text], reason=reason)[0]
+
+
+def add_takedowns(database: Database, texts: Iterable[str], *, reason: str | None = None) -> list[TakedownReport]:
+    """The same for several: all of them, or none."""
+    entries = [read_entry(text) for text in texts]
     with database.write() as connection:
-        is_new = takedowns.add(connection, entry.text, reason)
-        while rows := takedowns.queued_of_host(connection, entry.host, after, _BATCH):
-            addresses = [(row.id, resolve_link(row.url, row.url)) for row in rows]
-            ids = [number for number, address in addresses if address and covered.covering(address)]
-            dropped += takedowns.drop_queued(connection, ids) if ids else 0
-            after = rows[-1].id
-    return TakedownReport(entry.text, is_new, dropped)
+        return [_add(connection, entry, reason) for entry in entries]
 
 
 def remove_takedown(database: Database, text: str) -> str:
     """Forget an entry; what was dropped from the queues is found again by the next crawl."""
-    entry = read_entry(text)
+    return remove_takedowns(database, [text])[0]
+
+
+def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
+    """The same for several: all of them, or none."""
+    entries = {read_entry(text).text: text for text in texts}
     with database.write() as connection:
-        # An entry written by hand may be spelled otherwise: take it as it stands, too.
-        if not any([takedowns.remove(connection, entry.text), takedowns.remove(connection, text)]):
-            raise NotFound(f"{entry.text} is not taken down")
-    return entry.text
+        for entry, text in entries.items():
+            # An entry written by hand may be spelled otherwise: take it as it stands, too.
+            if not any([takedowns.remove(connection, entry), takedowns.remove(connection, text)]):
+                raise NotFound(f"{entry} is not taken down")
+    return list(entries)
+
+
+def _add(connection: Connection, entry: TakedownEntry, reason: str | None) -> TakedownReport:
+    covered = Takedowns.of([entry.text])
+    dropped, after = 0, 0
+    is_new = takedowns.add(connection, entry.text, reason)
+    while rows := takedowns.queued_of_host(connection, entry.host, after, _BATCH):
+        addresses = [(row.id, resolve_link(row.url, row.url)) for row in rows]
+        ids = [number for number, address in addresses if address and covered.covering(address)]
+        dropped += takedowns.drop_queued(connection, ids) if ids else 0
+        after = rows[-1].id
+    return TakedownReport(entry.text, is_new, dropped)
 
 
 def list_takedowns(database: Database) -> list[StoredTakedown]:

@@ -106,10 +106,11 @@ def holders(database: Database, clock: Clock) -> list[HolderLine]:
 
 
 def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
-    """Hosts by status."""
+    """Hosts by status, in the order of a host's life."""
     with database.read() as connection:
         rows = hosts.counts_by_status(connection, None if database.is_shared else clock.now())
-    return [StatusLine(row.status, row.hosts, row.unleased) for row in rows]
+    lines = {row.status: StatusLine(row.status, row.hosts, row.unleased) for row in rows}
+    return [lines[status] for status in HostStatus if status in lines]
 
 
 def _line(row: Any) -> HostLine:

@@ -47,14 +47,16 @@ def canonical_host(text: str, *, collapse: bool = False) -> CanonicalHost:
     The scheme, `www.`, a default port and a trailing dot fall away; case and punycode are folded. With
     `collapse`, sub-domains become their registrable domain.
     """
-    parsed = _parse(text, text.strip())
-    return _canonical_authority(text, parsed.hostname, parsed.port, collapse)
+    shown = _without_password(text)
+    parsed = _parse(shown, text.strip())
+    return _canonical_authority(shown, parsed.hostname, parsed.port, collapse)
 
 
 def web_address(text: str, *, collapse: bool = False) -> WebAddress:
     """Read a URL that somebody typed; a bare host means its start page. Raise `BadAddress` if it is none."""
-    parsed = _parse(text, text.strip())
-    host = _canonical_authority(text, parsed.hostname, parsed.port, collapse).authority
+    shown = _without_password(text)
+    parsed = _parse(shown, text.strip())
+    host = _canonical_authority(shown, parsed.hostname, parsed.port, collapse).authority
     return _address(parsed, host)
 
 
@@ -108,12 +110,17 @@ def _parse(shown: str, text: str) -> ada_url.URL:
     if not rest or rest[0] in "/?#\\":
         raise BadAddress(shown, "there is no host after the scheme")
     if _names_a_user(rest):
-        # The password is not repeated: messages end up in logs.
-        raise BadAddress("…@" + rest.rpartition("@")[2], "carries a user name or password; Comity asks only as itself")
+        raise BadAddress(shown, "carries a user name or password; Comity asks only as itself")
     try:
         return ada_url.URL(text)
     except ValueError:
         raise BadAddress(shown, "not a valid host or URL") from None
+
+
+def _without_password(text: str) -> str:
+    """What a message may repeat: messages end up in logs, and whatever stands before an @ may be a password."""
+    _before, at, after = text.rpartition("@")
+    return f"…@{after}" if at else text
 
 
 def _names_a_user(rest: str) -> bool:

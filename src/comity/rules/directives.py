@@ -21,9 +21,10 @@ _NOINDEX: Final = frozenset({"noindex", "none"})
 _NOFOLLOW: Final = frozenset({"nofollow", "none"})
 _NOARCHIVE: Final = frozenset({"noarchive", "nocache"})
 _UNAVAILABLE_AFTER: Final = "unavailable_after"
+_RESTRICTIVE: Final = _NOINDEX | _NOFOLLOW | _NOARCHIVE | {_UNAVAILABLE_AFTER}
 # Names that take a value behind a colon; any other name before a colon is a crawler's.
 _VALUED: Final = frozenset({_UNAVAILABLE_AFTER, "max-snippet", "max-image-preview", "max-video-preview"})
-_AGENT_NAME: Final = re.compile(r"[A-Za-z*][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]*)?")
+_AGENT_NAME: Final = re.compile(r"\*|[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]*)?")
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # RFC 822 and RFC 850 dates: day, month by name, year, perhaps a time and a zone; the weekday decides nothing.
@@ -67,35 +68,31 @@ class _Sums:
 
     def add(self, source: str, text: str, *, may_name_agent: bool) -> None:
         """Read one value: a list of words, in a header under the crawler name that stands before them."""
-        before = (frozenset(self.words), self.unavailable_after)
+        found: set[str] = set()
         applies = True
         items = re.split("[,;]", text[:_MAX_SOURCE_CHARACTERS])
-        for at, item in enumerate(items):
-            words = item
+        for item, following in zip(items, [*items[1:], ""], strict=True):
             name, colon, rest = item.partition(":")
             name = name.strip().lower()
             if colon and name in _VALUED:
                 if applies and name == _UNAVAILABLE_AFTER:
-                    self._end(rest, items[at + 1 : at + 2])
+                    self._end(rest, following)
+                    found.add(name)
                 continue
             if colon and may_name_agent and _AGENT_NAME.fullmatch(name):
                 # Headers of one name may arrive joined by commas: a crawler's name holds until the next.
                 applies = name == "*" or (bool(self._agent_token) and product_token(name) == self._agent_token)
-                words = rest
+                item = rest
             if applies:
-                self.words.update(words.lower().split())
-        if (self.words, self.unavailable_after) != before and self._restricts(before):
+                found.update(item.lower().split())
+        if found & _RESTRICTIVE:
+            self.words |= found
             self.evidence.append(f"{source}: {text.strip()[:_MAX_EVIDENCE_CHARACTERS]}")
 
-    def _restricts(self, before: tuple[frozenset[str], datetime | None]) -> bool:
-        """Tell whether anything that matters was added."""
-        added = self.words - before[0]
-        return bool(added & (_NOINDEX | _NOFOLLOW | _NOARCHIVE)) or self.unavailable_after != before[1]
-
-    def _end(self, value: str, following: list[str]) -> None:
+    def _end(self, value: str, following: str) -> None:
         """Note the earliest announced end; a weekday's comma has cut its date in two."""
-        if following and not any(character.isdigit() for character in value):
-            value = f"{value},{following[0]}"
+        if not any(character.isdigit() for character in value):
+            value = f"{value},{following}"
         moment = _moment(value)
         if moment is not None and (self.unavailable_after is None or moment < self.unavailable_after):
             self.unavailable_after = moment

@@ -29,4 +29,6 @@ def is_login_wall(
     if asked_for_login:
         return False
     sent_to_login = requested_url != final_url and _LOGIN_PATH.search(urlsplit(final_url).path) is not None
-    return sent_to_login or (link_count < _FEW_LINKS and _LOGIN_PATH.search(f"/{(title or '').replace(' ', '-')}/") is not None)
+    return sent_to_login or (
+        link_count < _FEW_LINKS and _LOGIN_PATH.search(f"/{(title or '').replace(' ', '-')}/") is not None
+    )

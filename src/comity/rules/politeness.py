@@ -194,6 +194,11 @@ def finished(state: GateState, number: int, observation: Observation, now: float
     if now < state.seen_at:
         state = rebased(state, now)
     limits, floor, delay, block, pace = state.limits, state.floor, state.delay, state.block, state.pace
+    if number == state.starts and observation.arrived_s > 0.0:
+        # The host counts from when it was reached, and so do we.
+        last_start_at = min(state.last_start_at + observation.arrived_s, max(now, state.last_start_at))
+        state = state._replace(last_start_at=last_start_at)
+        state = state._replace(next_fetch_at=_next_fetch_at(state, delay.seconds))
     next_fetch_at = state.next_fetch_at
     answer, latency_s = observation.answer, observation.latency_s
     if answer is Answer.SUCCESS:

@@ -6,6 +6,7 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 import xxhash
@@ -71,6 +72,16 @@ class AgentRules:
         if known is None:
             known = self._verdicts[rule.line_number] = self._verdict(rule)
         return known
+
+    def disallowed(self, most: int = 1000) -> list[str]:
+        """List the Disallow patterns of the group in force, as written, for people to look at."""
+        patterns = (
+            _evidence(rule.pattern)
+            for membership in self._memberships
+            for rule in self._written.groups[membership.group].rules
+            if not rule.allowed
+        )
+        return list(islice(patterns, most))
 
     def _verdict(self, rule: WrittenRule | None) -> RobotsVerdict:
         """Put a rule, or the want of one, into words."""

@@ -31,13 +31,18 @@ def read_seed_lines(lines: Iterable[str], *, collapse: bool = False) -> Iterator
         if not text or text.startswith("#"):
             continue
         rank: int | None = None
-        first, comma, rest = text.partition(",")
-        if comma and first.strip().isascii() and first.strip().isdigit() and len(first.strip()) < 10:
-            rank, text = int(first), rest.partition(",")[0].strip()
+        first, *others = [part.strip() for part in text.split(",")]
+        if others and _is_number(first):
+            # Some rankings put a second one in front of the host.
+            rank, text = int(first), next((part for part in others if not _is_number(part)), "")
         try:
             yield read_seed(text, rank=rank, collapse=collapse)
         except BadAddress as error:
             yield BadLine(number, str(error))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _written_url(text: str, address: WebAddress) -> str | None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from comity.model.errors import BadAddress
-from comity.rules.canonical import WebAddress, web_address
+from comity.rules.canonical import WebAddress, canonical_host, web_address
+from comity.rules.robots_octets import target_octets
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Takedowns:
             if entry.path is None:
                 result.hosts[entry.host] = text
             else:
-                result.paths.setdefault(entry.host, []).append((entry.path, text))
+                result.paths.setdefault(entry.host, []).append((target_octets(entry.path), text))
         return result
 
     def covering_host(self, host: str) -> str | None:
@@ -58,7 +60,7 @@ class Takedowns:
             return None
         if host in self.hosts:
             return self.hosts[host]
-        name = host if host.startswith("[") else host.rpartition(":")[0] or host
+        name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
         while name:
             if name in self.hosts:
                 return self.hosts[name]
@@ -67,13 +69,20 @@ class Takedowns:
 
     def covering(self, address: WebAddress) -> str | None:
         """The entry that takes down a URL, if there is one."""
-        entry = self.covering_host(address.host)
-        if entry is not None or not self.paths:
+        if not self.hosts and not self.paths:
+            return None
+        host = _host_of_origin(address.origin)
+        entry = self.covering_host(host)
+        if entry is not None or host not in self.paths:
             return entry
-        for path, text in self.paths.get(address.host, ()):
-            if _is_below(address.path, path):
-                return text
-        return None
+        target = target_octets(address.path)
+        return next((text for path, text in self.paths[host] if _is_below(target, path)), None)
+
+
+@lru_cache(maxsize=8192)
+def _host_of_origin(origin: str) -> str:
+    """The host that a URL names itself, also where sub-domains are folded into one host."""
+    return canonical_host(origin).authority
 
 
 def _is_below(path: str, prefix: str) -> bool:

@@ -21,3 +21,10 @@ def rescore(database: Database, clock: Clock, weights: PriorityWeights | None = 
             break
     with database.read() as connection:
         return hosts.count(connection)
+
+
+def rescore_run(database: Database, clock: Clock, run_id: str, weights: PriorityWeights | None = None) -> None:
+    """Score the hosts that one run crawled."""
+    with database.write() as connection:
+        now = None if database.is_shared else clock.now()
+        priorities.rescore_of_run(connection, weights or PriorityWeights(), now, UUID(run_id))

@@ -11,8 +11,8 @@ from comity.model.budget import BudgetReason
 from comity.model.evidence import Evidence
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import DoorProfile, GateLimits
-from comity.model.ledger import LedgerRow
 from comity.model.lease import Lease
+from comity.model.ledger import LedgerRow
 from comity.model.policy import HostPolicy
 from comity.rules.politeness import limits_for
 from comity.walk.robots_in_force import RobotsInForce
@@ -98,5 +98,3 @@ class LeasedHost:
             policy_max_concurrency=policy.max_concurrency if policy else None,
             crawl_delay_s=self.crawl_delay_s,
         )
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from comity.fetch.fetcher import Fetcher
 from comity.model.fetch import FetchFailure, FetchRequest, Response
@@ -69,11 +69,7 @@ class Requests:
                 retry_after_s = parse_retry_after(
                     ", ".join(headers.get_all("retry-after")) or None, self._clock(), server_date
                 )
-            latency = result.server_time_s if isinstance(result, Response) else result.elapsed_s
-            arrived = (
-                result.sent_s + min(latency, _ARRIVAL_MARGIN_S) if isinstance(result, Response) else result.elapsed_s
-            )
-            seen = Observation(*_observed(status, latency, retry_after_s), arrived)
+            seen = _observed(result, retry_after_s)
         finally:
             self._capacity.give_back()
             host.gate.finish(slot, seen)
@@ -106,6 +102,11 @@ class Requests:
             host.gate.finish(slot)
 
 
-def _observed(status: int | None, latency_s: float, retry_after_s: float | None) -> tuple[Answer, float | None, float | None]:
-    seen = observed(status, latency_s, retry_after_s)
-    return seen.answer, seen.latency_s, seen.retry_after_s
+def _observed(result: Response | FetchFailure, retry_after_s: float | None) -> Observation:
+    """What the gate learns from an answer: its pace, its patience, and when the host was reached."""
+    if isinstance(result, Response):
+        latency_s = result.server_time_s
+        arrived_s = result.sent_s + min(latency_s, _ARRIVAL_MARGIN_S)
+    else:
+        latency_s = arrived_s = result.elapsed_s
+    return replace(observed(result.status, latency_s, retry_after_s), arrived_s=arrived_s)

@@ -20,14 +20,16 @@ from comity.model.ledger import Purpose
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.rules.robots import MAX_BYTES, RobotsFile, parse_robots
+from comity.rules.robots import RobotsFile, parse_robots
 from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
+from comity.rules.robots_parse import MAX_BYTES
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Requests, Unstarted
 from comity.walk.robots_in_force import RobotsInForce
 
-_LIMITS: Final = FetchLimits(max_body_bytes=MAX_BYTES, max_wire_bytes=MAX_BYTES, total_timeout_s=30.0)
+# More than is parsed, so that a long file is read as far as the rules go instead of closing its site.
+_LIMITS: Final = FetchLimits(max_body_bytes=5 * MAX_BYTES, max_wire_bytes=5 * MAX_BYTES, total_timeout_s=30.0)
 _TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so it is asked for more than once
 _UNREACHABLE_FOR_S: Final = 3600.0
 
@@ -98,9 +100,7 @@ class RobotsKeeper:
         host.use_crawl_delay(found.crawl_delay_s)
         return found
 
-    async def _fetch(
-        self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
-    ) -> RobotsInForce | RobotsPostponed:
+    async def _fetch(self, host: LeasedHost, origin: str, row: Any, host_of: HostOf) -> RobotsInForce | RobotsPostponed:
         """Ask for the file, a few times if the way or the server fails, and keep what was learnt."""
         result: tuple[RobotsReading, Response | None] | RobotsPostponed
         for attempt in range(1, _TRIES + 1):
@@ -137,7 +137,6 @@ class RobotsKeeper:
                 etag=row.etag if conditional and hops == 0 else None,
                 last_modified=row.last_modified if conditional and hops == 0 else None,
                 limits=_LIMITS,
-                truncate=True,
             )
             asked = await self._requests.ask(holder, request, Purpose.ROBOTS)
             if isinstance(asked, Unstarted):
@@ -182,7 +181,9 @@ class RobotsKeeper:
         values = {
             "origin": found.origin,
             "host": host,
-            "robots_txt": text if text is not None or body is None else body.decode("utf-8", "replace").replace("\0", "�"),
+            "robots_txt": text
+            if text is not None or body is None
+            else body.decode("utf-8", "replace").replace("\0", "�"),
             "raw": None if text is not None else body,
             "fetched_at": from_seconds(now),
             "expires_at": from_seconds(found.expires_at),
@@ -211,7 +212,6 @@ def _text(body: bytes) -> str | None:
 
 def _octets(row: Any) -> bytes:
     return bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
-
 
 
 def robots_from_row(row: Any, agent: str) -> RobotsInForce:

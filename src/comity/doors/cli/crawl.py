@@ -1,0 +1,163 @@
+"""`comity crawl …` and `comity demo`: crawling whole sites."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from comity.doors.cli.crawl_shown import write_idle, write_summary
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
+from comity.doors.cli.output import note, write_json, write_line
+from comity.doors.cli.teaching import command
+from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from comity.model.host import Seed
+    from comity.settings import Settings
+
+_PANEL = "Crawl"
+_EXAMPLES = (
+    "comity crawl https://example.com/",
+    "comity crawl example.com example.org --max-pages 500 --delay 2",
+    "comity crawl --seeds hosts.txt --max-minutes 30",
+)
+
+
+def _option(name: str, metavar: str, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=text)
+
+
+def register(root: typer.Typer) -> None:
+    """Put the commands of this file on the command line."""
+    command(root, "crawl", examples=_EXAMPLES, panel=_PANEL)(crawl)
+    command(root, "demo", panel=_PANEL)(demo)
+
+
+def crawl(
+    context: typer.Context,
+    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL|HOST]...", help="Where to begin.")] = None,
+    seeds: Annotated[Path | None, _option("--seeds", "FILE", "More seeds, one a line.")] = None,
+    into: Annotated[Path | None, _option("--into", "FOLDER", "Where pages are kept, as Parquet parts.")] = None,
+    max_pages: Annotated[int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit.")] = None,
+    max_depth: Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed.")] = None,
+    max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
+    delay: Annotated[
+        float | None,
+        _option("--delay", "SECONDS", "Between two requests to a host, unless it asks for more. Default 1."),
+    ] = None,
+    concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
+    per_host: Annotated[int | None, _option("--per-host", "N", "Of these, to one host.")] = None,
+    follow_links: Annotated[
+        bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages.")
+    ] = None,
+    respect_nofollow: Annotated[
+        bool | None, typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone.")
+    ] = None,
+    user_agent: Annotated[str | None, _option("--user-agent", "UA", "Who we say we are.")] = None,
+    allow_network: Annotated[
+        list[str] | None, _option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
+    ] = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Crawl whole sites, politely, and keep every page.
+
+    robots.txt is obeyed, each host has its own pace, and every decision can be explained afterwards
+    (comity why URL). The crawl can be stopped at any moment: the same command goes on exactly where it was.
+    """
+    door = chosen(
+        context,
+        state,
+        as_json,
+        pages=into,
+        max_pages=max_pages,
+        max_depth=max_depth,
+        max_minutes=max_minutes,
+        delay_s=delay,
+        concurrency=concurrency,
+        per_host=per_host,
+        follow_links=follow_links,
+        respect_nofollow=respect_nofollow,
+        user_agent=user_agent,
+        allow_networks=tuple(allow_network) if allow_network else None,
+    )
+    read = _read_seeds(urls or [], seeds, door)
+    if not read:
+        raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
+    _crawl(door, read)
+
+
+def demo(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Crawl three small sites that live on this machine only, to see what a crawl looks like."""
+    from comity.doors.demo_web import demo_web
+    from comity.rules.seed_list import read_seed
+
+    folder = Path("comity-data/demo")
+    shutil.rmtree(folder, ignore_errors=True)
+    door = chosen(
+        context,
+        str(folder / "state.db"),
+        as_json,
+        pages=folder / "pages",
+        delay_s=0.1,
+        allow_networks=("127.0.0.0/8",),
+    )
+    with demo_web() as sites:
+        if not door.as_json:
+            write_line("Three small sites are up on this machine; crawling them as politely as any other.")
+        _crawl(door, [read_seed(site.url) for site in sites])
+    if not door.as_json:
+        write_line("")
+        write_line("Look around:")
+        for command in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
+            write_line(f"  .venv/bin/comity --state {folder}/state.db {command}")
+
+
+def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:
+    """Every seed, or the first reason why one cannot be used; nothing is opened before."""
+    from comity.rules.seed_list import BadLine, read_seed, read_seed_lines
+
+    read = [read_seed(text, collapse=door.collapse) for text in urls]
+    if file is None:
+        return read
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
+    for item in read_seed_lines(lines, collapse=door.collapse):
+        if isinstance(item, BadLine):
+            raise BadInput(f"{file}, line {item.number}: {item.reason}")
+        read.append(item)
+    return read
+
+
+def _crawl(door: Chosen, seeds: list[Seed]) -> None:
+    from comity.doors.cli.crawl_run import run_crawl
+    from comity.operate.seeds import add_seeds
+    from comity.reports.idle import why_idle
+    from comity.upkeep.end_cooldowns import end_cooldowns
+    from comity.upkeep.rescore import rescore_run
+
+    with door.open_or_make() as opened:
+        settings = opened.settings
+        report = add_seeds(opened.database, opened.clock, seeds, source="cli", weights=settings.weights)
+        if report.taken_down and not door.as_json:
+            note(f"Left out, since they are taken down: {', '.join(report.taken_down)}.")
+        end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)
+        hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
+        summary = run_crawl(opened, hosts, quiet=door.as_json)
+        rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)
+        idle = why_idle(opened.database, opened.clock, hosts - {line.host for line in summary.hosts})
+    if door.as_json:
+        write_json({"summary": summary, "idle": idle, **_places(settings)})
+        return
+    write_summary(summary, _places(settings))
+    write_idle(idle)
+
+
+def _places(settings: Settings) -> dict[str, Any]:
+    state = settings.where if "://" not in settings.where else "the shared database"
+    return {"state": state, "pages": str(settings.pages)}

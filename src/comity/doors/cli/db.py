@@ -1,0 +1,124 @@
+"""`comity db …`: the age of the state's tables."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
+from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
+from comity.doors.cli.teaching import command, group
+from comity.model.errors import BadInput, NotFound
+
+if TYPE_CHECKING:
+    from comity.operate.schema import SchemaAge
+
+app = group(
+    """Look at the age of the state's tables, and move it.
+
+    A state in a file is brought up to date by itself; a shared one when an operator says so.
+    """
+)
+
+
+def register(root: typer.Typer) -> None:
+    """Put the commands of this file on the command line."""
+    root.add_typer(app, name="db", rich_help_panel="State")
+
+
+@command(app, "upgrade", examples=("comity db upgrade --state postgresql://comity@db.example/comity",))
+def upgrade(
+    context: typer.Context,
+    target: Annotated[str, typer.Argument(metavar="[TARGET]", help="A revision, or head.")] = "head",
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring the tables forward; makes a state that does not exist yet."""
+    door = chosen(context, state, as_json)
+    from comity.operate.schema import schema_age, upgrade_schema
+
+    if door.is_missing:
+        # A target that does not exist must leave no file behind: try it on nothing first.
+        with door.open_existing(migrate=False) as rehearsal:
+            upgrade_schema(rehearsal.database, target)
+    with door.open_or_make(migrate=False) as opened:
+        before = schema_age(opened.database)
+        after = upgrade_schema(opened.database, target)
+    _write_move(door, before, after)
+
+
+@command(
+    app,
+    "downgrade",
+    examples=("comity db downgrade -1", "comity db downgrade base --yes"),
+    ignore_unknown_options=True,  # -1 is a target
+)
+def downgrade(
+    context: typer.Context,
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A revision, -1 for one step back, or base for no tables.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take the tables back to an older age. What only the newer tables can hold is deleted."""
+    door = chosen(context, state, as_json)
+    if target.startswith("--"):
+        raise BadInput(f"No such option: {target} (see comity db downgrade --help)")
+    from comity.operate.schema import downgrade_schema, schema_age
+
+    if door.is_missing:
+        raise NotFound(f"there is no state at {door.settings.where}; nothing to take back")
+    with door.open_or_make(migrate=False) as opened:
+        before = schema_age(opened.database)
+        if not yes:
+            _ask(f"Take {before.where} from schema {before.revision or 'none'} back to {target}? This deletes data.")
+        after = downgrade_schema(opened.database, target)
+    _write_move(door, before, after)
+
+
+@command(app, "current", examples=("comity db current",))
+def current(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Show the age of the state's tables, the age that this Comity needs, and where the state is."""
+    door = chosen(context, state, as_json)
+    from comity.operate.schema import schema_age
+
+    with door.open_existing(migrate=False) as opened:
+        age = schema_age(opened.database)
+    if door.is_missing:
+        age = replace(age, where=door.settings.where)
+    if door.as_json:
+        write_json(_as_json(age))
+        return
+    advice = "" if age.is_current else "  (comity db upgrade brings it up to date)"
+    write_pairs(
+        [
+            ("revision", Cell((age.revision or "none yet") + advice, "green" if age.is_current else "yellow")),
+            ("head", age.head),
+            ("state", age.where),
+        ]
+    )
+
+
+def _ask(question: str) -> None:
+    """Let a person decide; a program has to say --yes."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise BadInput("db downgrade deletes data: add --yes if that is meant")
+    typer.confirm(question, abort=True, err=True)
+
+
+def _write_move(door: Chosen, before: SchemaAge, after: SchemaAge) -> None:
+    if door.as_json:
+        write_json({**_as_json(after), "revision_before": before.revision})
+    elif before.revision == after.revision:
+        write_line(f"{after.where} is at {after.revision or 'no schema'} already.")
+    else:
+        write_line(f"{after.where}: {before.revision or 'no schema'} → {after.revision or 'no schema'}.")
+
+
+def _as_json(age: SchemaAge) -> dict[str, object]:
+    return {"revision": age.revision, "head": age.head, "is_current": age.is_current, "state": age.where}

@@ -1,0 +1,145 @@
+"""The options that every command has, and the state that they choose.
+
+`--state` and `--json` may stand before the command or after it. Nothing is opened, let alone made, before a command has
+checked what it was given; a command that only looks never makes a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from comity.model.errors import BadInput
+
+if TYPE_CHECKING:  # these are slow to import, and --help needs none of them
+    from comity.assemble import State
+    from comity.settings import Settings
+
+EVERYWHERE: Final = "Options of every command"
+_LONGEST_TEXT: Final = 1000
+_LARGEST_NUMBER: Final = 1_000_000_000
+
+StateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        metavar="FILE|URL",
+        help="The state: a file, or the postgresql:// URL of a shared one. Else COMITY_DATABASE_URL, COMITY_STATE, "
+        "or comity-data/state.db.",
+        rich_help_panel=EVERYWHERE,
+    ),
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help='Answer with one JSON document (times in UTC). An error is {"error": …, "message": …} on stderr.',
+        rich_help_panel=EVERYWHERE,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsInFront:
+    """What was said before the command."""
+
+    state: str | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the options in front, the options of the command and the environment come to."""
+
+    settings: Settings
+    as_json: bool
+
+    @property
+    def collapse(self) -> bool:
+        """Whether sub-domains count as their registrable domain."""
+        return self.settings.collapse_subdomains
+
+    def host(self, text: str) -> str:
+        """The canonical spelling of a host that somebody typed; `BadAddress` if it is none."""
+        from comity.rules.canonical import canonical_host
+
+        return canonical_host(text, collapse=self.collapse).authority
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the state is a file that does not exist yet."""
+        path = _embedded_file(self.settings.where)
+        return path is not None and not path.exists()
+
+    @contextmanager
+    def open_or_make(self, *, migrate: bool = True) -> Iterator[State]:
+        """Open the state; an embedded one is made if there is none."""
+        from comity.assemble import open_state
+
+        with open_state(self.settings, migrate=migrate) as state:
+            yield state
+
+    @contextmanager
+    def open_existing(self, *, migrate: bool = True) -> Iterator[State]:
+        """Open the state to look at it; one that does not exist is empty, and still does not exist afterwards."""
+        from comity.assemble import open_state
+
+        settings = self.settings
+        if self.is_missing:
+            settings = settings.model_copy(update={"state": ":memory:", "database_url": None})
+        with open_state(settings, migrate=migrate) as state:
+            yield state
+
+
+def chosen(context: typer.Context, state: str | None, as_json: bool, **options: Any) -> Chosen:
+    """Put the options together and read the settings; opens nothing."""
+    from comity.settings import read_settings
+
+    in_front = context.find_root().obj or OptionsInFront()
+    where = state if state is not None else in_front.state
+    # What is named here wins over both variables of the environment.
+    if where is None:
+        settings = read_settings(**options)
+    elif "://" in where:
+        settings = read_settings(database_url=where, **options)
+    else:
+        settings = read_settings(state=where, database_url="", **options)
+    return Chosen(settings, as_json or in_front.as_json)
+
+
+def checked_text(option: str, text: str | None, longest: int = _LONGEST_TEXT) -> str | None:
+    """A remark that may be stored and shown; `BadInput` if it is too long or holds what cannot be seen."""
+    if text is None or not text.strip():
+        return None
+    if not text.isprintable():
+        raise BadInput(f"{option} contains a line break or an invisible character")
+    if len(text) > longest:
+        raise BadInput(f"{option} is longer than {longest} characters")
+    return text.strip()
+
+
+def check_number(option: str, number: int, least: int, most: int = _LARGEST_NUMBER) -> None:
+    """`BadInput` unless a number lies within its bounds."""
+    if not least <= number <= most:
+        raise BadInput(f"{option} must be between {least:,} and {most:,}, not {number}")
+
+
+def _embedded_file(where: str) -> Path | None:
+    """The file of an embedded state; None for a shared one, and for what only opening can tell."""
+    if "://" not in where:
+        return Path(where).expanduser() if where else None
+    if not where.startswith("sqlite"):
+        return None
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        name = make_url(where).database
+    except (ArgumentError, ValueError):
+        return None
+    return Path(name) if name and not name.startswith((":", "file:")) else None

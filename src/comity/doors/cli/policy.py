@@ -1,0 +1,103 @@
+"""`comity policy …`: what an operator allows one host to be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from comity.doors.cli.domains import HostArgument
+from comity.doors.cli.hosts_shown import policy_pairs
+from comity.doors.cli.options import JsonOption, StateOption, chosen
+from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
+from comity.doors.cli.teaching import command, group
+
+if TYPE_CHECKING:
+    from comity.model.policy import HostPolicy
+
+app = group("Set limits for one host. An edit takes effect on the next request to it.")
+
+
+def register(root: typer.Typer) -> None:
+    """Put the commands of this file on the command line."""
+    root.add_typer(app, name="policy", rich_help_panel="Limits")
+
+
+@command(app, "show", examples=("comity policy show example.com",))
+def show(context: typer.Context, host: HostArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Show the limits of a host, if it has its own."""
+    door = chosen(context, state, as_json)
+    name = door.host(host)
+    from comity.operate.policy import get_policy
+
+    with door.open_existing() as opened:
+        policy = get_policy(opened.database, name)
+    if door.as_json:
+        write_json({"host": name, "policy": None if policy is None else _as_json(policy)})
+    elif policy is None:
+        write_line(Cell(name, "bold"), " has no limits of its own; the general settings apply.")
+        write_line(Cell(f"  Set some: comity policy set {name} --min-request-interval-ms 5000", "dim"))
+    else:
+        _write_policy(policy)
+
+
+@command(
+    app,
+    "set",
+    examples=(
+        "comity policy set example.com --min-request-interval-ms 10000",
+        "comity policy set example.com --max-pages 500 --allow-js",
+    ),
+)
+def change(
+    context: typer.Context,
+    host: HostArgument,
+    max_concurrency: Annotated[
+        int | None, typer.Option("--max-concurrency", metavar="N", help="Requests at once.")
+    ] = None,
+    min_request_interval_ms: Annotated[
+        int | None, typer.Option("--min-request-interval-ms", metavar="N", help="Milliseconds between requests.")
+    ] = None,
+    max_pages: Annotated[int | None, typer.Option("--max-pages", metavar="N", help="Pages a run.")] = None,
+    max_kb_per_page: Annotated[
+        int | None, typer.Option("--max-kb-per-page", metavar="N", help="Kilobytes a page.")
+    ] = None,
+    allow_js: Annotated[
+        bool | None, typer.Option("--allow-js/--no-allow-js", help="Whether a browser may run the page's scripts.")
+    ] = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set limits of a host; those that are not named keep their value.
+
+    A first policy starts from 1 request at once, 3000 ms between requests, 10 pages, 1024 KB a page and no scripts.
+    """
+    door = chosen(context, state, as_json)
+    name = door.host(host)
+    from comity.operate.policy import checked_limits, set_policy
+
+    limits = checked_limits(
+        max_concurrency=max_concurrency,
+        min_request_interval_ms=min_request_interval_ms,
+        max_pages=max_pages,
+        max_kb_per_page=max_kb_per_page,
+        allow_js=allow_js,
+    )
+    with door.open_or_make() as opened:
+        policy = set_policy(opened.database, opened.clock, name, **limits)
+    if door.as_json:
+        write_json({"host": name, "policy": _as_json(policy)})
+    else:
+        _write_policy(policy)
+
+
+def _as_json(policy: HostPolicy) -> dict[str, object]:
+    values = asdict(policy)
+    del values["host"]
+    return values
+
+
+def _write_policy(policy: HostPolicy) -> None:
+    write_line(Cell(policy.host, "bold"))
+    write_pairs([(name, value) for name, value in policy_pairs(asdict(policy)) if value is not None])

@@ -1,0 +1,198 @@
+"""`comity seeds …`: saying which hosts are to be crawled."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
+
+import typer
+
+from comity.doors.cli.options import JsonOption, StateOption, checked_text, chosen
+from comity.doors.cli.output import Cell, counted, note, visible, write_json, write_line
+from comity.doors.cli.progress import ProgressBars
+from comity.doors.cli.teaching import command, group
+from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from comity.operate.seed_file import CheckedSeeds
+    from comity.operate.seeds import SeedReport
+
+_LONGEST_SOURCE: Final = 100
+_NAMES_SHOWN: Final = 5
+
+SourceOption = Annotated[
+    str | None, typer.Option("--source", metavar="NAME", help="Where the seeds come from; kept with each new host.")
+]
+
+app = group(
+    """Say which hosts are to be crawled.
+
+    Seeds make hosts known; the table of hosts then decides what is crawled, and when. A host that is known already
+    keeps its status and its cooldown.
+    """
+)
+
+
+def register(root: typer.Typer) -> None:
+    """Put the commands of this file on the command line."""
+    root.add_typer(app, name="seeds", rich_help_panel="Hosts")
+
+
+@command(
+    app,
+    "add",
+    examples=(
+        "comity seeds add example.com",
+        "comity seeds add https://example.com/news example.org --source friends",
+    ),
+)
+def add(
+    context: typer.Context,
+    seeds: Annotated[list[str], typer.Argument(metavar="URL|HOST...", help="Hosts, or URLs to begin with.")],
+    source: SourceOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add hosts, or URLs to begin with: all that are named, or none if one of them cannot be used."""
+    kept_source = checked_text("--source", source, _LONGEST_SOURCE)
+    door = chosen(context, state, as_json)
+    from comity.rules.seed_list import read_seed
+
+    read = [read_seed(text, collapse=door.collapse) for text in seeds]
+    from comity.operate.seeds import add_seeds
+
+    with door.open_or_make() as opened:
+        report = add_seeds(opened.database, opened.clock, read, source=kept_source, weights=opened.settings.weights)
+    if door.as_json:
+        write_json(_as_json(report, seeds_read=len(read)))
+    else:
+        _write_report(report)
+
+
+@command(
+    app,
+    "load",
+    examples=(
+        "comity seeds load tranco_20260205.csv",
+        "grep '\\.org$' hosts.txt | comity seeds load - --source orgs",
+    ),
+)
+def load(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The list; - reads from a pipe.")],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="NAME",
+            help="Where the seeds come from; kept with each new host.",
+            show_default="the file's name",
+        ),
+    ] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over lines that cannot be used.")] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Load a list of seeds: a host or URL a line, or rank,host as the popular rankings are published.
+
+    Blank lines and lines that begin with # are passed over. The whole list is checked before anything is stored, and
+    it is stored in one transaction: a list with a bad line leaves no trace, unless --skip-bad is given.
+    """
+    kept_source = checked_text("--source", source, _LONGEST_SOURCE) or _source_from(file)
+    door = chosen(context, state, as_json)
+    name = "stdin" if file == "-" else visible(file)
+    from comity.operate.seed_file import check_seed_list, store_seeds
+
+    with ProgressBars() as bars:
+        with _opened(file) as stream:
+            checked = check_seed_list(
+                stream,
+                name=name,
+                collapse=door.collapse,
+                skip_bad=skip_bad,
+                on_bytes=bars.bar("Checking", _size(stream)),
+            )
+        with closing(checked):
+            if not checked.count:
+                raise BadInput(f"{name}: there is no seed in it; a seed list has one host or URL a line")
+            with door.open_or_make() as opened:
+                report = store_seeds(
+                    opened.database,
+                    opened.clock,
+                    checked,
+                    source=kept_source,
+                    weights=opened.settings.weights,
+                    on_stored=bars.bar("Storing", checked.count),
+                )
+    if door.as_json:
+        skipped = [{"line": line.number, "reason": line.reason} for line in checked.bad_lines]
+        write_json(
+            {**_as_json(report, seeds_read=checked.count), "lines_skipped": checked.bad_count, "skipped": skipped}
+        )
+    else:
+        _write_report(report)
+        _note_skipped(checked)
+
+
+def _source_from(file: str) -> str | None:
+    """The file's name without its ending, as `tranco_20260205`."""
+    stem = Path(file).stem
+    return stem[:_LONGEST_SOURCE] if file != "-" and stem.isprintable() else None
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    """The bytes of a file or of stdin; what cannot be read is bad input."""
+    if file == "-":
+        if sys.stdin is None:
+            raise BadInput("stdin is closed; give a file, or pipe a list into the command")
+        yield sys.stdin.buffer
+        return
+    try:
+        with open(file, "rb") as stream:
+            yield stream
+    except OSError as error:
+        raise BadInput(f"cannot read {visible(file)}: {error.strerror or error}") from None
+
+
+def _size(stream: BinaryIO) -> int | None:
+    """How many bytes there are to read; None where nobody can tell."""
+    return os.fstat(stream.fileno()).st_size or None
+
+
+def _as_json(report: SeedReport, *, seeds_read: int) -> dict[str, object]:
+    return {
+        "seeds_read": seeds_read,
+        "hosts_given": report.hosts_given,
+        "hosts_new": report.hosts_new,
+        "urls_queued": report.urls_queued,
+        "taken_down": list(report.taken_down),
+    }
+
+
+def _write_report(report: SeedReport) -> None:
+    known = report.hosts_given - report.hosts_new
+    parts = [f"{counted(report.hosts_new, 'new host')}", f"{known:,} known already" if known else ""]
+    parts.append(f"{counted(report.urls_queued, 'URL')} queued" if report.urls_queued else "")
+    write_line(", ".join(part for part in parts if part) + ".", Cell("  See them: comity domains list", "dim"))
+    if report.taken_down:
+        note(f"Left out, since they are taken down: {_some(report.taken_down)}.")
+
+
+def _note_skipped(checked: CheckedSeeds) -> None:
+    if not checked.bad_count:
+        return
+    note(f"{counted(checked.bad_count, 'line')} could not be used:")
+    for line in checked.bad_lines[:_NAMES_SHOWN]:
+        note(f"  line {line.number}: {line.reason}")
+    if checked.bad_count > _NAMES_SHOWN:
+        note(f"  … and {checked.bad_count - _NAMES_SHOWN:,} more")
+
+
+def _some(names: tuple[str, ...]) -> str:
+    rest = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
+    return ", ".join(names[:_NAMES_SHOWN]) + rest

@@ -1,0 +1,108 @@
+"""`comity takedown …`: what must never be fetched, queued or served."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from comity.doors.cli.options import JsonOption, StateOption, checked_text, chosen
+from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_json, write_line, write_table
+from comity.doors.cli.teaching import command, group
+
+EntriesArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="ENTRY...", help="A host, with its sub-domains; or a URL, with everything below it."),
+]
+
+app = group("Leave hosts and URLs alone for good: never fetched, queued or served, whatever asks for them.")
+
+
+def register(root: typer.Typer) -> None:
+    """Put the commands of this file on the command line."""
+    root.add_typer(app, name="takedown", rich_help_panel="Limits")
+
+
+@command(
+    app,
+    "add",
+    examples=(
+        'comity takedown add example.com --reason "asked by the owner"',
+        "comity takedown add https://example.org/private",
+    ),
+)
+def add(
+    context: typer.Context,
+    entries: EntriesArgument,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept with the entry.")] = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take hosts or URLs down, and drop what is queued of them."""
+    kept_reason = checked_text("--reason", reason)
+    door = chosen(context, state, as_json)
+    _check(entries)
+    from comity.operate.takedown import add_takedowns
+
+    with door.open_or_make() as opened:
+        reports = add_takedowns(opened.database, entries, reason=kept_reason)
+    if door.as_json:
+        write_json(
+            [
+                {"domain_or_url": report.entry, "new": report.is_new, "urls_dropped": report.urls_dropped}
+                for report in reports
+            ]
+        )
+        return
+    for report in reports:
+        was = "is taken down" if report.is_new else "was taken down already"
+        dropped = f"; {counted(report.urls_dropped, 'queued URL')} dropped" if report.urls_dropped else ""
+        write_line(Cell(report.entry, "bold"), f" {was}{dropped}.")
+
+
+@command(app, "remove", examples=("comity takedown remove example.com",))
+def remove(
+    context: typer.Context, entries: EntriesArgument, state: StateOption = None, as_json: JsonOption = False
+) -> None:
+    """Allow hosts or URLs again: all that are named, or none if one of them is not taken down.
+
+    URLs that were dropped from the queues are found again by the next crawl.
+    """
+    door = chosen(context, state, as_json)
+    _check(entries)
+    from comity.operate.takedown import remove_takedowns
+
+    with door.open_existing() as opened:
+        removed = remove_takedowns(opened.database, entries)
+    if door.as_json:
+        write_json([{"domain_or_url": entry} for entry in removed])
+        return
+    for entry in removed:
+        write_line(Cell(entry, "bold"), " may be crawled again.")
+
+
+@command(app, "list", examples=("comity takedown list --json",))
+def list_entries(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """List what is taken down, oldest first."""
+    door = chosen(context, state, as_json)
+    from comity.operate.takedown import list_takedowns
+
+    with door.open_existing() as opened:
+        stored = list_takedowns(opened.database)
+    if door.as_json:
+        write_json(
+            [{"domain_or_url": entry.entry, "reason": entry.reason, "created_at": entry.created_at} for entry in stored]
+        )
+    elif stored:
+        rows = [Row((entry.entry, shown_time(entry.created_at), entry.reason or "-")) for entry in stored]
+        write_table((Column("ENTRY"), Column("SINCE"), Column("REASON")), rows)
+    else:
+        write_line("Nothing is taken down.", Cell("  To do so: comity takedown add example.com", "dim"))
+
+
+def _check(entries: list[str]) -> None:
+    """Refuse what names no host or URL, before anything is opened."""
+    from comity.rules.takedown import read_entry
+
+    for entry in entries:
+        read_entry(entry)

@@ -1,0 +1,28 @@
+"""A page as it is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit."""
+
+    run_id: UUID
+    url_key: int
+    url: str
+    surt_key: str
+    http_status: int | None
+    body: bytes | None
+    encoding: str | None
+    content_type: str | None
+    crawl_time: float
+    error: str | None
+    etag: str | None
+    last_modified: str | None
+    content_hash: str | None
+    final_url: str | None
+    redirect_count: int
+    title: str | None

@@ -1,0 +1,44 @@
+"""Reading and moving the age of a state's tables, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from comity.database import schema
+from comity.database.connection import Database
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaAge:
+    """The age of a state: what it has (None without tables), what this code needs, and where it is."""
+
+    revision: str | None
+    head: str
+    where: str
+    is_shared: bool
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the state and the code are of one age."""
+        return self.revision == self.head
+
+
+def schema_age(database: Database) -> SchemaAge:
+    """Look at the age of a state; writes nothing."""
+    with database.read() as connection:
+        revision = schema.current_revision(connection)
+    return _age(database, revision)
+
+
+def upgrade_schema(database: Database, target: str) -> SchemaAge:
+    """Move the tables forward to a revision, or to `head`."""
+    return _age(database, schema.upgrade(database, target))
+
+
+def downgrade_schema(database: Database, target: str) -> SchemaAge:
+    """Move the tables back to a revision, `-1` for one step, or `base` for none; data is lost."""
+    return _age(database, schema.downgrade(database, target))
+
+
+def _age(database: Database, revision: str | None) -> SchemaAge:
+    return SchemaAge(revision, schema.head_revision(), database.shown, database.is_shared)

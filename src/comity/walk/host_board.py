@@ -1,0 +1,160 @@
+"""The hosts whose leases this process holds: those it crawls, and guests that a redirect led to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+from comity.clock import Clock
+from comity.database import hosts as hosts_table
+from comity.database import policies as policies_table
+from comity.database.connection import Database
+from comity.leases.room import Leases
+from comity.model.errors import BadAddress, LeaseLost
+from comity.model.gate import DoorProfile
+from comity.model.lease import Lease
+from comity.model.policy import HostPolicy
+from comity.rules.canonical import WebAddress, canonical_host
+from comity.walk.database_thread import DatabaseThread
+from comity.walk.leased_host import LeasedHost
+
+_GUEST_IDLE_S: Final = 5.0
+
+
+@dataclass(slots=True)
+class _Guest:
+    host: LeasedHost
+    used_at: float
+
+
+class HostBoard:
+    """Takes leases, keeps them alive and gives them back; knows every gate that is open."""
+
+    def __init__(
+        self,
+        database: Database,
+        thread: DatabaseThread,
+        leases: Leases,
+        clock: Clock,
+        chance: Callable[[], float],
+        profile: DoorProfile,
+    ) -> None:
+        self._database = database
+        self._thread = thread
+        self._leases = leases
+        self._clock = clock
+        self._chance = chance
+        self._profile = profile
+        self._taking = asyncio.Lock()
+        self.hosts: dict[str, LeasedHost] = {}
+        self._guests: dict[str, _Guest] = {}
+
+    async def claim(self, limit: int, hosts: Collection[str] | None, *, smart: bool) -> list[LeasedHost]:
+        """Lease candidates for crawling."""
+        async with self._taking:
+            leases = await self._thread.run(self._leases.claim, limit, hosts=hosts, smart=smart)
+            opened = await self._open(leases)
+            self.hosts |= {host.name: host for host in opened}
+        return opened
+
+    async def host_of(self, address: WebAddress) -> LeasedHost | None:
+        """The holder for an address: one of ours, or a guest taken now; None if somebody else has it."""
+        known = self.hosts.get(address.host)
+        if known is not None:
+            return None if known.is_lost else known
+        async with self._taking:
+            guest = self._guests.get(address.host)
+            if guest is None or guest.host.is_lost:
+                opened = await self._open(await self._thread.run(self._take_guest, address.host))
+                if not opened:
+                    return None
+                guest = self._guests[address.host] = _Guest(opened[0], 0.0)
+            guest.used_at = self._clock.seconds()
+            return guest.host
+
+    async def heartbeat(self) -> list[str]:
+        """Prolong every lease; gives the names of the hosts that were lost."""
+        lost = await self._thread.run(self._leases.heartbeat)
+        held = {lease.host: lease for lease in self._leases.held}
+        for host in self._all():
+            if host.name in held:
+                host.keep_lease(held[host.name])
+        for lease in lost:
+            self.lose(lease.host)
+        return [lease.host for lease in lost]
+
+    def lose(self, name: str) -> None:
+        """A lease is gone: its host may start nothing more."""
+        for host in self._all():
+            if host.name == name:
+                host.lose_lease()
+
+    async def release_guests(self, *, idle_only: bool = True) -> None:
+        """Give back hosts that were only passed through."""
+        now = self._clock.seconds()
+        for name, guest in list(self._guests.items()):
+            busy = guest.host.gate.in_flight or now - guest.used_at < _GUEST_IDLE_S
+            if idle_only and busy:
+                continue
+            del self._guests[name]
+            guest.host.gate.close()
+            await self._thread.run(self._release_quietly, guest.host)
+
+    def drop(self, name: str) -> None:
+        """Forget a host whose lease was given back."""
+        self.hosts.pop(name, None)
+
+    async def refresh_policies(self) -> None:
+        """Put operators' edits in force on every open gate."""
+        names = [host.name for host in self._all()]
+        if not names:
+            return
+        found = await self._thread.run(self._policies, names)
+        for host in self._all():
+            host.use_policy(found.get(host.name))
+
+    def _all(self) -> list[LeasedHost]:
+        return [*self.hosts.values(), *(guest.host for guest in self._guests.values())]
+
+    async def _open(self, leases: list[Lease]) -> list[LeasedHost]:
+        if not leases:
+            return []
+        policies = await self._thread.run(self._policies, [lease.host for lease in leases])
+        return [
+            LeasedHost(lease, self._profile, policies.get(lease.host), clock=self._clock.seconds, chance=self._chance)
+            for lease in leases
+        ]
+
+    def _policies(self, names: Collection[str]) -> dict[str, HostPolicy]:
+        with self._database.read() as connection:
+            return {host: _policy(row) for host, row in policies_table.get_many(connection, names).items()}
+
+    def _take_guest(self, name: str) -> list[Lease]:
+        """A host that a redirect led to gets a row for its lease and gate, and is no candidate for crawls."""
+        try:
+            host = canonical_host(name)
+        except BadAddress:
+            return []
+        with self._database.write() as connection:
+            hosts_table.touch(connection, [host], "redirect")
+        return self._leases.take([host.authority])
+
+    def _release_quietly(self, host: LeasedHost) -> None:
+        try:
+            self._leases.release(host.lease, memory=host.gate.memory())
+        except LeaseLost:
+            return
+
+
+def _policy(row: Any) -> HostPolicy:
+    return HostPolicy(
+        host=row.host,
+        max_concurrency=row.max_concurrency,
+        min_request_interval_ms=row.min_request_interval_ms,
+        max_pages=row.max_pages,
+        max_kb_per_page=row.max_kb_per_page,
+        allow_js=row.allow_js,
+        last_seen_status=row.last_seen_status,
+    )

@@ -1,0 +1,250 @@
+"""Visit: one URL through takedown, robots, gate, fetch and extraction, hop by hop. A visit writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from xxhash import xxh3_128_hexdigest
+
+from comity.extract.html import read_html
+from comity.model.evidence import Evidence, EvidenceType
+from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.gate import SlotTimeout, Wait
+from comity.model.ledger import Purpose
+from comity.model.outcome import (
+    Answered,
+    Failed,
+    Fetched,
+    Gone,
+    NotModified,
+    Outcome,
+    Postponed,
+    RateLimited,
+    Refused,
+    Rejected,
+    Trail,
+)
+from comity.model.scope import CrawlScope
+from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.directives import read_directives
+from comity.rules.login_wall import is_login_wall
+from comity.rules.takedown import Takedowns
+from comity.walk.admit import admit_links, robots_evidence, taken_down
+from comity.walk.leased_host import LeasedHost
+from comity.walk.request import Requests, Unstarted
+from comity.walk.robots_keeper import HostOf, RobotsKeeper, RobotsPostponed
+
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRooms:
+    """The step rooms that a visit passes through, and the terms under which it does."""
+
+    requests: Requests
+    robots: RobotsKeeper
+    host_of: HostOf
+    takedowns: Callable[[], Takedowns]
+    clock: Callable[[], float]
+    scope: CrawlScope
+    limits: FetchLimits
+    agent: str
+    max_redirects: int
+
+
+async def visit(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Outcome:
+    """Take one leased URL to its end, whatever that is."""
+    trail = Trail()
+    url = entry.url
+    for hop in range(rooms.max_redirects + 1):
+        address = resolve_link(url, url)
+        if address is None:
+            return Refused(entry, trail, "invalid_url", f"{url[:200]} is not a web address", rooms.clock())
+        step = await _hop(host, entry, address, hop, trail, rooms)
+        if not isinstance(step, _Arrived):
+            return step
+        response = step.response
+        location = response.headers.get("location") if response.status in REDIRECTS else None
+        if location is None:
+            return _conclude(host, entry, hop, step, trail, rooms)
+        target = resolve_link(location, response.url)
+        if target is None:
+            return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", rooms.clock())
+        url = target.url
+    return Refused(entry, trail, "too_many_redirects", f"more than {rooms.max_redirects} redirects", rooms.clock())
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrived:
+    """An answer came, from the holder of this address."""
+
+    address: WebAddress
+    response: Response
+    retry_after_s: float | None
+
+
+async def _hop(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, hop: int, trail: Trail, rooms: VisitRooms
+) -> _Arrived | Outcome:
+    """One request, with everything that is asked before it: takedown, lease, robots, gate."""
+    now = rooms.clock()
+    covered = rooms.takedowns().covering(address)
+    if covered is not None:
+        trail.evidence.append(taken_down(host, address, covered, now))
+        return Refused(entry, trail, "taken_down", f"taken down: {covered}", now)
+    holder = host if address.host == host.name else await rooms.host_of(address)
+    if holder is None:
+        return Postponed(entry, trail, "host_busy")
+    robots = rooms.robots.known(holder, address.origin) or await rooms.robots.in_force(
+        holder, address.origin, rooms.host_of
+    )
+    if isinstance(robots, RobotsPostponed):
+        return _postponed(entry, trail, robots.why)
+    verdict = robots.verdict(address.path)
+    trail.evidence.append(robots_evidence(host, address, verdict, rooms.clock()))
+    if not verdict.allowed:
+        code = "robots_unreachable" if robots.is_unreachable else "robots_denied"
+        return Refused(entry, trail, code, verdict.reason, rooms.clock())
+    request = FetchRequest(url=address.url, limits=rooms.limits, content_types=rooms.scope.content_types)
+    purpose = Purpose.REDIRECT if hop else Purpose.PAGE
+    asked = await rooms.requests.ask(holder, request, purpose, verdict=verdict, robots_version=robots.version)
+    if isinstance(asked, Unstarted):
+        return _postponed(entry, trail, asked.why)
+    trail.requests.append(asked.row)
+    if isinstance(asked.result, FetchFailure):
+        return _failure(host, entry, address, asked.result, trail)
+    return _Arrived(address, asked.result, asked.retry_after_s)
+
+
+def _postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout) -> Postponed:
+    if isinstance(why, SlotTimeout):
+        return Postponed(entry, trail, "slot_timeout")
+    return Postponed(entry, trail, str(why.reason), why.until)
+
+
+def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Outcome:
+    """What a request without a usable answer means for the URL."""
+    kind = failure.kind
+    at, code, reason = failure.started_at, str(kind), failure.detail
+    if kind in (FailureKind.ADDRESS_REFUSED, FailureKind.SCHEME_REFUSED, FailureKind.INVALID_URL):
+        trail.evidence.append(
+            Evidence(
+                host.lease.host_id,
+                address.url,
+                address.key,
+                EvidenceType.ADDRESS_REFUSED,
+                {"reason": reason, "address": failure.address},
+                {"url": address.url},
+                "high",
+                at,
+            )
+        )
+        return Refused(entry, trail, code, reason, at)
+    ending = Failed if kind.is_network or kind is FailureKind.CANCELLED else Rejected
+    return ending(entry, trail, code, reason, at, failure.elapsed_s, failure.status, failure.wire_bytes)
+
+
+def _conclude(
+    host: LeasedHost, entry: QueuedUrl, hops: int, arrived: _Arrived, trail: Trail, rooms: VisitRooms
+) -> Outcome:
+    """Name what the last answer of the chain means."""
+    response = arrived.response
+    answer = Answered(
+        final_url=response.url,
+        redirect_count=hops,
+        status=response.status,
+        at=trail.requests[0].started_at if trail.requests else response.started_at,
+        elapsed_s=response.elapsed_s,
+        wire_bytes=response.wire_bytes,
+        content_type=response.content_type,
+        etag=response.headers.get("etag"),
+        last_modified=response.headers.get("last-modified"),
+    )
+    status = response.status
+    if status == 429 or (status == 503 and arrived.retry_after_s is not None):
+        return RateLimited(entry, trail, answer, arrived.retry_after_s)
+    if status >= 500:
+        reason = f"the server answered {status}"
+        return Failed(entry, trail, f"http_{status}", reason, answer.at, answer.elapsed_s, status, answer.wire_bytes)
+    if status == 304:
+        return NotModified(entry, trail, answer)
+    if not 200 <= status < 300:
+        return Gone(entry, trail, answer)
+    return _read(host, entry, arrived, answer, trail, rooms)
+
+
+def _read(
+    host: LeasedHost, entry: QueuedUrl, arrived: _Arrived, answer: Answered, trail: Trail, rooms: VisitRooms
+) -> Fetched:
+    """Read the page: what it forbids, where it leads, whether it is only a door."""
+    response = arrived.response
+    body = response.body
+    content_hash = xxh3_128_hexdigest(body)
+    if not is_html(answer.content_type, body):
+        return Fetched(entry, trail, answer, body, None, content_hash, None, ())
+    page = read_html(body, content_type=answer.content_type, agent_token=rooms.agent)
+    directives = read_directives(page.meta_robots, response.headers.get_all("x-robots-tag"), rooms.agent)
+    links: list[FrontierEntry] = []
+    if not (directives.nofollow and rooms.scope.respect_nofollow):
+        links, refused = admit_links(
+            host,
+            page.links,
+            base=_base(page.base_href, response.url),
+            depth=entry.depth + 1,
+            scope=rooms.scope,
+            takedowns=rooms.takedowns(),
+            now=rooms.clock(),
+        )
+        trail.evidence.extend(refused)
+    for forbidden, kind in ((directives.noindex, EvidenceType.NOINDEX), (directives.nofollow, EvidenceType.NOFOLLOW)):
+        if forbidden:
+            said = list(directives.evidence)
+            trail.evidence.append(
+                Evidence(
+                    host.lease.host_id,
+                    entry.url,
+                    entry.key,
+                    kind,
+                    {"said": said},
+                    {"url": entry.url, "finalUrl": response.url},
+                    "high",
+                    answer.at,
+                )
+            )
+    wall = is_login_wall(
+        status=answer.status,
+        requested_url=entry.url,
+        final_url=response.url,
+        has_password_field=page.has_password_field,
+        link_count=len(page.links),
+        title=page.title,
+    )
+    return Fetched(
+        entry=entry,
+        trail=trail,
+        answer=answer,
+        body=body,
+        encoding=page.encoding,
+        content_hash=content_hash,
+        title=page.title,
+        links=tuple(links),
+        keep=not directives.noindex,
+        is_login_wall=wall,
+    )
+
+
+def is_html(content_type: str | None, body: bytes) -> bool:
+    """Whether a body is to be read as HTML; one without a type is looked at."""
+    if content_type is None:
+        return body[:512].lstrip()[:1] == b"<"
+    return content_type.partition(";")[0].strip().lower() in ("text/html", "application/xhtml+xml")
+
+
+def _base(base_href: str | None, url: str) -> str:
+    if base_href is None:
+        return url
+    base = resolve_link(base_href, url)
+    return base.url if base is not None else url

@@ -1,0 +1,375 @@
+"""One spelling for a host and one for a URL, whatever a person, a file or a page wrote."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from comity.model.errors import BadAddress
+from comity.rules.canonical import LONGEST_URL, canonical_host, resolve_link, url_key, web_address
+
+HOSTS = [
+    # The scheme falls away.
+    ("example.com", "example.com"),
+    ("http://example.com", "example.com"),
+    ("https://example.com/", "example.com"),
+    ("HTTPS://example.com", "example.com"),
+    ("//example.com/path", "example.com"),
+    ("example.com/path?q=1#top", "example.com"),
+    ("example.com?next=http://other.example/", "example.com"),
+    ("  example.com\n", "example.com"),
+    # So does www, however often, but not where it is the name itself.
+    ("www.example.com", "example.com"),
+    ("WWW.Example.Com", "example.com"),
+    ("www.www.example.com", "example.com"),
+    ("https://www.example.com:443/", "example.com"),
+    ("www2.example.com", "www2.example.com"),
+    ("wwwexample.com", "wwwexample.com"),
+    ("blog.www.example.com", "blog.www.example.com"),
+    ("www.blog.example.com", "blog.example.com"),
+    ("www.com", "www.com"),
+    ("www.co.uk", "www.co.uk"),
+    ("www.github.io", "www.github.io"),
+    ("www.someone.github.io", "someone.github.io"),
+    ("www.example.co.uk", "example.co.uk"),
+    ("www.localhost", "www.localhost"),
+    # Default ports fall away whatever the scheme, others stay.
+    ("example.com:80", "example.com"),
+    ("example.com:443", "example.com"),
+    ("http://example.com:443", "example.com"),
+    ("https://example.com:80", "example.com"),
+    ("https://example.com:/", "example.com"),
+    ("example.com:8080", "example.com:8080"),
+    ("example.com:08080", "example.com:8080"),
+    ("https://example.com:8443/a", "example.com:8443"),
+    ("example.com:65535", "example.com:65535"),
+    ("localhost:3000", "localhost:3000"),
+    # Case and the trailing dot.
+    ("Example.COM", "example.com"),
+    ("example.com.", "example.com"),
+    ("EXAMPLE.com.:8080", "example.com:8080"),
+    ("www.example.com.", "example.com"),
+    # International names become punycode, by UTS 46.
+    ("münchen.de", "xn--mnchen-3ya.de"),
+    ("MÜNCHEN.de", "xn--mnchen-3ya.de"),
+    ("mu\u0308nchen.de", "xn--mnchen-3ya.de"),
+    ("xn--mnchen-3ya.de", "xn--mnchen-3ya.de"),
+    ("XN--MNCHEN-3YA.DE", "xn--mnchen-3ya.de"),
+    ("www.münchen.de", "xn--mnchen-3ya.de"),
+    ("straße.de", "xn--strae-oqa.de"),
+    ("例え.テスト", "xn--r8jz45g.xn--zckzah"),
+    ("пример.рф", "xn--e1afmkfd.xn--p1ai"),
+    ("例え。jp", "xn--r8jz45g.jp"),
+    ("ｅｘａｍｐｌｅ.com", "example.com"),
+    ("faß.example", "xn--fa-hia.example"),
+    ("%65xample.com", "example.com"),
+    # IPv4 in all the spellings that a browser knows.
+    ("192.0.2.7", "192.0.2.7"),
+    ("192.0.2.7:8080", "192.0.2.7:8080"),
+    ("192.0.2.7.", "192.0.2.7"),
+    ("0300.0.2.7", "192.0.2.7"),
+    ("0xC0.0x0.0x2.0x7", "192.0.2.7"),
+    ("3221225991", "192.0.2.7"),
+    ("127.1", "127.0.0.1"),
+    ("http://0x7f.1/", "127.0.0.1"),
+    # IPv6 in brackets, in its shortest form.
+    ("[::1]", "[::1]"),
+    ("http://[::1]:80/", "[::1]"),
+    ("[::1]:8080", "[::1]:8080"),
+    ("[2001:DB8:0:0:0:0:0:1]", "[2001:db8::1]"),
+    ("[2001:db8::0001]:443", "[2001:db8::1]"),
+    ("[::ffff:192.0.2.7]", "[::ffff:c000:207]"),
+    # Sub-domains are hosts of their own; so are names inside a network.
+    ("blog.example.com", "blog.example.com"),
+    ("a.b.c.example.com", "a.b.c.example.com"),
+    ("localhost", "localhost"),
+    ("intranet", "intranet"),
+    ("_dmarc.example.com", "_dmarc.example.com"),
+    ("a-b.example.com", "a-b.example.com"),
+    (f"{'a' * 63}.example.com", f"{'a' * 63}.example.com"),
+]
+
+
+@pytest.mark.parametrize(("text", "host"), HOSTS)
+def test_a_host_has_one_spelling(text: str, host: str) -> None:
+    assert str(canonical_host(text)) == host
+
+
+@pytest.mark.parametrize(
+    ("text", "parent"),
+    [
+        ("example.com", "example.com"),
+        ("blog.example.com", "example.com"),
+        ("blog.example.com:8080", "example.com"),
+        ("shop.example.co.uk", "example.co.uk"),
+        ("someone.github.io", "someone.github.io"),
+        ("deep.someone.github.io", "someone.github.io"),
+        ("www.city.kawasaki.jp", "city.kawasaki.jp"),
+        ("a.b.kobe.jp", "a.b.kobe.jp"),
+        ("www.münchen.de", "xn--mnchen-3ya.de"),
+        ("example.notatld", "example.notatld"),
+        ("co.uk", None),
+        ("github.io", None),
+        ("com", None),
+        ("localhost", None),
+        ("192.0.2.7", None),
+        ("[2001:db8::1]", None),
+    ],
+)
+def test_the_parent_is_the_public_suffix_and_one_label(text: str, parent: str | None) -> None:
+    assert canonical_host(text).parent_domain == parent
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("blog.example.com", "example.com"),
+        ("a.b.example.co.uk", "example.co.uk"),
+        ("deep.someone.github.io", "someone.github.io"),
+        ("blog.example.com:8080", "example.com:8080"),
+        ("www.example.com", "example.com"),
+        ("github.io", "github.io"),
+        ("co.uk", "co.uk"),
+        ("localhost", "localhost"),
+        ("192.0.2.7", "192.0.2.7"),
+        ("[::1]:8080", "[::1]:8080"),
+    ],
+)
+def test_sub_domains_can_be_folded_into_their_registrable_domain(text: str, host: str) -> None:
+    assert str(canonical_host(text, collapse=True)) == host
+    assert web_address(text, collapse=True).host == host
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        ("   ", "empty"),
+        ("http://", "no host"),
+        ("https:///path", "no host"),
+        ("https://?q", "no host"),
+        ("http:example.com", "write http:// before the host"),
+        ("https:/example.com", "write https:// before the host"),
+        ("javascript:alert(1)", "javascript: is not a web address"),
+        ("mailto:someone", "mailto: is not a web address"),
+        ("data:text/html,x", "data: is not a web address"),
+        ("ftp://example.com/", "only http and https"),
+        ("file:///etc/passwd", "only http and https"),
+        ("exa mple.com", "space"),
+        ("example.com/a b", "space"),
+        ("exam\x00ple.com", "invisible"),
+        ("exam\u00a0ple.com", "invisible"),
+        ("exam\u2028ple.com", "invisible"),
+        ("a" * 5000, "longer than 63"),
+        ("a" * 5000 + ".com", "longer than 63"),
+        ("ü" * 5000 + ".de", "not a valid|longer than 63"),
+        (f"{'a' * 64}.com", "longer than 63"),
+        (".".join(["a" * 60] * 5), "longer than 253"),
+        ("a" * (LONGEST_URL + 1), f"longer than {LONGEST_URL}"),
+        ("xn--a", "punycode"),
+        ("xn--.com", "punycode"),
+        ("xn--\x7f.com", "invisible"),
+        ("xn--example-.com", "punycode"),
+        ("xn--99999999999.com", "punycode"),
+        ("example..com", "empty label"),
+        (".example.com", "empty label"),
+        ("example.com..", "empty label"),
+        (".", "the host is empty"),
+        ("-", "cannot be part of a host name"),
+        ("exa*mple.com", "cannot be part of a host name"),
+        ("a,b", "cannot be part of a host name"),
+        ("<script>", "not a valid"),
+        ("example.com:0", "port 0"),
+        ("example.com:65536", "not a valid"),
+        ("example.com:port", "example.com: is not a web address"),
+        ("256.256.256.256", "not a valid"),
+        ("1.2.3.4.5", "not a valid"),
+        ("[::1", "not a valid"),
+        ("[::g]", "not a valid"),
+        ("[fe80::1%25eth0]", "not a valid"),
+        ("\ud800.com", "not a valid"),
+    ],
+)
+def test_what_is_no_host_is_refused_in_words(text: str, reason: str) -> None:
+    with pytest.raises(BadAddress, match=reason) as caught:
+        canonical_host(text)
+    assert len(str(caught.value)) < 300
+    assert str(caught.value).isprintable()
+    with pytest.raises(BadAddress):
+        web_address(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://user:SECRET@example.com/",
+        "user:SECRET@example.com",
+        "https://:SECRET@example.com/",
+        "https://SECRET@example.com/",
+        "//user:SECRET@example.com/",
+        "https://user:a@SECRET@example.com/",
+        # Not quite URLs, but a person's password all the same.
+        "ftp://user:SECRET@example.com/",
+        "https://user:SECRET word@example.com/",
+        "https://user:pass/SECRET@example.com/",
+        "https:/user:SECRET@example.com/",
+        "http:user:SECRET@example.com",
+        "https://user:SECRET@exa mple.com/",
+        "https://user:SECRET@[::g]/",
+        "https://user:SECRET@example.com:99999/",
+        f"https://user:SECRET@example.com/{'a' * LONGEST_URL}",
+    ],
+)
+def test_a_password_is_refused_and_never_repeated(text: str) -> None:
+    for read in (canonical_host, web_address):
+        with pytest.raises(BadAddress) as caught:
+            read(text)
+        assert "SECRET" not in str(caught.value)
+        assert "SECRET" not in caught.value.text
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "origin", "path"),
+    [
+        ("example.com", "https://example.com/", "https://example.com", "/"),
+        ("http://www.Example.com", "http://www.example.com/", "http://www.example.com", "/"),
+        ("https://example.com:443/a", "https://example.com/a", "https://example.com", "/a"),
+        ("http://example.com:443/a", "http://example.com:443/a", "http://example.com:443", "/a"),
+        ("https://example.com/a#b", "https://example.com/a", "https://example.com", "/a"),
+        ("https://example.com/a/../b/./c", "https://example.com/b/c", "https://example.com", "/b/c"),
+        ("https://example.com/a/%2e%2e/b", "https://example.com/b", "https://example.com", "/b"),
+        ("https://example.com/ä?ö=ü", "https://example.com/%C3%A4?%C3%B6=%C3%BC", "https://example.com", None),
+        ("https://example.com?b=2&a=1", "https://example.com/?b=2&a=1", "https://example.com", "/?b=2&a=1"),
+        ("https://münchen.de/", "https://xn--mnchen-3ya.de/", "https://xn--mnchen-3ya.de", "/"),
+        ("http://[::1]:8080/x", "http://[::1]:8080/x", "http://[::1]:8080", "/x"),
+    ],
+)
+def test_an_address_keeps_what_is_asked_for(text: str, url: str, origin: str, path: str | None) -> None:
+    address = web_address(text)
+    assert (address.url, address.origin) == (url, origin)
+    assert address.path == (path or url.removeprefix(origin))
+    assert address.key == url_key(url)
+    assert address.host == str(canonical_host(text))
+
+
+BASE = "https://www.example.com/shop/list?page=2"
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("", BASE),
+        ("#top", BASE),
+        ("item", "https://www.example.com/shop/item"),
+        ("../about", "https://www.example.com/about"),
+        ("?page=3", "https://www.example.com/shop/list?page=3"),
+        ("/a b", "https://www.example.com/a%20b"),
+        (" /padded\n", "https://www.example.com/padded"),
+        ("//cdn.example.net/x", "https://cdn.example.net/x"),
+        ("http://EXAMPLE.com:80/", "http://example.com/"),
+        ("https:item", "https://www.example.com/shop/item"),
+        ("\\windows", "https://www.example.com/windows"),
+        ("javascript:void(0)", None),
+        ("mailto:a@b.example", None),
+        ("tel:+123", None),
+        ("data:text/plain,x", None),
+        ("ftp://example.com/", None),
+        ("https://user@example.com/", None),
+        ("https://user:pass@example.com/", None),
+        ("https://:pass@example.com/", None),
+        ("https://exa mple.com/", None),
+        ("https://example.com:99999/", None),
+        ("https://example.com:0/", None),
+        ("https://a..b/", None),
+        ("https://xn--a/", None),
+        ("https://", None),
+        ("/" + "a" * LONGEST_URL, None),
+        ("/" + "ä" * (LONGEST_URL // 3), None),
+        ("\ud800", None),
+    ],
+)
+def test_a_link_leads_where_a_browser_would_go_or_nowhere(href: str, url: str | None) -> None:
+    found = resolve_link(href, BASE)
+    assert (found and found.url) == url
+
+
+def test_two_spellings_of_one_page_have_one_key() -> None:
+    keys = {
+        web_address(text).key
+        for text in ("https://example.com", "example.com/", "HTTPS://EXAMPLE.COM:443/#x", "https://example.com/./")
+    }
+    assert len(keys) == 1
+    assert web_address("http://example.com/").key not in keys
+
+
+hostlike = st.lists(
+    st.sampled_from(
+        ["www", "a", "b-c", "com", "co", "uk", "github", "io", "münchen", "xn--mnchen-3ya", "1", "0x7f", ""]
+    ),
+    min_size=1,
+    max_size=6,
+).map(".".join)
+authorities = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["", "http://", "https://", "//", "HTTP://"]),
+    hostlike | st.text(max_size=30) | st.just("[::1]") | st.just("[2001:db8::]"),
+    st.sampled_from(["", ":80", ":443", ":8080", ":0", ":99999", "/", "/a?b#c", "."]),
+)
+
+
+@settings(deadline=None)  # the first call reads the list of public suffixes
+@given(st.text() | authorities, st.booleans())
+@example("www.www.com", True)
+@example("www.1", False)
+def test_a_canonical_host_is_its_own_canonical_form_and_nothing_else_is_raised(text: str, collapse: bool) -> None:
+    try:
+        host = canonical_host(text, collapse=collapse)
+    except BadAddress:
+        return
+    assert canonical_host(str(host), collapse=collapse) == host
+    assert len(str(host)) <= 260
+    assert str(host).isascii()
+    assert str(host) == str(host).lower()
+
+
+@settings(deadline=None)  # the first call reads the list of public suffixes
+@given(st.text() | authorities)
+def test_an_address_is_its_own_canonical_form(text: str) -> None:
+    try:
+        address = web_address(text)
+    except BadAddress:
+        return
+    assert web_address(address.url) == address
+    assert resolve_link(address.url, "https://elsewhere.example/") == address
+    assert address.url == address.origin + address.path
+    assert canonical_host(address.url).authority == address.host
+
+
+@settings(deadline=None)  # the first call reads the list of public suffixes
+@given(st.text() | authorities, st.sampled_from([BASE, "http://[::1]:8080/", "https://xn--mnchen-3ya.de/a/"]))
+def test_resolving_a_link_never_fails(href: str, base: str) -> None:
+    found = resolve_link(href, base)
+    if found is not None:
+        assert resolve_link(found.url, base) == found
+        assert len(found.url) <= LONGEST_URL
+        assert "#" not in found.url
+        assert web_address(found.url) == found
+
+
+@settings(deadline=None)  # the first call reads the list of public suffixes
+@given(st.text(), st.text())
+def test_a_base_that_is_no_url_gives_no_link(href: str, base: str) -> None:
+    found = resolve_link(href, base)
+    assert found is None or found.url.startswith(("http://", "https://"))
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_a_key_fits_a_signed_64_bit_column(text: str) -> None:
+    assert -(2**63) <= url_key(text) < 2**63
+
+
+def test_keys_use_both_halves_of_the_column() -> None:
+    keys = [url_key(f"https://example.com/{number}") for number in range(1000)]
+    assert len(set(keys)) == 1000
+    assert min(keys) < 0 < max(keys)
