@@ -11,16 +11,20 @@ from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, open_database
 from comity.database.schema import ensure_current
 from comity.fetch.fetcher import Fetcher
-from comity.fetch.settings import FetchSettings
+from comity.fetch.settings import FetchSettings, ProxySettings
 from comity.leases.room import Leases, LeaseTerms
 from comity.model.budget import Budget
+from comity.model.errors import BadInput
 from comity.model.fetch import FetchLimits
-from comity.model.gate import DOOR_PROFILES, Door
+from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
 from comity.model.robots import RobotsUnreachable
 from comity.model.scope import CrawlScope
+from comity.rules.canonical import WebAddress
 from comity.settings import Settings
 from comity.store.pages import PageStore
 from comity.walk.crawl import Crawl, CrawlTerms
+from comity.walk.read_robots import read_robots
+from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.robots_keeper import RobotsTerms
 
 
@@ -45,10 +49,8 @@ class State:
         """A whole-site crawl of some hosts, or of whatever the table offers."""
         settings = self.settings
         leases = self.leases()
-        profile = replace(DOOR_PROFILES[Door.CRAWL], interval_s=settings.delay_s, max_concurrency=settings.per_host)
-        agent = settings.identity
         terms = CrawlTerms(
-            profile=profile,
+            profile=self._profile(),
             scope=CrawlScope(
                 max_depth=settings.max_depth,
                 follow_links=settings.follow_links,
@@ -61,22 +63,54 @@ class State:
                 total_timeout_s=settings.fetch_timeout_s,
             ),
             budget=Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes),
-            robots=RobotsTerms(
-                agent=agent,
-                ttl_s=settings.robots_ttl_hours * 3600,
-                unreachable=RobotsUnreachable(settings.robots_unreachable),
-            ),
-            agent=agent,
+            robots=self._robots_terms(),
+            agent=settings.identity,
             concurrency=settings.concurrency,
             max_redirects=settings.max_redirects,
             max_errors_in_a_row=settings.max_domain_errors,
             per_host_budget=settings.enable_per_domain_budget,
             smart=settings.enable_smart_scheduling,
+            claims=settings.enable_claim_protocol,
             track=settings.enable_domain_tracking,
-            settings_shown=settings.model_dump(mode="json", exclude={"database_url", "proxy"}),
+            settings_shown=settings.model_dump(mode="json", exclude={"database_url", "proxy", "proxy_user", "proxy_password"}),
         )
         store = PageStore(settings.pages, leases.holder)
         return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts)
+
+    def _proxy(self) -> ProxySettings | None:
+        settings = self.settings
+        if settings.proxy is None:
+            return None
+        try:
+            return ProxySettings(settings.proxy, settings.proxy_user, settings.proxy_password)
+        except ValueError as error:
+            raise BadInput(f"COMITY_PROXY: {error}") from None
+
+    async def read_robots(self, fetcher: Fetcher, address: WebAddress) -> RobotsInForce:
+        """What robots.txt of an address's origin says now."""
+        return await read_robots(
+            self.database,
+            self.leases(),
+            fetcher,
+            self.clock,
+            random.random,
+            self._profile(),
+            self._robots_terms(),
+            address,
+        )
+
+    def _profile(self) -> DoorProfile:
+        """The crawl door's manners, with what the operator set."""
+        settings = self.settings
+        return replace(DOOR_PROFILES[Door.CRAWL], interval_s=settings.delay_s, max_concurrency=settings.per_host)
+
+    def _robots_terms(self) -> RobotsTerms:
+        settings = self.settings
+        return RobotsTerms(
+            agent=settings.identity,
+            ttl_s=settings.robots_ttl_hours * 3600,
+            unreachable=RobotsUnreachable(settings.robots_unreachable),
+        )
 
     def fetcher(self) -> Fetcher:
         """A client that says who we are and refuses what it must."""
@@ -88,6 +122,7 @@ class State:
                 max_concurrency=settings.concurrency,
                 max_connections_per_host=max(6, settings.per_host),
                 allowed_networks=tuple(str(network) for network in settings.allow_networks),
+                proxy=self._proxy(),
             ),
             self.clock.seconds,
         )

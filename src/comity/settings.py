@@ -21,9 +21,9 @@ from comity.rules.priority import PriorityWeights
 Network = IPv4Network | IPv6Network
 
 
-def _also(*names: str) -> AliasChoices:
-    """The variable's own name first, then the aliases that are accepted."""
-    return AliasChoices(*names)
+def _set(default: Any, text: str, variable: str, *also: str, **checks: Any) -> Any:
+    """A setting: its default, what it means, the variable that sets it, and other names that are accepted for it."""
+    return Field(default, description=text, validation_alias=AliasChoices(f"COMITY_{variable}", *also), **checks)
 
 
 class Settings(BaseSettings):
@@ -32,71 +32,100 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(extra="ignore", frozen=True, populate_by_name=True)
 
     # Where things are kept.
-    state: str = Field("comity-data/state.db", validation_alias=_also("COMITY_STATE"))
-    database_url: str | None = Field(None, validation_alias=_also("COMITY_DATABASE_URL"))
-    pages: Path = Field(Path("comity-data/pages"), validation_alias=_also("COMITY_PAGES"))
+    state: str = _set("comity-data/state.db", "The file of the embedded state.", "STATE")
+    database_url: str | None = _set(None, "A shared state: postgresql://…; wins over the file.", "DATABASE_URL")
+    pages: Path = _set(Path("comity-data/pages"), "The folder that pages are kept in.", "PAGES")
 
     # Who we are.
-    user_agent: str | None = Field(
-        None, validation_alias=_also("COMITY_USER_AGENT", "AIDJOBS_CRAWLER_UA", "USER_AGENT")
+    user_agent: str | None = _set(
+        None,
+        "The User-Agent header. By default it names ComityBot and the contact.",
+        "USER_AGENT",
+        "AIDJOBS_CRAWLER_UA",
+        "USER_AGENT",
     )
-    contact: str | None = Field(None, validation_alias=_also("COMITY_CONTACT", "AIDJOBS_CONTACT_EMAIL"))
+    contact: str | None = _set(
+        None,
+        "An address where a site's owner reaches you; sent as the From header.",
+        "CONTACT",
+        "AIDJOBS_CONTACT_EMAIL",
+    )
 
     # Politeness.
-    robots_unreachable: Literal["disallow", "allow"] = Field(
-        "disallow", validation_alias=_also("COMITY_ROBOTS_UNREACHABLE")
+    robots_unreachable: Literal["disallow", "allow"] = _set(
+        "disallow", "What holds while robots.txt cannot be read: disallow or allow.", "ROBOTS_UNREACHABLE"
     )
-    robots_ttl_hours: float = Field(12.0, gt=0, le=24, validation_alias=_also("COMITY_ROBOTS_TTL_HOURS"))
-    delay_s: float = Field(1.0, ge=0, validation_alias=_also("COMITY_DELAY"))
-    per_host: int = Field(1, ge=1, le=64, validation_alias=_also("COMITY_PER_HOST"))
-    concurrency: int = Field(16, ge=1, le=1024, validation_alias=_also("COMITY_CONCURRENCY"))
-    allow_networks: Annotated[tuple[Network, ...], NoDecode] = Field(
-        (), validation_alias=_also("COMITY_ALLOW_NETWORKS")
+    robots_ttl_hours: float = _set(
+        12.0, "How long a robots.txt is used before it is read again.", "ROBOTS_TTL_HOURS", gt=0, le=24
     )
-    follow_links: bool = Field(True, validation_alias=_also("COMITY_FOLLOW_LINKS"))
-    respect_nofollow: bool = Field(True, validation_alias=_also("COMITY_RESPECT_NOFOLLOW"))
-    max_domain_errors: int = Field(10, ge=1, validation_alias=_also("COMITY_MAX_DOMAIN_ERRORS"))
-    collapse_subdomains: bool = Field(False, validation_alias=_also("COMITY_COLLAPSE_SUBDOMAINS"))
+    delay_s: float = _set(1.0, "Seconds between two requests to a host, unless it asks for more.", "DELAY", ge=0)
+    per_host: int = _set(1, "Requests to one host at once.", "PER_HOST", ge=1, le=64)
+    concurrency: int = _set(16, "Requests under way at once, over all hosts.", "CONCURRENCY", ge=1, le=1024)
+    allow_networks: Annotated[tuple[Network, ...], NoDecode] = _set(
+        (), "Private networks that may be asked, with commas between them: 127.0.0.0/8,::1.", "ALLOW_NETWORKS"
+    )
+    follow_links: bool = _set(True, "Whether links on pages are followed.", "FOLLOW_LINKS")
+    respect_nofollow: bool = _set(True, "Whether rel=nofollow is honoured.", "RESPECT_NOFOLLOW")
+    max_domain_errors: int = _set(10, "Errors in a row after which a host is left alone.", "MAX_DOMAIN_ERRORS", ge=1)
+    collapse_subdomains: bool = _set(
+        False, "Whether sub-domains count as one host with their registrable domain.", "COLLAPSE_SUBDOMAINS"
+    )
 
     # Fetching.
-    max_response_bytes: int = Field(10_000_000, ge=1024, validation_alias=_also("COMITY_MAX_RESPONSE_BYTES"))
-    fetch_timeout_s: float = Field(60.0, gt=0, validation_alias=_also("COMITY_FETCH_TIMEOUT"))
-    max_redirects: int = Field(5, ge=0, le=20, validation_alias=_also("COMITY_MAX_REDIRECTS"))
-    proxy: str | None = Field(None, validation_alias=_also("COMITY_PROXY"))
+    max_response_bytes: int = _set(
+        10_000_000, "The largest body that is taken, also after decompression.", "MAX_RESPONSE_BYTES", ge=1024
+    )
+    fetch_timeout_s: float = _set(60.0, "Seconds for one request as a whole.", "FETCH_TIMEOUT", gt=0)
+    max_redirects: int = _set(5, "Redirects followed for one URL.", "MAX_REDIRECTS", ge=0, le=20)
+    proxy: str | None = _set(None, "A proxy as scheme://host:port (http, https, socks5).", "PROXY")
+    proxy_user: str | None = _set(None, "The proxy's user name.", "PROXY_USER")
+    proxy_password: str | None = _set(None, "The proxy's password.", "PROXY_PASSWORD")
 
     # Budgets; 0 means no limit.
-    max_pages: int = Field(0, ge=0, validation_alias=_also("COMITY_MAX_PAGES", "MAX_PAGES"))
-    max_depth: int = Field(50, ge=0, validation_alias=_also("COMITY_MAX_DEPTH"))
-    max_minutes: float = Field(0.0, ge=0, validation_alias=_also("COMITY_MAX_MINUTES", "MAX_SCAN_TIME_MINUTES"))
+    max_pages: int = _set(0, "Pages per run; 0 means no limit.", "MAX_PAGES", "MAX_PAGES", ge=0)
+    max_depth: int = _set(50, "Links followed from a seed at most.", "MAX_DEPTH", ge=0)
+    max_minutes: float = _set(0.0, "Minutes per run; 0 means no limit.", "MAX_MINUTES", "MAX_SCAN_TIME_MINUTES", ge=0)
 
     # Leases.
-    lease_minutes: float = Field(30.0, gt=0, validation_alias=_also("COMITY_LEASE_MINUTES"))
-    heartbeat_minutes: float = Field(10.0, gt=0, validation_alias=_also("COMITY_HEARTBEAT_MINUTES"))
-    refresh_days: float = Field(14.0, gt=0, validation_alias=_also("COMITY_REFRESH_DAYS"))
+    lease_minutes: float = _set(30.0, "How long a lease on a host lasts without renewal.", "LEASE_MINUTES", gt=0)
+    heartbeat_minutes: float = _set(10.0, "How often leases are renewed.", "HEARTBEAT_MINUTES", gt=0)
+    refresh_days: float = _set(14.0, "When a host that is done is due again.", "REFRESH_DAYS", gt=0)
 
     # What can be turned off alone.
-    enable_domain_tracking: bool = Field(
-        True, validation_alias=_also("COMITY_ENABLE_DOMAIN_TRACKING", "ENABLE_DOMAIN_TRACKING")
+    enable_domain_tracking: bool = _set(
+        True,
+        "Whether counters and statuses of hosts are written.",
+        "ENABLE_DOMAIN_TRACKING",
+        "ENABLE_DOMAIN_TRACKING",
     )
-    enable_per_domain_budget: bool = Field(
-        True, validation_alias=_also("COMITY_ENABLE_PER_DOMAIN_BUDGET", "ENABLE_PER_DOMAIN_BUDGET")
+    enable_per_domain_budget: bool = _set(
+        True,
+        "Whether max_pages_per_run of a host bounds a run.",
+        "ENABLE_PER_DOMAIN_BUDGET",
+        "ENABLE_PER_DOMAIN_BUDGET",
     )
-    enable_smart_scheduling: bool = Field(
-        True, validation_alias=_also("COMITY_ENABLE_SMART_SCHEDULING", "ENABLE_SMART_SCHEDULING")
+    enable_smart_scheduling: bool = _set(
+        True,
+        "Whether hosts are taken by priority; otherwise in the order of the seeds.",
+        "ENABLE_SMART_SCHEDULING",
+        "ENABLE_SMART_SCHEDULING",
     )
-    enable_claim_protocol: bool = Field(
-        True, validation_alias=_also("COMITY_ENABLE_CLAIM_PROTOCOL", "ENABLE_CLAIM_PROTOCOL")
+    enable_claim_protocol: bool = _set(
+        True,
+        "Whether hosts are claimed from the table; otherwise each seed is taken by name.",
+        "ENABLE_CLAIM_PROTOCOL",
+        "ENABLE_CLAIM_PROTOCOL",
     )
-    enable_refresh_mode: bool = Field(
-        False, validation_alias=_also("COMITY_ENABLE_REFRESH_MODE", "ENABLE_REFRESH_MODE")
+    enable_refresh_mode: bool = _set(
+        False, "Whether hosts that are done become due again.", "ENABLE_REFRESH_MODE", "ENABLE_REFRESH_MODE"
     )
 
     # What a host's priority is made of.
-    weight_seed_rank: float = Field(1000.0, validation_alias=_also("COMITY_WEIGHT_SEED_RANK"))
-    weight_image_yield: float = Field(1000.0, validation_alias=_also("COMITY_WEIGHT_IMAGE_YIELD"))
-    weight_page_remaining: float = Field(2.0, validation_alias=_also("COMITY_WEIGHT_PAGE_REMAINING"))
-    weight_error_rate: float = Field(500.0, validation_alias=_also("COMITY_WEIGHT_ERROR_RATE"))
-    weight_day_waiting: float = Field(5.0, validation_alias=_also("COMITY_WEIGHT_DAY_WAITING"))
+    weight_seed_rank: float = _set(1000.0, "Priority: a seed of rank 1.", "WEIGHT_SEED_RANK")
+    weight_image_yield: float = _set(1000.0, "Priority: one image stored per page.", "WEIGHT_IMAGE_YIELD")
+    weight_page_remaining: float = _set(2.0, "Priority: one page found but not crawled.", "WEIGHT_PAGE_REMAINING")
+    weight_error_rate: float = _set(500.0, "Priority: taken off for one error per page.", "WEIGHT_ERROR_RATE")
+    weight_day_waiting: float = _set(5.0, "Priority: a day since the last crawl.", "WEIGHT_DAY_WAITING")
 
     @field_validator("allow_networks", mode="before")
     @classmethod
@@ -159,3 +188,16 @@ def read_settings(**options: Any) -> Settings:
         where = ".".join(str(part) for part in first["loc"]) or "settings"
         message = str(first["msg"]).removeprefix("Value error, ")
         raise BadInput(f"{where}: {message}") from None
+
+
+def settings_table() -> str:
+    """Every setting as a Markdown table; `docs/settings.md` is this."""
+    lines = ["| variable | default | what it means | also accepted |", "|---|---|---|---|"]
+    for field in Settings.model_fields.values():
+        alias = field.validation_alias
+        names = [str(name) for name in alias.choices] if isinstance(alias, AliasChoices) else []
+        default = field.default
+        shown = "" if default in (None, ()) else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+        also = ", ".join(f"`{name}`" for name in names[1:])
+        lines.append(f"| `{names[0]}` | {shown} | {field.description} | {also} |")
+    return "\n".join(lines)

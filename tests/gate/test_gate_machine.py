@@ -324,6 +324,13 @@ class OneHost(RuleBasedStateMachine):
         return self.back_s[0] if self.promise.blocked_until > -inf else 0.0
 
     @invariant()
+    def a_block_that_runs_is_remembered(self) -> None:
+        if self.promise.blocked_until > self.true:
+            blocked_until = self.holder.gate.memory().blocked_until
+            assert blocked_until is not None
+            assert blocked_until >= self.promise.blocked_until - self.back_s[0] - SLACK_S
+
+    @invariant()
     def the_gate_counts_what_is_under_way(self) -> None:
         assert self.holder.gate.in_flight == len(self.holder.under_way)
 

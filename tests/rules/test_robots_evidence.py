@@ -60,6 +60,11 @@ def test_each_rule_of_a_merged_group_names_its_own_agent_line() -> None:
     assert [rules.verdict(path).agent_line_number for path in ("/x", "/y")] == [1, 5]
 
 
+def test_the_first_of_several_agent_lines_that_name_us_is_given() -> None:
+    verdict = parse_robots(b"User-agent: a/1\nUser-agent: A/2\nDisallow: /x").verdict("a", "/x")
+    assert (verdict.agent, verdict.agent_line_number) == ("a/1", 1)
+
+
 @pytest.mark.parametrize("ending", ["\n", "\r", "\r\n"])
 def test_lines_are_counted_alike_whatever_ends_them(ending: str) -> None:
     body = ending.join(["User-agent: *", "", "", "Disallow: /a", "# no", "Disallow: /b"]).encode()
@@ -232,3 +237,11 @@ def test_any_number_of_agents_can_be_asked_about() -> None:
     file = parse_robots(b"User-agent: *\nDisallow: /")
     names = [first + second for first in "abcde" for second in "abcde"]
     assert not any(file.verdict(name, "/x").allowed for name in names)
+
+
+def test_the_patterns_in_force_can_be_listed() -> None:
+    file = parse_robots(FILE)
+    assert file.for_agent("comitybot").disallowed() == ["/*?sort="]
+    assert file.for_agent("someone").disallowed() == ["/private/"]
+    assert file.for_agent("someone").disallowed(most=0) == []
+    assert parse_robots(b"").for_agent("someone").disallowed() == []

@@ -33,6 +33,16 @@ def out_of_order() -> Iterator[str]:
         yield f"disallow *{MIXED[late : late + 4]}*{MIXED[early : early + 4]}"
 
 
+EARLY = "".join(chance.choice("bcdefghijklmnopqrstuvwxyz") for _ in range(1000))
+MISPLACED = "/" + EARLY + "a" * 1047
+
+
+def misplaced_storms(stars: int) -> Iterator[str]:
+    """Many stars that match, and last a literal that stands before all of them."""
+    for number in itertools.count():
+        yield "disallow /" + "*a" * (stars + number // 990) + f"*{EARLY[number % 990 : number % 990 + 4]}"
+
+
 HOSTILE = {
     "one line over and over": (itertools.repeat("disallow /b"), PATH),
     "all prefixes": ((f"disallow /{number:x}z" for number in itertools.count()), PATH),
@@ -44,6 +54,8 @@ HOSTILE = {
     "literals out of order": (out_of_order(), MIXED),
     "long storms of stars": (("disallow /" + "*a" * 1000 + f"*b{number:x}" for number in itertools.count()), PATH),
     "short storms of stars": (("disallow /" + "*a" * 12 + f"*b{number:x}" for number in itertools.count()), PATH),
+    "short storms made for the path": (misplaced_storms(10), MISPLACED),
+    "long storms made for the path": (misplaced_storms(500), MISPLACED),
     "ten thousand stars": (("disallow " + "*a" * 8000 + f"{number}" for number in itertools.count()), PATH),
     "nothing but stars": (("disallow /b" + "*" * (length % 16_000) for length in itertools.count()), PATH),
     "pinned tails": ((f"disallow *a*{number:x}b$" for number in itertools.count()), PATH),

@@ -105,6 +105,8 @@ def test_the_named_rule_matches_and_is_the_longest(group: list[tuple[bool, str]]
 
 @settings(max_examples=300)
 @given(st.lists(patterns, min_size=1, max_size=40), paths)
+@example(["/*ab*b$"], "/xab")
+@example(["/*aba*aba"], "/ababa")
 def test_sorted_suffixes_agree_with_plain_search(many: list[str], path: str) -> None:
     """The way through a hostile file gives what the usual way gives."""
     group = spelled([(False, pattern) for pattern in many])

@@ -118,6 +118,26 @@ TABLE: list[tuple[str, str | bytes, list[Question]]] = [
         [("bot", "/aba", True), ("bot", "/ababa", True), ("bot", "/abaaba", False), ("bot", "/abaxaba", False)],
     ),
     (
+        "nor what a star before it was needed for",
+        "User-agent: *\nDisallow: /*ab*b$",
+        [("bot", "/xab", True), ("bot", "/abb", False), ("bot", "/abxb", False), ("bot", "/xxab", True)],
+    ),
+    (
+        "literals do not overlap each other",
+        "User-agent: *\nDisallow: /*aba*aba",
+        [("bot", "/ababa", True), ("bot", "/abaaba", False), ("bot", "/aba.aba.", False)],
+    ),
+    (
+        "of starred rules the longest decides, in any order",
+        "User-agent: *\nDisallow: /*abc\nAllow: /*abc*d\nAllow: /*xyz*d\nDisallow: /*xyz",
+        [("bot", "/abc", False), ("bot", "/abcd", True), ("bot", "/xyzd", True), ("bot", "/xyz", False)],
+    ),
+    (
+        "among many starred rules the one that matches is found wherever it matches",
+        "User-agent: *\n" + "\n".join(f"Disallow: /*x{number}" for number in range(100, 400)),
+        [("bot", "/x123", False), ("bot", "/q/x399/r", False), ("bot", "/q/x99", True), ("bot", "/123", True)],
+    ),
+    (
         "the last star takes as much as it can",
         "User-agent: *\nDisallow: /*a*b$",
         [("bot", "/a.b.b", False), ("bot", "/b.a", True), ("bot", "/a.b.c", True)],

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select, case, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.instants import instant
-from comity.database.spelling import insert_into
+from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domains
 from comity.model.errors import IllegalTransition
 from comity.model.host import CanonicalHost, HostStatus, Seed
@@ -37,7 +37,7 @@ def add_seeds(
             "is_seeded": True,
             "priority_score": first_score(seed.rank),
         }
-        for seed in seeds
+        for seed in sorted(seeds, key=lambda seed: seed.host.authority)  # two writers of one list do not cross
     ]
     statement = insert_into(connection, domains)
     statement = statement.on_conflict_do_update(
@@ -50,6 +50,7 @@ def add_seeds(
                 (domains.c.last_crawled_at.is_(None), statement.excluded.priority_score),
                 else_=domains.c.priority_score,
             ),
+            "version": domains.c.version + 1,
         },
         where=or_(
             ~domains.c.is_seeded,
@@ -57,15 +58,32 @@ def add_seeds(
         ),
     )
     for start in range(0, len(rows), _BATCH):
-        connection.execute(statement, rows[start : start + _BATCH])
+        batch = rows[start : start + _BATCH]
+        # A conflict locks the row even where nothing is to be changed, and a leased host's worker would wait for us.
+        seeded = _ranks_of_seeded(connection, [str(row["domain"]) for row in batch])
+        changed = [
+            row
+            for row in batch
+            if row["domain"] not in seeded or row["seed_rank"] not in (None, seeded[str(row["domain"])])
+        ]
+        if changed:
+            connection.execute(statement, changed)
     return count(connection) - before
+
+
+def _ranks_of_seeded(connection: Connection, hosts: Sequence[str]) -> dict[str, int | None]:
+    """Those of the hosts that are seeded already, with their ranks."""
+    statement = select(domains.c.domain, domains.c.seed_rank).where(
+        named_in(connection.dialect.name, domains.c.domain, "hosts"), domains.c.is_seeded
+    )
+    return {row.domain: row.seed_rank for row in connection.execute(statement, {"hosts": hosts})}
 
 
 def touch(connection: Connection, hosts: Iterable[CanonicalHost], source: str) -> None:
     """Give hosts a row for their lease and gate, without making them candidates for whole-site crawls."""
     rows = [
         {"domain": host.authority, "parent_domain": host.parent_domain, "source": source, "is_seeded": False}
-        for host in hosts
+        for host in sorted(hosts, key=str)
     ]
     if rows:
         connection.execute(insert_into(connection, domains).on_conflict_do_nothing(index_elements=["domain"]), rows)
@@ -83,8 +101,10 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
 
 def ids_of(connection: Connection, hosts: Collection[str]) -> dict[str, UUID]:
     """The ids of the hosts that are known."""
-    statement = select(domains.c.domain, domains.c.id).where(domains.c.domain.in_(list(hosts)))
-    return {row.domain: row.id for row in connection.execute(statement)}
+    statement = select(domains.c.domain, domains.c.id).where(
+        named_in(connection.dialect.name, domains.c.domain, "hosts")
+    )
+    return {row.domain: row.id for row in connection.execute(statement, {"hosts": list(hosts)})}
 
 
 def page(
@@ -159,7 +179,7 @@ def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool
         .where(
             domains.c.status.in_(kinds),
             domains.c.next_crawl_after <= instant(connection, now),
-            domains.c.claimed_by.is_(None),
+            or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)),
         )
         .order_by(domains.c.next_crawl_after)
         .limit(limit)
@@ -178,5 +198,6 @@ def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool
             ),
             version=domains.c.version + 1,
         )
+        .returning(domains.c.id)  # SQLite's driver counts no rows of a statement that begins with a CTE
     )
-    return connection.execute(woken).rowcount
+    return len(connection.execute(woken).all())

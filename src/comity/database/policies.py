@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from comity.database.instants import instant
-from comity.database.spelling import insert_into
+from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domain_policies
 
 
@@ -20,8 +20,8 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
 
 def get_many(connection: Connection, hosts: Collection[str]) -> dict[str, Row[Any]]:
     """The policies of those hosts that have one."""
-    statement = select(domain_policies).where(domain_policies.c.host.in_(list(hosts)))
-    return {row.host: row for row in connection.execute(statement)}
+    statement = select(domain_policies).where(named_in(connection.dialect.name, domain_policies.c.host, "hosts"))
+    return {row.host: row for row in connection.execute(statement, {"hosts": list(hosts)})}
 
 
 def put(connection: Connection, host: str, values: Mapping[str, Any], now: datetime | None) -> Row[Any]:

@@ -14,7 +14,7 @@ from comity.database.types import UtcDateTime
 from comity.model.host import HostStatus
 from comity.rules.priority import PriorityWeights
 
-_BATCH: Final = 20_000
+_BATCH: Final = 5_000
 _SECONDS_PER_DAY: Final = 86400.0
 
 
@@ -44,6 +44,7 @@ def _score(connection: Connection, weights: PriorityWeights, now: datetime | Non
             error_rate=_per_page(domains.c.total_error_count),
             priority_score=score(connection, weights, now),
             priority_computed_at=instant(connection, now),
+            version=domains.c.version + 1,
         )
     )
 

@@ -88,4 +88,7 @@ def _migrate(database: Database, target: str, *, forward: bool) -> str | None:
             (command.upgrade if forward else command.downgrade)(_config(connection), target)
         except CommandError as error:
             raise BadInput(f"cannot migrate to {target!r}: {error}") from None
-        return current_revision(connection)
+        revision = current_revision(connection)
+        if revision is None:
+            connection.execute(text("DROP TABLE IF EXISTS alembic_version"))  # an empty database keeps nothing of ours
+        return revision

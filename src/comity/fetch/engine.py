@@ -73,14 +73,16 @@ class Engine:
         self._due = False
         self._closed = False
         self._multi = multi = pycurl.CurlMulti()
-        self.watcher: Watcher = (_EpollWatcher if use_epoll else _LoopWatcher)(loop, multi.socket_action, self._reap)
+        self.watcher: Watcher = (_EpollWatcher if use_epoll else _LoopWatcher)(loop, multi.socket_action, self._after)
         multi.setopt(pycurl.M_SOCKETFUNCTION, self.watcher.change)
-        multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        # Only noted, without code of ours: libcurl must not be entered from its own callback anyway.
+        self._delays: list[int] = []
+        multi.setopt(pycurl.M_TIMERFUNCTION, self._delays.append)
         multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
         multi.setopt(pycurl.M_MAX_TOTAL_CONNECTIONS, settings.max_connections)
         multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, settings.max_connections_per_host)
         multi.setopt(pycurl.M_MAXCONNECTS, settings.max_connections)
-        self.add = multi.add_handle
+        self._add = multi.add_handle
         self.remove = multi.remove_handle
 
     def close(self) -> None:
@@ -92,24 +94,40 @@ class Engine:
         self._multi.close()
         self.watcher.close()
 
-    def _on_timer(self, delay_ms: int) -> None:
-        """libcurl must not be entered from its own callback, so even a delay of zero is left to the loop."""
-        if delay_ms == 0:
-            if not self._due:
-                self._due = True
-                self._loop.call_soon(self._on_time)
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if delay_ms > 0:
-            self._timer = self._loop.call_later(delay_ms / 1000, self._on_time)
+    def add(self, easy: pycurl.Curl) -> None:
+        """Begin a transfer. libcurl asks at once to be called; all that begin in one turn share that call."""
+        self._add(easy)
+        if not self._due:
+            self._due = True
+            self._loop.call_soon(self._on_time)
+
+    def drop(self, easy: pycurl.Curl) -> None:
+        """End a transfer that is still on its way."""
+        self.remove(easy)
+        if self._delays:  # others may have waited for its connection
+            self._set_timer()
 
     def _on_time(self) -> None:
         self._due = False
         if not self._closed:
             self._multi.socket_action(_TIMEOUT, 0)
-            self._reap()
+            self._after()
+
+    def _after(self) -> None:
+        """libcurl has been called: hear what has ended, and when it wants to be called again."""
+        self._reap()
+        if self._delays:
+            self._set_timer()
+
+    def _set_timer(self) -> None:
+        delays = self._delays
+        delay_ms = delays[-1]
+        delays.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if delay_ms >= 0:
+            self._timer = self._loop.call_later(delay_ms / 1000, self._on_time)
 
     def _reap(self) -> None:
         """Tell of every transfer that has ended."""

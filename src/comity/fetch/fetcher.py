@@ -108,7 +108,7 @@ class Fetcher:
         finally:
             if transfer in self._active:  # cancelled
                 self._active.discard(transfer)
-                engine.remove(transfer.easy)
+                engine.drop(transfer.easy)
             self._free.append(transfer)
             if self._waiting:
                 self._wake_next()
@@ -147,8 +147,12 @@ class Fetcher:
 
     def _end(self, transfer: Transfer, kind: FailureKind, detail: str) -> None:
         """End a transfer that is still on its way."""
+        assert self._engine is not None
         transfer.fault = (kind, detail)
-        self._on_done(transfer.easy, 0, "")
+        self._active.discard(transfer)
+        self._engine.drop(transfer.easy)
+        if not transfer.waiter.done():
+            transfer.waiter.set_result((0, ""))
 
     def _sweep(self) -> None:
         """Look at every request's clock; one timer for all is far cheaper than four for each."""

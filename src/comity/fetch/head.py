@@ -13,7 +13,7 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 _UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 # Fields that frame or route a message are the client's own business.
 _FRAMING: Final = frozenset({"connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"})
-_BLANK: Final = 0x20  # space, and tab below it
+_BLANKS: Final = frozenset({" ", "\t"})
 _MONTHS: Final = {
     name: number
     for number, name in enumerate(
@@ -41,7 +41,11 @@ def final_head(lines: list[bytes]) -> list[bytes] | None:
     and trailers after it fall away."""
     start = 0
     while True:
-        end = _blank_line(lines, start)
+        try:
+            end = lines.index(b"\r\n", start)
+        except ValueError:
+            # A bare line feed ends a line too (RFC 9112 §2.2).
+            end = lines.index(b"\n", start) if b"\n" in lines[start:] else -1
         if end < 0:
             return None
         if parse_status_line(lines[start])[1] >= 200:
@@ -49,14 +53,29 @@ def final_head(lines: list[bytes]) -> list[bytes] | None:
         start = end + 1
 
 
-def parse_fields(lines: list[bytes]) -> Headers:
-    """Read a head's fields; folded lines continue the value before (RFC 9112 §5.2)."""
+def parse_fields(head: list[bytes]) -> Headers:
+    """Read the fields after the status line, one line each; what is out of the ordinary is read the slow way."""
+    fields: dict[str, str] = {}
+    text = b"".join(head).decode("latin-1")
+    lines = text.split("\r\n")
+    for line in lines[1:-1]:
+        name, _, value = line.partition(":")
+        fields[name.lower()] = value.strip()
+    if len(fields) == len(head) - 1 and "\n " not in text and "\n\t" not in text:
+        return Headers.unique(fields)
+    return _parse_fields_slowly(head[1:])
+
+
+def _parse_fields_slowly(lines: list[bytes]) -> Headers:
+    """Repeated fields, bare line feeds, and folded lines, which go on with the value before (RFC 9112 §5.2)."""
     pairs: list[tuple[str, str]] = []
     for line in lines:
-        name, colon, value = line.decode("latin-1").partition(":")
-        if line[0] <= _BLANK:
-            last, before = pairs.pop()
-            pairs.append((last, f"{before} {line.decode('latin-1').strip()}"))
+        text = line.decode("latin-1")
+        name, colon, value = text.partition(":")
+        if text[:1] in _BLANKS:
+            if pairs:
+                last, before = pairs.pop()
+                pairs.append((last, f"{before} {text.strip()}"))
         elif colon:
             pairs.append((name.lower(), value.strip()))
     return Headers(pairs)
@@ -64,10 +83,10 @@ def parse_fields(lines: list[bytes]) -> Headers:
 
 def content_length(headers: Headers) -> int | None:
     """The announced length; None if there is none, -1 if several disagree or one is no number (RFC 9112 §6.3)."""
-    value = headers.get("content-length")
+    value = headers.first.get("content-length")
     if value is None:
         return None
-    if headers.repeats or "," in value:
+    if headers.repeats or not value.isdigit():
         values = {part.strip() for value in headers.get_all("content-length") for part in value.split(",")}
         if len(values) > 1:
             return -1
@@ -120,11 +139,3 @@ def _sendable(value: str) -> bool:
     if _UNSENDABLE.search(value):
         return False
     return all(ord(character) < 256 for character in value)
-
-
-def _blank_line(lines: list[bytes], start: int) -> int:
-    """Where the next head ends, -1 if it does not yet; a bare line feed ends a line too (RFC 9112 §2.2)."""
-    try:
-        return lines.index(b"\r\n", start)
-    except ValueError:
-        return lines.index(b"\n", start) if b"\n" in lines[start:] else -1

@@ -176,6 +176,8 @@ class Transfer:
     def judge_head(self) -> None:
         """Read the head once it is complete; what it rules out becomes this transfer's fault."""
         limits, lines = self.limits, self._lines
+        if not lines:
+            return
         header_bytes = sum(map(len, lines))
         if len(lines) > limits.max_header_count or header_bytes > limits.max_header_bytes:
             self.fault = (FailureKind.HEADER_FLOOD, f"{len(lines)} header lines, {header_bytes} bytes")
@@ -183,32 +185,29 @@ class Transfer:
         head = final_head(lines)
         if head is None:
             return
-        self._version, self.status = parse_status_line(head[0])
-        self._headers = headers = parse_fields(head[1:])
+        self._version, self.status = status_line = parse_status_line(head[0])
+        status = status_line[1]
+        self._headers = headers = parse_fields(head)
         self._codings = ()
         self._seen_bytes = -1
-        self._judge_fields(headers)
-
-    def _judge_fields(self, headers: Headers) -> None:
-        limits, request = self.limits, self.request
-        self._body_limit = limits.max_body_bytes
-        success = self._is_success()
-        if not success:
-            self._body_limit = min(self._body_limit, self._max_error_body_bytes)
-        self._wire_limit = min(limits.max_wire_bytes, self._body_limit)
-        self._watermark = min(_STREAM_FROM_BYTES, self._wire_limit)
+        request = self.request
+        success = 200 <= status < 300
+        self._body_limit = limits.max_body_bytes if success else min(limits.max_body_bytes, self._max_error_body_bytes)
+        self._wire_limit = wire_limit = min(limits.max_wire_bytes, self._body_limit)
+        self._watermark = min(_STREAM_FROM_BYTES, wire_limit)
         length = content_length(headers)
         if length == -1:
             self.fault = (FailureKind.PROTOCOL_ERROR, "contradictory or unreadable Content-Length")
             return
-        if request.method == "HEAD" or self.status in _NO_BODY:
+        if request.method == "HEAD" or status in _NO_BODY:
             return
+        fields = headers.first
         if success and request.content_types is not ANY_CONTENT_TYPE:
-            verdict = judge(headers.get("content-type"), request.content_types)
+            verdict = judge(fields.get("content-type"), request.content_types)
             if not verdict.accepted:
                 self.fault = (FailureKind.WRONG_TYPE, verdict.reason)
                 return
-        encoding = headers.get("content-encoding")
+        encoding = fields.get("content-encoding")
         if encoding is not None:
             if headers.repeats:
                 encoding = ",".join(headers.get_all("content-encoding"))
@@ -217,12 +216,12 @@ class Transfer:
             except Undecodable as problem:
                 self._leave_body(problem.kind, problem.detail)
                 return
-        if length is not None and length > self._wire_limit:
-            self._leave_body(FailureKind.TOO_LARGE, f"{length} bytes announced, {self._wire_limit} allowed")
+        if length is not None and length > wire_limit:
+            self._leave_body(FailureKind.TOO_LARGE, f"{length} bytes announced, {wire_limit} allowed")
 
     def result(self, code: int, message: str) -> Response | FetchFailure:
         """What the ended transfer amounts to."""
-        if not self.status and self.fault is None and self._lines:
+        if not self.status and self.fault is None:
             self.judge_head()
         if self.fault is not None:
             if self._left_behind:
@@ -366,7 +365,7 @@ class Transfer:
 
     def _response(self, body: bytes, *, truncated: bool = False) -> Response:
         started = self.started
-        date = self._headers.get("date")
+        date = self._headers.first.get("date")
         return Response(
             self.request.url,
             self.status,

@@ -15,40 +15,56 @@ Method = Literal["GET", "HEAD"]
 
 
 class Headers:
-    """Header fields as they arrived: names in lower case, order and repetitions kept."""
+    """Header fields as they arrived: names in lower case, order and repetitions kept.
 
-    __slots__ = ("_first", "pairs")
+    `first` holds the first value of each field, for those who know the name's spelling and are in a hurry.
+    """
+
+    __slots__ = ("_pairs", "first")
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
-        self.pairs: tuple[tuple[str, str], ...] = tuple(pairs)
+        self._pairs: tuple[tuple[str, str], ...] | None = tuple(pairs)
         # Reversed, so that of several fields with one name the first is the one found.
-        self._first: dict[str, str] = dict(reversed(self.pairs))
+        self.first: dict[str, str] = dict(reversed(self._pairs))
 
-    def get(self, name: str, default: str | None = None) -> str | None:
-        """The first value of a field, whatever the case of the name."""
-        value = self._first.get(name)
-        return value if value is not None else self._first.get(name.lower(), default)
+    @classmethod
+    def unique(cls, fields: dict[str, str]) -> Headers:
+        """Take over a table in which every field came once: the cheap way for the common answer."""
+        headers = cls.__new__(cls)
+        headers._pairs = None
+        headers.first = fields
+        return headers
 
-    def get_all(self, name: str) -> tuple[str, ...]:
-        """Every value of a field, in the order of arrival."""
-        wanted = name.lower()
-        if wanted not in self._first:
-            return ()
-        return tuple(value for key, value in self.pairs if key == wanted)
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Every field with its name."""
+        return tuple(self.first.items()) if self._pairs is None else self._pairs
 
     @property
     def repeats(self) -> bool:
         """Whether some field came more than once."""
-        return len(self._first) != len(self.pairs)
+        return self._pairs is not None and len(self.first) != len(self._pairs)
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """The first value of a field, whatever the case of the name."""
+        value = self.first.get(name)
+        return value if value is not None else self.first.get(name.lower(), default)
+
+    def get_all(self, name: str) -> tuple[str, ...]:
+        """Every value of a field, in the order of arrival."""
+        wanted = name.lower()
+        if wanted not in self.first:
+            return ()
+        return tuple(value for key, value in self.pairs if key == wanted)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name.lower() in self._first
+        return isinstance(name, str) and name.lower() in self.first
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self.pairs)
 
     def __len__(self) -> int:
-        return len(self.pairs)
+        return len(self.first if self._pairs is None else self._pairs)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Headers) and self.pairs == other.pairs

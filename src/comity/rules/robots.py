@@ -26,6 +26,7 @@ from comity.rules.robots_parse import (
 )
 
 _ROBOTS_PATH: Final = "/robots.txt"
+_OWN_PATH_REASON: Final = "robots.txt itself may always be read (RFC 9309 §2.2.2)"
 # Evidence is for reading: a rule or agent longer than this is cut.
 _MAX_EVIDENCE_CHARACTERS: Final = 500
 # An installation has one agent, or a few; more are answered without being remembered.
@@ -35,16 +36,7 @@ _MAX_REMEMBERED_AGENTS: Final = 8
 class AgentRules:
     """The rules of one robots.txt for one product token."""
 
-    __slots__ = (
-        "_confidence",
-        "_index",
-        "_memberships",
-        "_no_match",
-        "_own_path",
-        "_verdicts",
-        "_written",
-        "crawl_delay_seconds",
-    )
+    __slots__ = ("_confidence", "_index", "_memberships", "_verdicts", "_written", "crawl_delay_seconds")
 
     def __init__(self, written: WrittenRobots, token: str) -> None:
         self._written = written
@@ -55,26 +47,23 @@ class AgentRules:
         self._index = RuleIndex(rule for membership in memberships for rule in written.groups[membership.group].rules)
         self.crawl_delay_seconds = _crawl_delay(written, memberships)
         self._confidence = Confidence.LOW if written.truncated else Confidence.HIGH
+        # By line number, made when first given; 0 stands for no rule.
         self._verdicts: dict[int, RobotsVerdict] = {}
-        self._no_match = self._verdict(None)
-        own_path = "robots.txt itself may always be read (RFC 9309 §2.2.2)"
-        self._own_path = RobotsVerdict(True, own_path, crawl_delay_seconds=self.crawl_delay_seconds)
 
     def verdict(self, target: str) -> RobotsVerdict:
         """Decide for an absolute URL, or for a path with its query."""
         octets = target_octets(target)
         rule = self._index.deciding_rule(octets)
-        if rule is None:
-            return self._no_match
-        if not rule.allowed and octets == _ROBOTS_PATH:
-            return self._own_path
-        known = self._verdicts.get(rule.line_number)
+        if rule is not None and not rule.allowed and octets == _ROBOTS_PATH:
+            return RobotsVerdict(True, _OWN_PATH_REASON, crawl_delay_seconds=self.crawl_delay_seconds)
+        line_number = rule.line_number if rule else 0
+        known = self._verdicts.get(line_number)
         if known is None:
-            known = self._verdicts[rule.line_number] = self._verdict(rule)
+            known = self._verdicts[line_number] = self._verdict(rule)
         return known
 
     def disallowed(self, most: int = 1000) -> list[str]:
-        """List the Disallow patterns of the group in force, as written, for people to look at."""
+        """List the Disallow patterns of the groups in force, as written, for people to look at."""
         patterns = (
             _evidence(rule.pattern)
             for membership in self._memberships

@@ -18,17 +18,22 @@ question stays proportional to the number of literals in the file, never to its 
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
+from heapq import nlargest
+from itertools import chain
 from typing import Final, TypeAlias
 
 from comity.rules.robots_octets import is_settled, settle
 from comity.rules.robots_parse import WrittenRule
 
 _GRAM: Final = 3
-# Literals of a starred pattern that are considered when its rarest gram is chosen.
-_GRAM_SAMPLE: Final = 8
+# Literals of a starred pattern, the longest, that are considered when its rarest gram is chosen.
+_GRAM_SAMPLE: Final = 4
 # With more candidates than this, sorting the path's suffixes costs less than searching it again and again.
 _MANY_CANDIDATES: Final = 64
 _SUFFIX_WINDOW: Final = 1024
+# A pattern of more literals than this is walked by plain search: one file has room for few such patterns, and
+# each goes through the path but once.
+_LONG_PATTERN: Final = 32
 _LINE_BITS: Final = 32
 
 _Ranked: TypeAlias = tuple[int, WrittenRule | None]
@@ -50,9 +55,9 @@ class StarredPattern:
 
     def grams(self) -> list[str]:
         """List short stretches that any matching path must contain."""
-        stretches = (*self.literals[:_GRAM_SAMPLE], self.tail, self.prefix)
+        stretches = nlargest(_GRAM_SAMPLE, (*self.literals, self.tail, self.prefix), key=len)
         grams = [gram for each in stretches if len(each) >= _GRAM for gram in (each[-_GRAM:], each[:_GRAM])]
-        return grams or [max(stretches, key=len)]
+        return grams or stretches[:1]
 
     def matches(self, octets: str) -> bool:
         """Try each literal in turn at its first place, which leaves most room to the next."""
@@ -118,16 +123,16 @@ class RuleIndex:
 
     def _chain_prefixes(self, rules: dict[str, _Ranked]) -> None:
         """Link every prefix to the longest shorter one, and carry the best rule of the chain along."""
-        chain: list[int] = []
+        ancestors: list[int] = []
         for at, prefix in enumerate(self._prefixes):
-            while chain and not prefix.startswith(self._prefixes[chain[-1]]):
-                chain.pop()
+            while ancestors and not prefix.startswith(self._prefixes[ancestors[-1]]):
+                ancestors.pop()
             best = rules[prefix]
-            if chain:
-                best = max(best, self._prefix_best[chain[-1]], key=_rank_of)
-            self._prefix_parents.append(chain[-1] if chain else -1)
+            if ancestors:
+                best = max(best, self._prefix_best[ancestors[-1]], key=_rank_of)
+            self._prefix_parents.append(ancestors[-1] if ancestors else -1)
             self._prefix_best.append(best)
-            chain.append(at)
+            ancestors.append(at)
 
     def deciding_rule(self, octets: str) -> WrittenRule | None:
         """Find the matching rule of highest rank for settled path octets."""
@@ -182,8 +187,10 @@ class SortedSuffixes:
         self._found: dict[str, list[int]] = {}
 
     def match(self, pattern: StarredPattern) -> bool:
-        """Try a pattern as its own ``matches`` does, but never search the path."""
+        """Try a pattern as its own ``matches`` does, but look literals up instead of searching for them."""
         octets = self._octets
+        if len(pattern.literals) > _LONG_PATTERN:
+            return pattern.matches(octets)
         if len(octets) < pattern.least_octets or not octets.startswith(pattern.prefix):
             return False
         if not octets.endswith(pattern.tail):
@@ -241,8 +248,10 @@ def _keep_higher(rules: dict[str, _Ranked], key: str, ranked: _Ranked) -> None:
 
 def _file_by_gram(patterns: list[StarredPattern]) -> list[tuple[int, dict[str, list[StarredPattern]]]]:
     """File patterns under their rarest gram: for each gram size, the patterns by gram, highest rank first."""
+    if not patterns:
+        return []
     grams = [pattern.grams() for pattern in patterns]
-    frequency = Counter(gram for each in grams for gram in each)
+    frequency = Counter(chain.from_iterable(grams))
     by_size: dict[int, dict[str, list[StarredPattern]]] = {}
     for pattern, choices in zip(patterns, grams, strict=True):
         gram = min(choices, key=frequency.__getitem__)

@@ -7,6 +7,7 @@ host before costs one look-up.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.frontier import FrontierEntry
@@ -71,11 +72,16 @@ def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdic
         url=address.url,
         key=address.key,
         type=EvidenceType.ROBOTS_ALLOWED if verdict.allowed else EvidenceType.BLOCKED_BY_ROBOTS,
-        content=decision | {"timestamp": now, "line": verdict.line_number, "reason": verdict.reason},
+        content=decision | {"timestamp": iso_time(now), "line": verdict.line_number, "reason": verdict.reason},
         metadata={"url": address.url} | decision,
         confidence=str(verdict.confidence),
         at=now,
     )
+
+
+def iso_time(seconds: float) -> str:
+    """UNIX seconds as evidence shows them: ISO 8601 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) -> Evidence:

@@ -59,6 +59,7 @@ class CrawlTerms:
     retry_limit: int = 5
     per_host_budget: bool = True
     smart: bool = True
+    claims: bool = True
     track: bool = True
     settings_shown: dict[str, Any] | None = None
 
@@ -161,7 +162,7 @@ class Crawl:
     async def _take_hosts(self) -> None:
         free = self._hosts_at_once() - len(self._crawls)
         while free > 0 and (self._remaining is None or self._remaining):
-            claimed = await self._board.claim(free, self._remaining, smart=self._terms.smart)
+            claimed = await self._claim(free)
             if not claimed:
                 await self._board.release_guests()
                 return
@@ -170,6 +171,14 @@ class Crawl:
                     self._remaining.discard(host.name)
                 self._start(host)
             free -= len(claimed)
+
+    async def _claim(self, limit: int) -> list[LeasedHost]:
+        """Candidates from the table; or, with claims turned off, the named hosts whatever their status."""
+        if self._terms.claims or self._remaining is None:
+            return await self._board.claim(limit, self._remaining, smart=self._terms.smart)
+        named = sorted(self._remaining)[:limit]
+        self._remaining.difference_update(named)
+        return await self._board.take(named)
 
     def _hosts_at_once(self) -> int:
         """A host that waits for its delay holds no connection, so more hosts than connections can be under way."""
@@ -227,7 +236,9 @@ class Crawl:
 
     def _on_settled(self, result: Settled) -> None:
         self.progress.bytes_received += result.received
-        self.progress.links_found += sum(result.new_links.values())
+        found = sum(result.new_links.values())
+        self.progress.links_found += found
+        self.progress.queued += found - result.taken_off
         self._spent = replace(self._spent, bytes_received=self.progress.bytes_received)
 
     async def _keep_leases(self) -> None:
@@ -241,6 +252,7 @@ class Crawl:
             await self._board.refresh_policies()
             self._takedowns = await self._thread.run(self._read_takedowns)
             await self._board.release_guests()
+            self.progress.hosts_blocked, self.progress.hosts_waiting = self._board.standing(self._clock.seconds())
             await asyncio.sleep(_WATCH_EVERY_S)
 
     def _read_takedowns(self) -> Takedowns:

@@ -11,13 +11,16 @@ from uuid import UUID
 from comity.clock import Clock
 from comity.database import frontier as frontier_table
 from comity.database import hosts as hosts_table
+from comity.database import records
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
+from comity.database.tables import QUEUED
 from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
 from comity.model.errors import LeaseLost
+from comity.model.evidence import Evidence, EvidenceType
 from comity.model.frontier import FrontierEntry, QueuedUrl
-from comity.model.host import HostStatus
+from comity.model.host import HostProgress, HostStatus
 from comity.model.outcome import Failed, Fetched, Gone, NotModified, Outcome, Postponed, RateLimited, Refused
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
@@ -103,7 +106,7 @@ class HostCrawl:
             spent = self._may_start(host)
             if spent is not None:
                 host.handed.discard(entry.id)
-                host.spent_budget = spent.reason
+                host.spent_budget = spent
                 self.stop()
                 return
             self._in_flight += 1
@@ -206,9 +209,12 @@ class HostCrawl:
                     },
                 )
             row = hosts_table.get(connection, lease.host)
-            if not frontier_table.states(connection, lease.host_id):
+            states = frontier_table.states(connection, lease.host_id)
+            if not states:
                 root = web_address(f"https://{lease.host}/")
                 frontier_table.add(connection, lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
+                self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
+        self._progress.queued += states.get(QUEUED, 0) or (not states)
         return row.pages_crawled if row is not None else 0
 
     def _end(self, pages_before: int) -> HostLineInSummary:
@@ -231,7 +237,9 @@ class HostCrawl:
         )
         reason = ending.detail
         if host.spent_budget is not None:
-            reason = f"stopped at {host.spent_budget.replace('_', ' ')}"
+            reason = host.spent_budget.sentence
+        if host.spent_budget is not None:
+            self._note_budget(host.spent_budget)
         try:
             extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
             self._leases.release(
@@ -243,6 +251,14 @@ class HostCrawl:
         except LeaseLost:
             return HostLineInSummary(host.name, "lease lost", tally.pages, 0, queued, "another worker took over")
         return HostLineInSummary(host.name, str(ending.status), tally.pages, tally.errors_in_a_row, queued, reason)
+
+    def _note_budget(self, spent: Exhausted) -> None:
+        """Keep why the run left URLs of this host in the queue."""
+        host_id, root = self._host.lease.host_id, web_address(f"https://{self._host.name}/")
+        content = {"code": str(spent.reason), "reason": spent.sentence}
+        item = Evidence(host_id, root.url, root.key, EvidenceType.BUDGET, content, {}, "high", self._clock.seconds())
+        with self._database.write() as connection:
+            records.add_evidence(connection, self._run_id, [item])
 
 
 def is_run_budget(reason: BudgetReason) -> bool:

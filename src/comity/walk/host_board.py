@@ -59,6 +59,13 @@ class HostBoard:
             self.hosts |= {host.name: host for host in opened}
         return opened
 
+    async def take(self, hosts: Collection[str]) -> list[LeasedHost]:
+        """Lease named hosts for crawling, whatever their status."""
+        async with self._taking:
+            opened = await self._open(await self._thread.run(self._leases.take, hosts))
+            self.hosts |= {host.name: host for host in opened}
+        return opened
+
     async def host_of(self, address: WebAddress) -> LeasedHost | None:
         """The holder for an address: one of ours, or a guest taken now; None if somebody else has it."""
         known = self.hosts.get(address.host)
@@ -105,6 +112,17 @@ class HostBoard:
     def drop(self, name: str) -> None:
         """Forget a host whose lease was given back."""
         self.hosts.pop(name, None)
+
+    def standing(self, now: float) -> tuple[int, int]:
+        """How many hosts asked for patience, and how many only wait for their delay."""
+        blocked = waiting = 0
+        for host in self.hosts.values():
+            until = host.gate.memory().blocked_until
+            if until is not None and until > now:
+                blocked += 1
+            elif not host.gate.in_flight:
+                waiting += 1
+        return blocked, waiting
 
     async def refresh_policies(self) -> None:
         """Put operators' edits in force on every open gate."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from comity.gate.host_gate import HostGate
-from comity.model.budget import BudgetReason
+from comity.model.budget import Exhausted
 from comity.model.evidence import Evidence
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import DoorProfile, GateLimits
@@ -56,7 +56,7 @@ class LeasedHost:
         self.tally = Tally()
         self.unsettled_requests: list[LedgerRow] = []
         self.unsettled_evidence: list[Evidence] = []
-        self.spent_budget: BudgetReason | None = None
+        self.spent_budget: Exhausted | None = None
         self.is_lost = False
 
     @property

@@ -15,9 +15,11 @@ from comity.rules.retry_after import parse_retry_after
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import LeasedHost
 
-# A request that the server got later than we let it go counts from when it got it, so that its own log
-# shows no gap under the delay. What the server may have spent before looking at its clock is bounded by this.
-_ARRIVAL_MARGIN_S = 0.01
+# A request that the host got later than we let it go counts from when it got it, so that the host's own log shows
+# no gap under the delay. A busy host looks at its clock somewhere between our sending and its answer; we give
+# it the time until then, up to one twentieth of the delay.
+_LEAST_MARGIN_S = 0.01
+_MARGIN_OF_DELAY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Requests:
                 retry_after_s = parse_retry_after(
                     ", ".join(headers.get_all("retry-after")) or None, self._clock(), server_date
                 )
-            seen = _observed(result, retry_after_s)
+            seen = _observed(result, retry_after_s, slot)
         finally:
             self._capacity.give_back()
             host.gate.finish(slot, seen)
@@ -102,11 +104,14 @@ class Requests:
             host.gate.finish(slot)
 
 
-def _observed(result: Response | FetchFailure, retry_after_s: float | None) -> Observation:
+def _observed(result: Response | FetchFailure, retry_after_s: float | None, slot: Reservation) -> Observation:
     """What the gate learns from an answer: its pace, its patience, and when the host was reached."""
+    waited_s = max(0.0, result.started_at - slot.started_at)
     if isinstance(result, Response):
         latency_s = result.server_time_s
-        arrived_s = result.sent_s + min(latency_s, _ARRIVAL_MARGIN_S)
+        margin_s = max(_LEAST_MARGIN_S, _MARGIN_OF_DELAY * slot.delay.seconds)
+        arrived_s = waited_s + result.sent_s + min(latency_s, margin_s)
     else:
-        latency_s = arrived_s = result.elapsed_s
+        latency_s = result.elapsed_s
+        arrived_s = waited_s + latency_s
     return replace(observed(result.status, latency_s, retry_after_s), arrived_s=arrived_s)

@@ -70,6 +70,7 @@ class Settled:
     pages: int = 0
     failed: int = 0
     received: int = 0
+    taken_off: int = 0
 
 
 @dataclass(slots=True)
@@ -157,6 +158,7 @@ class Settler:
         result.pages += rows.crawled
         result.failed += rows.errors
         result.received += rows.received
+        result.taken_off += len(rows.done) + len(rows.dropped)
 
     def _rows(self, batch: HostBatch) -> _Rows:
         rows = _Rows(requests=list(batch.requests), evidence=list(batch.evidence))

@@ -16,6 +16,5 @@ def run_script(name: str, direction: str) -> None:
     connection = op.get_bind()
     script = Path(__file__).parent / "sql" / f"{name}.{connection.dialect.name}.{direction}.sql"
     for statement in script.read_text(encoding="utf-8").split("\n--\n"):
-        cursor = connection.connection.cursor()  # the driver's own, which reads no placeholders into the text
-        cursor.execute(statement.strip())
-        cursor.close()
+        # Without parameters the driver reads no placeholders into the text.
+        connection.exec_driver_sql(statement.strip(), execution_options={"no_parameters": True})

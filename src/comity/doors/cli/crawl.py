@@ -46,7 +46,7 @@ def crawl(
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
     delay: Annotated[
         float | None,
-        _option("--delay", "SECONDS", "Between two requests to a host, unless it asks for more. Default 1."),
+        _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1."),
     ] = None,
     concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
     per_host: Annotated[int | None, _option("--per-host", "N", "Of these, to one host.")] = None,

@@ -1,0 +1,56 @@
+"""Reading one origin's robots.txt by itself, under the host's lease and through its gate like any other request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from comity.clock import Clock
+from comity.database import records
+from comity.database.connection import Database
+from comity.fetch.fetcher import Fetcher
+from comity.leases.room import Leases
+from comity.model.errors import HostBusy
+from comity.model.gate import DoorProfile
+from comity.model.ledger import LedgerRow
+from comity.rules.canonical import WebAddress
+from comity.walk.capacity import Capacity
+from comity.walk.database_thread import DatabaseThread
+from comity.walk.host_board import HostBoard
+from comity.walk.request import Requests
+from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots_keeper import RobotsKeeper, RobotsPostponed, RobotsTerms
+
+
+async def read_robots(
+    database: Database,
+    leases: Leases,
+    fetcher: Fetcher,
+    clock: Clock,
+    chance: Callable[[], float],
+    profile: DoorProfile,
+    terms: RobotsTerms,
+    address: WebAddress,
+) -> RobotsInForce:
+    """What robots.txt of the address's origin says now: from the cache while it is fresh, asked for otherwise."""
+    thread = DatabaseThread()
+    board = HostBoard(database, thread, leases, clock, chance, profile)
+    requests = Requests(fetcher, Capacity(1), clock.seconds)
+    keeper = RobotsKeeper(database, thread, requests, terms, clock.seconds)
+    try:
+        await thread.run(leases.free_own_dead)
+        host = await board.host_of(address)
+        if host is None:
+            raise HostBusy(f"{address.host} is being crawled by another process; its robots.txt can be read after that")
+        found = await keeper.in_force(host, address.origin, board.host_of)
+        if isinstance(found, RobotsPostponed):
+            raise HostBusy(f"{address.host} asked for patience; try again later")
+
+        def note(rows: list[LedgerRow]) -> None:
+            with database.write() as connection:
+                records.add_to_ledger(connection, None, rows)
+
+        await thread.run(note, host.unsettled_requests)
+        return found
+    finally:
+        await board.release_guests(idle_only=False)
+        thread.close()

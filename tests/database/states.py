@@ -1,0 +1,138 @@
+"""Migrated states for the tests of the database and of the rooms on it, and a clock that only tests move.
+
+On PostgreSQL the server's clock rules; `State` goes by the test's clock on both databases, so that one test tells one
+story on both. What depends on the server's clock is tested with `shared_database`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import insert, select
+
+from comity.database.connection import Database, open_database
+from comity.database.schema import upgrade
+from comity.database.tables import domain_frontier, domains, metadata
+from comity.leases.room import Leases, LeaseTerms
+from comity.model.lease import Lease
+from comity.rules.canonical import canonical_host, url_key
+from tests.servers.postgres import PostgresDatabases
+
+BEGINNING = datetime(2026, 2, 7, 12, tzinfo=UTC)
+
+
+class MovedClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self, now: datetime = BEGINNING) -> None:
+        self._now = now
+
+    def seconds(self) -> float:
+        return self._now.timestamp()
+
+    def now(self) -> datetime:
+        return self._now
+
+    def advance(self, **duration: float) -> None:
+        self._now += timedelta(**duration)
+
+
+@dataclass(slots=True)
+class State:
+    """An empty, migrated state with the test's clock."""
+
+    database: Database
+    clock: MovedClock = field(default_factory=MovedClock)
+
+    def leases(self, holder: str = "", **terms: Any) -> Leases:
+        return Leases(self.database, self.clock, LeaseTerms(**terms), holder=holder)
+
+    def add(self, host: str, **columns: Any) -> UUID:
+        """Insert a host as it is given; everything else takes its default."""
+        values = {"domain": host, "parent_domain": canonical_host(host).parent_domain} | columns
+        with self.database.write() as connection:
+            key: UUID = connection.execute(insert(domains).values(values).returning(domains.c.id)).scalar_one()
+        return key
+
+    def row(self, host: str) -> dict[str, Any]:
+        """All columns of a host."""
+        with self.database.read() as connection:
+            return dict(connection.execute(select(domains).where(domains.c.domain == host)).one()._mapping)
+
+    def queue(self, host: str, *urls: str, state: int = 0, **columns: Any) -> None:
+        """Put URLs into a host's frontier."""
+        host_id = self.row(host)["id"]
+        rows = [{"domain_id": host_id, "url": url, "url_key": url_key(url), "state": state} | columns for url in urls]
+        with self.database.write() as connection:
+            connection.execute(insert(domain_frontier), rows)
+
+    def urls(self, host: str) -> dict[str, int]:
+        """The frontier of a host: each URL with its state."""
+        wanted = select(domain_frontier.c.url, domain_frontier.c.state).join(domains)
+        with self.database.read() as connection:
+            return {row.url: row.state for row in connection.execute(wanted.where(domains.c.domain == host))}
+
+
+def names(leases: list[Lease]) -> list[str]:
+    """The hosts of leases, in their order."""
+    return [lease.host for lease in leases]
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("migrated") / "state.db"
+    database = open_database(path)
+    upgrade(database)
+    database.close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def migrated_postgresql(postgres_server: PostgresDatabases) -> Iterator[Database]:
+    """One PostgreSQL database for all tests of this folder, which they find empty."""
+    url = postgres_server.create_database()
+    database = open_database(url, connections=20)
+    upgrade(database)
+    yield database
+    database.close()
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture
+def embedded_database(migrated_sqlite_file: Path, tmp_path: Path) -> Iterator[Database]:
+    """A migrated SQLite file."""
+    path = tmp_path / "state.db"
+    shutil.copy(migrated_sqlite_file, path)
+    database = open_database(path)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def shared_database(migrated_postgresql: Database) -> Iterator[Database]:
+    """A migrated, empty PostgreSQL database, whose server's clock rules."""
+    yield migrated_postgresql
+    migrated_postgresql.is_shared = True
+    with migrated_postgresql.write() as connection:
+        connection.exec_driver_sql(f"TRUNCATE {', '.join(metadata.tables)} RESTART IDENTITY")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Database:
+    """A migrated database of each kind: the test runs twice."""
+    found: Database = request.getfixturevalue("embedded_database" if request.param == "sqlite" else "shared_database")
+    return found
+
+
+@pytest.fixture
+def state(database: Database) -> State:
+    """A migrated state of each kind that goes by the test's clock."""
+    database.is_shared = False
+    return State(database)
