@@ -23,7 +23,7 @@ import sys
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 PAGES = 200
 CAP_BYTES = 10_000_000
@@ -181,45 +181,50 @@ async def httpx_client(port: int, pages: int, concurrency: int) -> dict[str, flo
         return await drive(fetch, port, pages, concurrency)
 
 
-def bare_pycurl(port: int, pages: int, concurrency: int, *, heads: bool = False) -> dict[str, float]:
-    """CurlMulti in a loop of its own, bodies inflated by isal: the least that can be done in Python.
+def new_handle(*, heads: bool) -> Any:
+    """An easy handle that collects what comes without code of ours."""
+    import pycurl
 
-    With `heads`, header lines are taken and read into a table, and the status, the peer's address and the times
-    are asked for, as anyone must who is to make something of a page.
-    """
+    easy = pycurl.Curl()
+    easy.chunks, easy.lines = [], []
+    easy.setopt(pycurl.WRITEFUNCTION, easy.chunks.append)
+    easy.setopt(pycurl.HTTPHEADER, ["Accept-Encoding: gzip", f"User-Agent: {IDENTITY}"])
+    if heads:
+        easy.setopt(pycurl.HEADERFUNCTION, easy.lines.append)
+    return easy
+
+
+def take_page(easy: Any, *, heads: bool) -> int:
+    """Inflate the body with isal; with `heads`, also read the head, the peer and the times, as a crawler must."""
     import pycurl
     from isal import isal_zlib
 
-    multi = pycurl.CurlMulti()
-    handles = []
-    for _ in range(concurrency):
-        easy = pycurl.Curl()
-        easy.chunks, easy.lines = [], []
-        easy.setopt(pycurl.WRITEFUNCTION, easy.chunks.append)
-        easy.setopt(pycurl.HTTPHEADER, ["Accept-Encoding: gzip", f"User-Agent: {IDENTITY}"])
-        if heads:
-            easy.setopt(pycurl.HEADERFUNCTION, easy.lines.append)
-        handles.append(easy)
+    wire = b"".join(easy.chunks)
+    easy.chunks.clear()
+    if heads:
+        fields = {}
+        for line in easy.lines[1:-1]:
+            name, _, value = line.decode("latin-1").partition(":")
+            fields[name.lower()] = value.strip()
+        easy.lines.clear()
+        assert fields["content-type"].startswith("text/html")
+        assert easy.getinfo(pycurl.RESPONSE_CODE) == 200
+        easy.page = (
+            fields,
+            easy.getinfo(pycurl.PRIMARY_IP),
+            easy.getinfo(pycurl.INFO_HTTP_VERSION),
+            easy.getinfo(pycurl.STARTTRANSFER_TIME),
+            easy.getinfo(pycurl.TOTAL_TIME),
+        )
+    return len(isal_zlib.decompressobj(31).decompress(wire, CAP_BYTES))
 
-    def take(easy: pycurl.Curl) -> int:
-        wire = b"".join(easy.chunks)
-        easy.chunks.clear()
-        if heads:
-            fields = {}
-            for line in easy.lines[1:-1]:
-                name, _, value = line.decode("latin-1").partition(":")
-                fields[name.lower()] = value.strip()
-            easy.lines.clear()
-            assert fields["content-type"].startswith("text/html")
-            assert easy.getinfo(pycurl.RESPONSE_CODE) == 200
-            easy.page = (
-                fields,
-                easy.getinfo(pycurl.PRIMARY_IP),
-                easy.getinfo(pycurl.INFO_HTTP_VERSION),
-                easy.getinfo(pycurl.STARTTRANSFER_TIME),
-                easy.getinfo(pycurl.TOTAL_TIME),
-            )
-        return len(isal_zlib.decompressobj(31).decompress(wire, CAP_BYTES))
+
+def bare_pycurl(port: int, pages: int, concurrency: int, *, heads: bool = False) -> dict[str, float]:
+    """CurlMulti in a loop of its own: the least that can be done in Python."""
+    import pycurl
+
+    multi = pycurl.CurlMulti()
+    handles = [new_handle(heads=heads) for _ in range(concurrency)]
 
     def fetch_all(count: int) -> int:
         body_bytes = done = 0
@@ -235,7 +240,7 @@ def bare_pycurl(port: int, pages: int, concurrency: int, *, heads: bool = False)
                 assert not failed, failed
                 for easy in succeeded:
                     multi.remove_handle(easy)
-                    body_bytes += take(easy)
+                    body_bytes += take_page(easy, heads=heads)
                     done += 1
                     url = next(urls, "")
                     if url:
@@ -251,6 +256,24 @@ def bare_pycurl(port: int, pages: int, concurrency: int, *, heads: bool = False)
     return meter.stop(pages, fetch_all(pages))
 
 
+async def pycurl_asyncio(port: int, pages: int, concurrency: int) -> dict[str, float]:
+    """pycurl's own asyncio driver, heads and all."""
+    import pycurl
+
+    free = [new_handle(heads=True) for _ in range(concurrency)]
+    async with pycurl.AsyncCurlMulti() as multi:
+
+        async def fetch(url: str) -> int:
+            easy = free.pop()
+            easy.setopt(pycurl.URL, url)
+            await multi.perform(easy)
+            size = take_page(easy, heads=True)
+            free.append(easy)
+            return size
+
+        return await drive(fetch, port, pages, concurrency)
+
+
 def on_uvloop(client: Callable[[int, int, int], Awaitable[dict[str, float]]]) -> Callable[..., dict[str, float]]:
     def run(*arguments: int) -> dict[str, float]:
         import uvloop
@@ -264,6 +287,7 @@ def on_uvloop(client: Callable[[int, int, int], Awaitable[dict[str, float]]]) ->
 CLIENTS: dict[str, tuple[Callable[..., dict[str, float]], float]] = {
     "bare-pycurl": (bare_pycurl, 1.0),
     "pycurl-heads": (lambda *arguments: bare_pycurl(*arguments, heads=True), 1.0),
+    "pycurl-asyncio": (on_uvloop(pycurl_asyncio), 1.0),
     "comity": (on_uvloop(comity), 1.0),
     "comity-stdloop": (lambda *arguments: asyncio.run(comity(*arguments)), 1.0),
     "aiohttp-uvloop": (on_uvloop(aiohttp_client), 0.5),

@@ -6,6 +6,7 @@ import random
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, open_database
@@ -26,6 +27,8 @@ from comity.walk.crawl import Crawl, CrawlTerms
 from comity.walk.read_robots import read_robots
 from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.robots_keeper import RobotsTerms
+
+_SECRET: Final = {"database_url", "proxy", "proxy_user", "proxy_password"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class State:
             smart=settings.enable_smart_scheduling,
             claims=settings.enable_claim_protocol,
             track=settings.enable_domain_tracking,
-            settings_shown=settings.model_dump(mode="json", exclude={"database_url", "proxy", "proxy_user", "proxy_password"}),
+            settings_shown=settings.model_dump(mode="json", exclude=_SECRET),
         )
         store = PageStore(settings.pages, leases.holder)
         return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts)
