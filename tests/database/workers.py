@@ -18,7 +18,6 @@ from sqlalchemy import insert, select
 
 from comity.clock import SystemClock
 from comity.database.connection import open_database
-from comity.database.schema import current_revision, ensure_current, upgrade
 from comity.database.tables import domains
 from comity.leases.room import Leases, LeaseTerms
 
@@ -28,6 +27,8 @@ ANSWER_WITHIN_SECONDS = 60
 
 def open_new_file(where: str, name: str) -> str:
     """Open a state that may not exist yet, as every command does, and write to it."""
+    from comity.database.schema import current_revision, ensure_current  # Alembic is slow to load
+
     database = open_database(where)
     ensure_current(database)
     with database.write() as connection:
@@ -38,6 +39,8 @@ def open_new_file(where: str, name: str) -> str:
 
 def upgrade_shared(where: str) -> str | None:
     """Migrate a server."""
+    from comity.database.schema import upgrade
+
     return upgrade(open_database(where))
 
 

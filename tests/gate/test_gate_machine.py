@@ -232,9 +232,11 @@ class OneHost(RuleBasedStateMachine):
         wait_s = float(seconds)
         if not seconds:
             wait_s = 0.0 if not counts else float(FIBONACCI[step - 1] if step <= 14 else 600)
-        if counts or self.true + wait_s > self.promise.blocked_until:
+        # A late answer of a burst that asks for no wait of its own changes nothing.
+        lengthens = wait_s > 0.0 and self.true + wait_s > self.promise.blocked_until
+        if counts or lengthens:
             self.promise.block_number = self.all_starts
-        if self.true + wait_s > self.promise.blocked_until:
+        if lengthens:
             self.promise.blocked_until = self.true + wait_s
             self.promise.blocked_for = wait_s
         retry_after_s = parse_retry_after(header, self.wall(), server_date)

@@ -4,67 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, delete, func, or_, select, update
+from sqlalchemy import Connection, Integer, Row, bindparam, delete, func, or_, select, update
 
+from comity.database.bulk import Encoding, driver_text, insert_rows
 from comity.database.instants import instant
-from comity.database.spelling import insert_into
 from comity.database.tables import DONE, DROPPED, QUEUED, domain_frontier
 from comity.model.frontier import FrontierEntry
+
+_ENTRY = ("domain_id", "run_id", "url", "url_key", "depth", "priority")
 
 
 def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Iterable[FrontierEntry]) -> int:
     """Queue URLs that this host has never had; returns how many were new."""
-    rows = [
-        {
-            "domain_id": host_id,
-            "run_id": run_id,
-            "url": entry.url,
-            "url_key": entry.key,
-            "depth": entry.depth,
-            "priority": entry.priority,
-        }
-        for entry in entries
-    ]
-    if not rows:
-        return 0
-    statement = insert_into(connection, domain_frontier).on_conflict_do_nothing(index_elements=["domain_id", "url_key"])
-    return int(connection.execute(statement, rows).rowcount)
+    encode = Encoding(connection)
+    host, run = encode.uuid(host_id), encode.uuid_or_none(run_id)
+    rows = [(host, run, entry.url, entry.key, entry.depth, entry.priority) for entry in entries]
+    return insert_rows(connection, domain_frontier, _ENTRY, rows, unless=("domain_id", "url_key"))
 
 
 def look(connection: Connection, host_id: UUID, limit: int, now: datetime | None) -> Sequence[Any]:
     """The next URLs of a host: by priority, then depth, then age. They stay queued until acknowledged."""
-    ready = or_(domain_frontier.c.not_before.is_(None), domain_frontier.c.not_before <= instant(connection, now))
+    table = domain_frontier.c
+    ready = or_(table.not_before.is_(None), table.not_before <= instant(connection, now))
     return connection.execute(
-        select(
-            domain_frontier.c.id,
-            domain_frontier.c.url,
-            domain_frontier.c.url_key,
-            domain_frontier.c.depth,
-            domain_frontier.c.attempts,
-        )
-        .where(domain_frontier.c.domain_id == host_id, domain_frontier.c.state == QUEUED, ready)
-        .order_by(domain_frontier.c.priority.desc(), domain_frontier.c.depth, domain_frontier.c.id)
+        select(table.url, table.url_key, table.depth, table.attempts, table.priority)
+        .where(table.domain_id == host_id, table.state == QUEUED, ready)
+        .order_by(table.priority.desc(), table.depth, table.id)
         .limit(limit)
     ).all()
 
 
-def acknowledge(connection: Connection, ids: Sequence[int], *, dropped: bool = False) -> None:
-    """Mark URLs as done, or as dropped: they are not handed out again."""
-    if ids:
-        state = DROPPED if dropped else DONE
-        connection.execute(update(domain_frontier).where(domain_frontier.c.id.in_(ids)).values(state=state))
+def keys(connection: Connection, host_id: UUID, limit: int) -> list[int]:
+    """The keys of URLs that a host has, queued or not, at most `limit` of them."""
+    table = domain_frontier.c
+    return list(connection.execute(select(table.url_key).where(table.domain_id == host_id).limit(limit)).scalars())
 
 
-def put_back(connection: Connection, entry_id: int, not_before: datetime, *, attempts: int) -> None:
-    """Leave a URL queued, not before a time; `attempts` is 1 if this was a try, 0 if it was only put off."""
-    connection.execute(
-        update(domain_frontier)
-        .where(domain_frontier.c.id == entry_id)
-        .values(attempts=domain_frontier.c.attempts + attempts, not_before=not_before)
+def acknowledge(connection: Connection, visited: Iterable[tuple[UUID, int]], *, dropped: bool = False) -> None:
+    """Mark URLs, by host and key, as done or as dropped: they are not handed out again."""
+    encode = Encoding(connection)
+    state = DROPPED if dropped else DONE
+    rows = [(state, encode.uuid(host_id), key) for host_id, key in visited]
+    if rows:
+        connection.exec_driver_sql(_acknowledge_text(connection.dialect.name), rows)
+
+
+def put_back(connection: Connection, waiting: Iterable[tuple[UUID, int, float, int]]) -> None:
+    """Leave URLs queued until a time; the last value is 1 if this was a try, 0 if it was only put off."""
+    encode = Encoding(connection)
+    rows = [(attempts, encode.time(at), encode.uuid(host_id), key) for host_id, key, at, attempts in waiting]
+    if rows:
+        connection.exec_driver_sql(_put_back_text(connection.dialect.name), rows)
+
+
+@lru_cache(maxsize=2)
+def _acknowledge_text(dialect: str) -> str:
+    table = domain_frontier
+    statement = (
+        update(table)
+        .where(table.c.domain_id == bindparam("host"), table.c.url_key == bindparam("visited"))
+        .values(state=bindparam("new_state"))
     )
+    return driver_text(dialect, statement, ("new_state", "host", "visited"))
+
+
+@lru_cache(maxsize=2)
+def _put_back_text(dialect: str) -> str:
+    table = domain_frontier
+    statement = (
+        update(table)
+        .where(table.c.domain_id == bindparam("host"), table.c.url_key == bindparam("visited"))
+        .values(attempts=table.c.attempts + bindparam("tries", type_=Integer()), not_before=bindparam("until"))
+    )
+    return driver_text(dialect, statement, ("tries", "until", "host", "visited"))
 
 
 def requeue_all(connection: Connection, host_id: UUID) -> int:

@@ -28,7 +28,7 @@ def add_seeds(
     `first_score` gives the priority of a host of that rank that was never crawled.
     """
     before = count(connection)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "domain": seed.host.authority,
             "parent_domain": seed.host.parent_domain,
@@ -60,11 +60,9 @@ def add_seeds(
     for start in range(0, len(rows), _BATCH):
         batch = rows[start : start + _BATCH]
         # A conflict locks the row even where nothing is to be changed, and a leased host's worker would wait for us.
-        seeded = _ranks_of_seeded(connection, [str(row["domain"]) for row in batch])
+        seeded = _ranks_of_seeded(connection, [row["domain"] for row in batch])
         changed = [
-            row
-            for row in batch
-            if row["domain"] not in seeded or row["seed_rank"] not in (None, seeded[str(row["domain"])])
+            row for row in batch if row["domain"] not in seeded or row["seed_rank"] not in (None, seeded[row["domain"]])
         ]
         if changed:
             connection.execute(statement, changed)
@@ -97,6 +95,14 @@ def count(connection: Connection) -> int:
 def get(connection: Connection, host: str) -> Row[Any] | None:
     """One host's row."""
     return connection.execute(select(domains).where(domains.c.domain == host)).first()
+
+
+def is_leased(connection: Connection, host_id: UUID, now: datetime | None) -> bool:
+    """Whether somebody holds the host at this moment, by the clock that rules the leases."""
+    statement = select(domains.c.id).where(
+        domains.c.id == host_id, domains.c.claim_expires_at > instant(connection, now)
+    )
+    return connection.execute(statement).first() is not None
 
 
 def ids_of(connection: Connection, hosts: Collection[str]) -> dict[str, UUID]:

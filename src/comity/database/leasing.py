@@ -5,21 +5,35 @@ Each takes the lease's token into its WHERE: a hand that comes late finds no row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, case, func, select, tuple_, update
+from sqlalchemy import Connection, Integer, Row, bindparam, case, func, literal_column, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 
+from comity.database.bulk import Encoding, driver_text
 from comity.database.claim_statements import ClaimKind, claim_statement, parameters, take_statement
 from comity.database.instants import instant
 from comity.database.tables import domains
 from comity.database.types import UtcDateTime
 from comity.model.errors import IllegalTransition
+from comity.model.gate import GateMemory
+from comity.model.host import HostProgress
 from comity.model.lease import Lease
 
+_MEMORY: Final = (
+    "next_fetch_at",
+    "blocked_until",
+    "backoff_step",
+    "adaptive_delay_s",
+    "latency_baseline_s",
+    "latency_recent_s",
+    "unclean_end_at",
+    "last_start_at",
+)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -102,15 +116,75 @@ def still_held(connection: Connection, leases: Collection[Lease], now: datetime 
     """Which of these leases hold, with their rows locked until the transaction ends."""
     if not leases:
         return set()
-    wanted = [(lease.host_id, lease.token) for lease in leases]
-    statement = select(domains.c.id).where(
-        tuple_(domains.c.id, domains.c.lease_token).in_(wanted),
-        domains.c.claimed_by.in_({lease.holder for lease in leases}),
-        domains.c.claim_expires_at > instant(connection, now),
+    wanted = [(lease.host_id, lease.token, lease.holder) for lease in leases]
+    statement = (
+        select(domains.c.id)
+        .where(
+            tuple_(domains.c.id, domains.c.lease_token, domains.c.claimed_by).in_(wanted),
+            domains.c.claim_expires_at > instant(connection, now),
+        )
+        .order_by(domains.c.id)  # so that two who ask for the same rows wait in line instead of for each other
     )
     if connection.dialect.name == "postgresql":
         statement = statement.with_for_update()
     return set(connection.execute(statement).scalars())
+
+
+def add_progress(connection: Connection, rows: Iterable[tuple[Lease, HostProgress, GateMemory]], now: datetime) -> None:
+    """Add to the counters of hosts whose leases are known to hold in this transaction, many at once."""
+    encode = Encoding(connection)
+    moment = encode.time(now.timestamp())
+    values = [
+        (
+            progress.pages_crawled,
+            progress.pages_discovered,
+            progress.errors,
+            progress.depth_reached,
+            progress.depth_reached,
+            progress.consecutive_errors or 0,
+            moment,
+            encode.time_or_none(memory.next_fetch_at),
+            encode.time_or_none(memory.blocked_until),
+            memory.backoff_step,
+            memory.adaptive_delay_s,
+            memory.latency_baseline_s,
+            memory.latency_recent_s,
+            encode.time_or_none(memory.unclean_end_at),
+            encode.time_or_none(memory.last_start_at),
+            encode.uuid(lease.host_id),
+            lease.token,
+        )
+        for lease, progress, memory in rows
+    ]
+    if values:
+        connection.exec_driver_sql(_progress_text(connection.dialect.name), values)
+
+
+@lru_cache(maxsize=2)
+def _progress_text(dialect: str) -> str:
+    column = domains.c
+    depth = column.crawl_depth_reached
+    deepest = case((depth < _whole("depth"), _whole("depth_again")), else_=depth)
+    statement = (
+        update(domains)
+        .where(column.id == bindparam("host"), column.lease_token == bindparam("token"))
+        .ordered_values(
+            (column.pages_crawled, column.pages_crawled + _whole("pages")),
+            (column.pages_discovered, column.pages_discovered + _whole("found")),
+            (column.total_error_count, column.total_error_count + _whole("errors")),
+            (depth, deepest),
+            (column.consecutive_error_count, _whole("in_a_row")),
+            (column.last_crawled_at, bindparam("moment")),
+            *((column[name], bindparam(f"new_{name}")) for name in _MEMORY),
+            (column.version, column.version + literal_column("1")),
+        )
+    )
+    names = ("pages", "found", "errors", "depth", "depth_again", "in_a_row", "moment")
+    return driver_text(dialect, statement, (*names, *(f"new_{name}" for name in _MEMORY), "host", "token"))
+
+
+def _whole(name: str) -> Any:
+    return bindparam(name, type_=Integer())
 
 
 def holders(connection: Connection, prefix: str) -> list[str]:

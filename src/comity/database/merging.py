@@ -25,7 +25,6 @@ _HIGHEST: Final = (
     "adaptive_delay_s",
     "next_fetch_at",
     "blocked_until",
-    "unclean_end_at",
     "last_start_at",
     "last_crawled_at",
     "cooldown_count",
@@ -77,7 +76,12 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
         present = [value for value in (getattr(kept, column), getattr(gone, column)) if value is not None]
         values[column] = max(present) if present else None
     ranks = [rank for rank in (kept.seed_rank, gone.seed_rank) if rank is not None]
+    # A lease that ran out ends here; that it ended in silence is remembered, whichever row it was on.
+    silences = [row.claim_expires_at or row.unclean_end_at for row in (kept, gone)]
     values |= {
+        "claimed_by": None,
+        "claim_expires_at": None,
+        "unclean_end_at": max((end for end in silences if end is not None), default=None),
         "domain": name,
         "parent_domain": parent,
         "is_seeded": kept.is_seeded or gone.is_seeded,

@@ -35,9 +35,14 @@ def rescore_of_run(connection: Connection, weights: PriorityWeights, now: dateti
 
 def _score(connection: Connection, weights: PriorityWeights, now: datetime | None, which: list[Any]) -> None:
     """Blocked and unreachable hosts keep their score: their cooldown decides, not their merit."""
+    scored = [*which, domains.c.status.not_in([HostStatus.BLOCKED, HostStatus.UNREACHABLE])]
+    if connection.dialect.name == "postgresql":
+        # A host that a worker is writing to is left for the next time: we never wait while others wait for us.
+        unlocked = select(domains.c.id).where(*scored).with_for_update(skip_locked=True)
+        scored = [domains.c.id.in_(select(unlocked.cte("unlocked")))]
     connection.execute(
         update(domains)
-        .where(*which, domains.c.status.not_in([HostStatus.BLOCKED, HostStatus.UNREACHABLE]))
+        .where(*scored)
         .values(
             image_yield_rate=_per_page(domains.c.images_stored),
             avg_images_per_page=_per_page(domains.c.images_found),

@@ -6,68 +6,130 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
-from comity.database.instants import from_seconds
-from comity.database.spelling import insert_into
+from comity.database.bulk import Encoding, insert_rows
 from comity.database.tables import domains, evidence, fetches, politeness_ledger
 from comity.model.evidence import Evidence
+from comity.model.fetch_row import FetchRow
 from comity.model.ledger import LedgerRow
 
+_FETCH = (
+    "run_id",
+    "domain_id",
+    "domain",
+    "page_url",
+    "url_key",
+    "final_url",
+    "redirect_count",
+    "outcome",
+    "status",
+    "error",
+    "content_type",
+    "content_hash",
+    "etag",
+    "last_modified",
+    "bytes_received",
+    "duration_ms",
+    "depth",
+    "crawled_at",
+)
+_EVIDENCE = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
+_LEDGER = (
+    "run_id",
+    "domain_id",
+    "lease_token",
+    "url",
+    "purpose",
+    "started_at",
+    "ended_at",
+    "delay_s",
+    "delay_source",
+    "max_concurrency",
+    "robots_version",
+    "rule_line",
+    "rule",
+    "status",
+    "blocked_until",
+)
 
-def add_fetches(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+
+def add_fetches(connection: Connection, run_id: UUID, rows: Iterable[FetchRow]) -> None:
     """One row a visit; settling the same visit twice leaves one."""
-    if rows:
-        statement = insert_into(connection, fetches).on_conflict_do_nothing(
-            index_elements=["run_id", "url_key", "crawled_at"]
+    encode = Encoding(connection)
+    run = encode.uuid(run_id)
+    values = [
+        (
+            run,
+            encode.uuid(row.host_id),
+            row.host,
+            row.url,
+            row.url_key,
+            row.final_url,
+            row.redirect_count,
+            row.outcome,
+            row.status,
+            row.error,
+            row.content_type,
+            row.content_hash,
+            row.etag,
+            row.last_modified,
+            row.wire_bytes,
+            round(row.elapsed_s * 1000),
+            row.depth,
+            encode.time(row.at),
         )
-        connection.execute(statement, rows)
+        for row in rows
+    ]
+    insert_rows(connection, fetches, _FETCH, values, unless=("run_id", "url_key", "crawled_at"))
 
 
 def add_evidence(connection: Connection, run_id: UUID, items: Iterable[Evidence]) -> None:
     """Keep decisions with their reasons."""
-    rows = [
-        {
-            "run_id": run_id,
-            "domain_id": item.host_id,
-            "url": item.url,
-            "url_key": item.key,
-            "type": str(item.type),
-            "content": item.content,
-            "metadata": item.metadata,
-            "confidence": item.confidence,
-            "created_at": from_seconds(item.at),
-        }
+    encode = Encoding(connection)
+    run = encode.uuid(run_id)
+    values = [
+        (
+            run,
+            encode.uuid(item.host_id),
+            item.url,
+            item.key,
+            str(item.type),
+            encode.json(item.content),
+            encode.json(item.metadata),
+            item.confidence,
+            encode.time(item.at),
+        )
         for item in items
     ]
-    if rows:
-        connection.execute(insert(evidence), rows)
+    insert_rows(connection, evidence, _EVIDENCE, values)
 
 
 def add_to_ledger(connection: Connection, run_id: UUID | None, rows: Iterable[LedgerRow]) -> None:
     """Enter requests that were started."""
+    encode = Encoding(connection)
+    run = encode.uuid_or_none(run_id)
     values = [
-        {
-            "run_id": run_id,
-            "domain_id": row.host_id,
-            "lease_token": row.lease_token,
-            "url": row.url,
-            "purpose": str(row.purpose),
-            "started_at": from_seconds(row.started_at),
-            "ended_at": from_seconds(row.ended_at),
-            "delay_s": row.delay.seconds,
-            "delay_source": str(row.delay.source),
-            "max_concurrency": row.max_concurrency,
-            "robots_version": row.robots_version,
-            "rule_line": row.rule_line,
-            "rule": row.rule,
-            "status": row.status,
-            "blocked_until": from_seconds(row.blocked_until),
-        }
+        (
+            run,
+            encode.uuid(row.host_id),
+            row.lease_token,
+            row.url,
+            str(row.purpose),
+            encode.time(row.started_at),
+            encode.time(row.ended_at),
+            row.delay.seconds,
+            str(row.delay.source),
+            row.max_concurrency,
+            row.robots_version,
+            row.rule_line,
+            row.rule,
+            row.status,
+            encode.time_or_none(row.blocked_until),
+        )
         for row in rows
     ]
-    if values:
-        connection.execute(insert(politeness_ledger), values)
+    insert_rows(connection, politeness_ledger, _LEDGER, values)
 
 
 def committed(connection: Connection, run_id: UUID, keys: Collection[int]) -> set[tuple[int, Any]]:

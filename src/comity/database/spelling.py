@@ -50,7 +50,12 @@ def _sqlite_order(element: indexed_order, _compiler: Any, **_options: Any) -> st
 
 def insert_into(connection: Connection, table: Table) -> Any:
     """An INSERT that knows ON CONFLICT, in the dialect at hand."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    return insert_for(connection.dialect.name, table)
+
+
+def insert_for(dialect: str, table: Table) -> Any:
+    """The same for a dialect by its name."""
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
 def named_in(dialect: str, column: ColumnElement[str], parameter: str) -> ColumnElement[bool]:

@@ -13,8 +13,13 @@ from comity.database.tables import DROPPED, QUEUED, domain_frontier, domains, ta
 
 def add(connection: Connection, entry: str, reason: str | None) -> bool:
     """Remember an entry; False if it was there already."""
-    statement = insert_into(connection, takedowns).on_conflict_do_nothing(index_elements=["domain_or_url"])
-    return connection.execute(statement, {"domain_or_url": entry, "reason": reason}).rowcount > 0
+    statement = (
+        insert_into(connection, takedowns)
+        .values(domain_or_url=entry, reason=reason)
+        .on_conflict_do_nothing(index_elements=["domain_or_url"])
+        .returning(takedowns.c.domain_or_url)
+    )
+    return connection.execute(statement).first() is not None
 
 
 def remove(connection: Connection, entry: str) -> bool:
@@ -27,14 +32,19 @@ def entries(connection: Connection) -> Sequence[Row[Any]]:
     return connection.execute(select(takedowns).order_by(takedowns.c.created_at, takedowns.c.domain_or_url)).all()
 
 
-def queued_of_host(connection: Connection, host: str, after: int, limit: int) -> Sequence[Any]:
-    """Queued URLs of a host, of its sub-domains and of its other ports, in batches by row number."""
+def queued_of_host(connection: Connection, host: str, parent: str | None, after: int, limit: int) -> Sequence[Any]:
+    """Queued URLs of a host, of its sub-domains and of its other ports, in batches by row number.
+
+    They may also wait at the registrable domain, where sub-domains are folded into it.
+    """
     hosts = or_(
         domains.c.domain == host,
         domains.c.domain.endswith("." + host, autoescape=True),
         domains.c.domain.startswith(host + ":", autoescape=True),
         domains.c.domain.contains("." + host + ":", autoescape=True),
     )
+    if parent is not None:
+        hosts = or_(hosts, domains.c.domain == parent, domains.c.domain.startswith(parent + ":", autoescape=True))
     return connection.execute(
         select(domain_frontier.c.id, domain_frontier.c.url)
         .join(domains, domains.c.id == domain_frontier.c.domain_id)

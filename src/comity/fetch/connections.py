@@ -1,6 +1,9 @@
-"""Which sockets are open, and to which host: libcurl keeps connections but tells nobody about them.
+"""Which sockets are open, to which host, and which of them are dead: libcurl keeps connections but tells nobody.
 
 Noted when a socket is opened, with its inode, because a descriptor's number alone may long mean another file.
+libcurl looks for dead connections only once a second. In between it would send a request into one and then,
+unseen by the gate, send it again; so the ends that our event loop hears of are remembered by local port, and a
+transfer that is about to use such a connection is told in time.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ class Connections:
 
     def __init__(self) -> None:
         self._noted: dict[int, tuple[int, str]] = {}
+        self.dead_ports: set[int] = set()
 
     def note(self, descriptor: int, url: str) -> None:
         """Remember a socket that was just opened for a URL."""
@@ -36,10 +40,27 @@ class Connections:
             if is_idle(descriptor) and ada_url.URL(url).host.removeprefix("www.") == wanted:
                 # The copy shares the connection, not the descriptor that libcurl goes on to own.
                 with socket.socket(fileno=os.dup(descriptor)) as kept:
+                    self.dead_ports.add(kept.getsockname()[1])
                     _shut_down(kept)
                 del self._noted[descriptor]
                 ended += 1
         return ended
+
+    def note_end(self, descriptor: int, ended: bool) -> None:
+        """A kept connection ended, or something came on it unasked, which for plain HTTP is as good as its end."""
+        inode, url = self._noted.get(descriptor, (None, ""))
+        if inode is None or inode != _inode(descriptor):
+            return
+        if ended or url.startswith("http:"):  # with TLS it may be a session ticket
+            with socket.socket(fileno=os.dup(descriptor)) as kept:
+                self.dead_ports.add(kept.getsockname()[1])
+
+    def is_dead(self, local_port: int) -> bool:
+        """Whether the connection from this port is known to be dead; said once, then the port is free again."""
+        if local_port not in self.dead_ports:
+            return False
+        self.dead_ports.discard(local_port)
+        return True
 
     def _drop_closed(self) -> None:
         for descriptor, (inode, _) in tuple(self._noted.items()):

@@ -39,15 +39,20 @@ _KINDS: Final[dict[int, FailureKind]] = {
 }
 
 
-def kind_of(code: int, message: str) -> FailureKind:
-    """Name what went wrong; whatever has no name of its own was the server's breach of protocol."""
-    if code == pycurl.E_UNSUPPORTED_PROTOCOL and "HTTP/0.9" in message:
+def kind_of(code: int, message: str, *, asked: bool) -> FailureKind:
+    """Name what went wrong; what has no name of its own was the server's breach of protocol.
+
+    `asked` tells whether the request was sent: from then on an "unsupported protocol" is the answer's, not the URL's.
+    """
+    if code == pycurl.E_UNSUPPORTED_PROTOCOL and asked:
         return FailureKind.PROTOCOL_ERROR
     if code == pycurl.E_RECV_ERROR:
-        # One number stands for three things; only the message tells them apart.
+        # One number stands for several things; only the message tells them apart.
         lowered = message.lower()
-        if "connect tunnel" in lowered or "proxy" in lowered:
+        if "proxy" in lowered or "connect tunnel" in lowered:
             return FailureKind.PROXY_FAILURE
-        if "chunk" in lowered or "header" in lowered or "too large" in lowered:
-            return FailureKind.HEADER_FLOOD if "too large" in lowered else FailureKind.PROTOCOL_ERROR
+        if "too large" in lowered:
+            return FailureKind.HEADER_FLOOD
+        if "chunk" in lowered or "header" in lowered:
+            return FailureKind.PROTOCOL_ERROR
     return _KINDS.get(code, FailureKind.PROTOCOL_ERROR)

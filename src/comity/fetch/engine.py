@@ -23,7 +23,7 @@ _IN: Final = pycurl.POLL_IN
 _OUT: Final = pycurl.POLL_OUT
 _REMOVE: Final = pycurl.POLL_REMOVE
 _TIMEOUT: Final = pycurl.SOCKET_TIMEOUT
-_HAS_EPOLL: Final = hasattr(select, "epoll")
+_HAS_EPOLL = hasattr(select, "epoll")
 
 
 # What libcurl wants, in epoll's words; nothing is asked for on systems without it.
@@ -64,8 +64,7 @@ class Engine:
         loop: asyncio.AbstractEventLoop,
         settings: FetchSettings,
         on_done: Callable[[pycurl.Curl, int, str], None],
-        *,
-        use_epoll: bool = _HAS_EPOLL,
+        on_idle_event: Callable[[int, bool], None],
     ) -> None:
         self._loop = loop
         self._on_done = on_done
@@ -73,7 +72,11 @@ class Engine:
         self._due = False
         self._closed = False
         self._multi = multi = pycurl.CurlMulti()
-        self.watcher: Watcher = (_EpollWatcher if use_epoll else _LoopWatcher)(loop, multi.socket_action, self._after)
+        self.watcher: Watcher
+        if _HAS_EPOLL:
+            self.watcher = _EpollWatcher(loop, multi.socket_action, self._after, on_idle_event)
+        else:
+            self.watcher = _LoopWatcher(loop, multi.socket_action, self._after)
         multi.setopt(pycurl.M_SOCKETFUNCTION, self.watcher.change)
         # Only noted, without code of ours: libcurl must not be entered from its own callback anyway.
         self._delays: list[int] = []
@@ -144,11 +147,16 @@ class _EpollWatcher:
     """Keeps sockets in a nested epoll set, also while libcurl does not care for them."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, act: Callable[[int, int], Any], after: Callable[[], None]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        act: Callable[[int, int], Any],
+        after: Callable[[], None],
+        on_idle_event: Callable[[int, bool], None],
     ) -> None:
         self._loop = loop
         self._act = act
         self._after = after
+        self._on_idle_event = on_idle_event
         self._wanted: dict[int, int] = {}
         self._epoll = select.epoll()
         loop.add_reader(self._epoll.fileno(), self._on_events)
@@ -177,13 +185,21 @@ class _EpollWatcher:
         act, wanted = self._act, self._wanted
         for descriptor, events in self._epoll.poll(0, _EVENTS_AT_ONCE):
             if descriptor not in wanted:
-                # An idle connection that the server closed; libcurl notices when it would reuse it.
-                with suppress(OSError):
-                    self._epoll.unregister(descriptor)
+                self._on_idle(descriptor, events)
                 continue
             # An error or hang-up is handed on as both: trying tells libcurl what happened.
             act(descriptor, _SELECTED.get(events, _BOTH))
         self._after()
+
+    def _on_idle(self, descriptor: int, events: int) -> None:
+        """Something happened on a kept connection: its end, or words that nobody asked for."""
+        ended = bool(events & ~select.EPOLLIN)
+        with suppress(OSError):
+            if ended:
+                self._epoll.unregister(descriptor)
+            else:
+                self._epoll.modify(descriptor, select.EPOLLRDHUP)  # from now on only the end matters
+        self._on_idle_event(descriptor, ended)
 
 
 class _LoopWatcher:

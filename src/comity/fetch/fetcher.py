@@ -141,6 +141,10 @@ class Fetcher:
         transfer: Transfer = easy.transfer
         assert self._engine is not None
         self._engine.remove(easy)
+        if transfer.stale:
+            transfer.begin_again()
+            self._engine.add(easy)
+            return
         self._active.discard(transfer)
         if not transfer.waiter.done():
             transfer.waiter.set_result((code, message))
@@ -173,7 +177,7 @@ class Fetcher:
             if self._loop is not None:
                 raise RuntimeError("a fetcher lives on one event loop")
             self._loop = loop
-            self._engine = Engine(loop, self._settings, self._on_done)
+            self._engine = Engine(loop, self._settings, self._on_done, self._connections.note_end)
         while not self._closed:
             if self._free:
                 return self._free.pop()

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import re
-from calendar import timegm
 from functools import lru_cache
 from typing import Final
 
 from comity.model.fetch import FetchRequest, Headers
+from comity.rules.retry_after import parse_http_date
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 _UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 # Fields that frame or route a message are the client's own business.
 _FRAMING: Final = frozenset({"connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"})
+_LONGEST_NUMBER: Final = 100  # digits
 _BLANKS: Final = frozenset({" ", "\t"})
-_MONTHS: Final = {
-    name: number
-    for number, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), start=1
-    )
-}
-# RFC 9110 §5.6.7: the preferred form, RFC 850's, and asctime's.
-_DATE_FORMS: Final = (
-    re.compile(r"\w{3}, (?P<day>\d\d) (?P<month>\w{3}) (?P<year>\d{4}) (?P<time>\d\d:\d\d:\d\d) GMT", re.ASCII),
-    re.compile(r"\w{6,9}, (?P<day>\d\d)-(?P<month>\w{3})-(?P<year>\d\d) (?P<time>\d\d:\d\d:\d\d) GMT", re.ASCII),
-    re.compile(r"\w{3} (?P<month>\w{3}) (?P<day>[ \d]\d) (?P<time>\d\d:\d\d:\d\d) (?P<year>\d{4})", re.ASCII),
-)
 
 
 @lru_cache(maxsize=256)
@@ -91,25 +80,13 @@ def content_length(headers: Headers) -> int | None:
         if len(values) > 1:
             return -1
         (value,) = values
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else -1
+    return int(value) if value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER else -1
 
 
 @lru_cache(maxsize=256)
-def parse_date(text: str) -> float | None:
-    """An HTTP date as seconds since 1970, in any of its three forms; None if it is none of them."""
-    for form in _DATE_FORMS:
-        match = form.fullmatch(text.strip())
-        if match is None:
-            continue
-        month = _MONTHS.get(match["month"].lower())
-        hour, minute, second = (int(part) for part in match["time"].split(":"))
-        day, year = int(match["day"]), int(match["year"])
-        if month is None or not 1 <= day <= 31 or hour > 23 or minute > 59 or second > 60:
-            return None
-        if len(match["year"]) == 2:
-            year += 1900 if year >= 70 else 2000
-        return float(timegm((year, month, day, hour, minute, second)))
-    return None
+def parse_date(text: str, year_seen_from: float) -> float | None:
+    """The Date field as UNIX time. Remembered, because a busy second sees many answers with one date."""
+    return parse_http_date(text, year_seen_from)
 
 
 def encode_headers(pairs: tuple[tuple[str, str], ...]) -> list[bytes]:

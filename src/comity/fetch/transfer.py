@@ -41,7 +41,8 @@ _STOP: Final = -1  # told to libcurl, ends the transfer
 _PROTOCOLS: Final = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS
 # Up to here a body is collected and inflated whole; beyond, it is inflated as it comes.
 _STREAM_FROM_BYTES: Final = 262_144
-_NO_BODY: Final = frozenset({204, 205, 304})
+_DAY_S: Final = 86_400.0
+_NO_BODY: Final = frozenset({204, 304})
 
 
 _NO_REQUEST: Final = FetchRequest("")
@@ -63,7 +64,9 @@ class Transfer:
         "_max_error_body_bytes",
         "_opened",
         "_proxied",
+        "_redialled",
         "_refused",
+        "_secure",
         "_seen_at",
         "_seen_bytes",
         "_stream",
@@ -75,6 +78,7 @@ class Transfer:
         "limits",
         "request",
         "sent",
+        "stale",
         "started",
         "started_at",
         "status",
@@ -97,6 +101,7 @@ class Transfer:
         self._max_error_body_bytes = max_error_body_bytes
         self._opened: socket.socket | None = None
         self.wants: tuple[object, ...] = ("GET", (), None, None)  # what the handle's options are set for
+        self._secure = self._redialled = False
         self.waiter: Any = None
         # Set anew by each request:
         self.request = _NO_REQUEST
@@ -106,7 +111,7 @@ class Transfer:
         self.status = self.wire_bytes = 0
         self._watermark = -1
         self._address = self._refused = ""
-        self._left_behind = False
+        self._left_behind = self.stale = False
         self._lines: list[bytes] = []
         self._chunks: list[bytes] = []
         self._stream: StreamInflater | BytesIO | None = None
@@ -131,7 +136,6 @@ class Transfer:
         easy.setopt(pycurl.NETRC, pycurl.NETRC_IGNORED)
         easy.setopt(pycurl.NOSIGNAL, 1)
         easy.setopt(pycurl.PATH_AS_IS, 1)
-        easy.setopt(pycurl.PIPEWAIT, 1)
         easy.setopt(pycurl.SSL_VERIFYPEER, 1)
         easy.setopt(pycurl.SSL_VERIFYHOST, 2)
 
@@ -146,11 +150,25 @@ class Transfer:
         self.status = self.wire_bytes = 0
         self._watermark = -1
         self._address = self._refused = ""
-        self._left_behind = False
+        self._left_behind = self.stale = False
         self._stream = None
         self._lines.clear()
         self._chunks.clear()
         self.easy.setopt(_URL, url)
+        if self._redialled:
+            self._redialled = False
+            self.easy.setopt(pycurl.FRESH_CONNECT, 0)
+        secure = url.startswith("https:")
+        if secure is not self._secure:
+            # Share one HTTP/2 connection rather than open several. Not for http, where the wait would be in vain.
+            self.easy.setopt(pycurl.PIPEWAIT, secure)
+            self._secure = secure
+
+    def begin_again(self) -> None:
+        """The kept connection was dead: dial a new one."""
+        self.stale = False
+        self._redialled = True
+        self.easy.setopt(pycurl.FRESH_CONNECT, 1)
 
     def overdue(self, now: float) -> tuple[FailureKind, str] | None:
         """Which time limit has passed, if any; the body's progress is noted from one look to the next."""
@@ -173,18 +191,18 @@ class Transfer:
             return FailureKind.IDLE_TIMEOUT, f"nothing came for {limits.idle_timeout_s:g} s"
         return None
 
-    def judge_head(self) -> None:
-        """Read the head once it is complete; what it rules out becomes this transfer's fault."""
+    def judge_head(self) -> bool:
+        """Read the head if it is complete, and say so; what it rules out becomes this transfer's fault."""
         limits, lines = self.limits, self._lines
         if not lines:
-            return
+            return False
         header_bytes = sum(map(len, lines))
         if len(lines) > limits.max_header_count or header_bytes > limits.max_header_bytes:
             self.fault = (FailureKind.HEADER_FLOOD, f"{len(lines)} header lines, {header_bytes} bytes")
-            return
+            return False
         head = final_head(lines)
         if head is None:
-            return
+            return False
         self._version, self.status = status_line = parse_status_line(head[0])
         status = status_line[1]
         self._headers = headers = parse_fields(head)
@@ -198,15 +216,15 @@ class Transfer:
         length = content_length(headers)
         if length == -1:
             self.fault = (FailureKind.PROTOCOL_ERROR, "contradictory or unreadable Content-Length")
-            return
+            return True
         if request.method == "HEAD" or status in _NO_BODY:
-            return
+            return True
         fields = headers.first
         if success and request.content_types is not ANY_CONTENT_TYPE:
             verdict = judge(fields.get("content-type"), request.content_types)
             if not verdict.accepted:
                 self.fault = (FailureKind.WRONG_TYPE, verdict.reason)
-                return
+                return True
         encoding = fields.get("content-encoding")
         if encoding is not None:
             if headers.repeats:
@@ -215,9 +233,10 @@ class Transfer:
                 self._codings = parse_codings(encoding)
             except Undecodable as problem:
                 self._leave_body(problem.kind, problem.detail)
-                return
+                return True
         if length is not None and length > wire_limit:
             self._leave_body(FailureKind.TOO_LARGE, f"{length} bytes announced, {wire_limit} allowed")
+        return True
 
     def result(self, code: int, message: str) -> Response | FetchFailure:
         """What the ended transfer amounts to."""
@@ -230,9 +249,12 @@ class Transfer:
         if code:
             if self._refused and not self.sent:
                 return self.failure(FailureKind.ADDRESS_REFUSED, self._refused)
-            return self.failure(kind_of(code, message), message)
+            kind = kind_of(code, message, asked=self.sent > 0)
+            return self.failure(kind, message or pycurl.easy_strerror(code))
         if not self.status:
             return self.failure(FailureKind.PROTOCOL_ERROR, "the answer has no head")
+        if len(self._lines) > self.limits.max_header_count:
+            return self.failure(FailureKind.HEADER_FLOOD, f"{len(self._lines)} header lines with the trailers")
         try:
             return self._response(self._whole_body())
         except Undecodable as problem:
@@ -271,7 +293,8 @@ class Transfer:
     def _on_more_body(self, chunk: bytes) -> int | None:
         """The first piece comes with the head complete; a late one may be too much to collect."""
         if not self.status:
-            self.judge_head()
+            if not self.judge_head() and self.fault is None:
+                self.fault = (FailureKind.PROTOCOL_ERROR, "a body without an answer's head")
             if self.fault is not None:
                 return _STOP
             if self.wire_bytes <= self._watermark:
@@ -300,7 +323,10 @@ class Transfer:
             return _STOP
         return None
 
-    def _on_ready_to_send(self, remote: str, _local: str, _remote_port: int, _local_port: int) -> int:
+    def _on_ready_to_send(self, remote: str, _local: str, _remote_port: int, local_port: int) -> int:
+        if self._connections.dead_ports and self._connections.is_dead(local_port):
+            self.stale = True  # nothing has been sent: the fetcher begins anew
+            return _ABORT
         if self.sent:
             # libcurl would ask again when a kept connection dies under a request; only the gate may decide that.
             self.fault = (FailureKind.RESET, "the connection was closed before an answer")
@@ -380,5 +406,5 @@ class Transfer:
             self.wire_bytes,
             ", ".join(self._codings),
             truncated,
-            parse_date(date) if date is not None else None,
+            None if date is None else parse_date(date, self.started_at // _DAY_S * _DAY_S),
         )

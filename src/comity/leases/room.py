@@ -6,10 +6,11 @@ plain blocking calls on the database; the walk runs them beside its loop.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import Connection, Row
 
@@ -109,6 +110,18 @@ class Leases:
             self._forget(lease)
             raise LeaseLost(f"{lease.host}: the lease with token {lease.token} is no longer held; nothing was written")
 
+    def settle(self, connection: Connection, rows: Sequence[tuple[Lease, HostProgress, GateMemory]]) -> None:
+        """Add to the counters of hosts whose leases `still_held` named in this transaction."""
+        leasing.add_progress(connection, rows, self._clock.now())
+
+    def still_held(self, connection: Connection, leases: Collection[Lease]) -> set[UUID]:
+        """Which of these leases hold, kept so until the transaction ends; the others are forgotten here, too."""
+        held = leasing.still_held(connection, leases, self._now())
+        for lease in leases:
+            if lease.host_id not in held:
+                self._held.pop(lease.host_id, None)
+        return held
+
     def add_progress(self, connection: Connection, lease: Lease, progress: HostProgress, memory: GateMemory) -> None:
         """Add to the host's counters and store what its gate remembers, inside the caller's transaction."""
         self.write(connection, lease, progress_values(progress, self._clock.now()) | memory_values(memory))
@@ -136,14 +149,14 @@ class Leases:
         memory: GateMemory | None,
         extra: dict[str, Any],
     ) -> None:
-        values: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None} | extra
+        values: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
         if progress is not None:
             values |= progress_values(progress, self._clock.now())
         if memory is not None:
             values |= memory_values(memory)
         if ending is not None:
             values |= ending_values(lease, ending, self._clock.now(), self.terms.refresh_after)
-        self.write(connection, lease, values)
+        self.write(connection, lease, values | extra)
 
     def free_own_dead(self) -> int:
         """Free at once what processes of this machine held when they died; returns how many hosts."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierEntry:
+class FrontierEntry(NamedTuple):
     """A canonical URL of a host, with its key, how far from the seed it was found, and how much it matters."""
 
     url: str
@@ -15,12 +14,11 @@ class FrontierEntry:
     priority: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedUrl:
-    """An entry that was handed out: still in the frontier until its outcome is settled under `id`."""
+class QueuedUrl(NamedTuple):
+    """An entry that was handed out: it stays in the frontier until its outcome is settled under its key."""
 
-    id: int
     url: str
     key: int
     depth: int
-    attempts: int
+    attempts: int = 0
+    priority: int = 0

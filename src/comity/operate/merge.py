@@ -46,11 +46,12 @@ def merge_hosts(database: Database, clock: Clock, *, collapse: bool = False, dry
                 yield Merged(row.domain, row.domain, "skipped", error.reason)
                 continue
             if wanted.authority != row.domain:
-                yield _merge(database, clock.now(), row.domain, wanted, dry_run)
+                now = None if database.is_shared else clock.now()
+                yield _merge(database, now, row.domain, wanted, dry_run)
         last = rows[-1].id
 
 
-def _merge(database: Database, now: datetime, old: str, wanted: CanonicalHost, dry_run: bool) -> Merged:
+def _merge(database: Database, now: datetime | None, old: str, wanted: CanonicalHost, dry_run: bool) -> Merged:
     new = wanted.authority
     with database.write() as connection:
         ours, theirs = (merging.locked(connection, name) for name in sorted((old, new)))
@@ -59,7 +60,7 @@ def _merge(database: Database, now: datetime, old: str, wanted: CanonicalHost, d
         if ours is None:
             return Merged(old, new, "skipped", "it is gone")
         for row in (ours, theirs):
-            if row is not None and row.claimed_by is not None and row.claim_expires_at > now:
+            if row is not None and hosts.is_leased(connection, row.id, now):
                 return Merged(old, new, "skipped", f"{row.domain} is leased by {row.claimed_by}")
         if dry_run:
             return Merged(old, new, "renamed" if theirs is None else "folded", "not done: dry run")

@@ -32,7 +32,7 @@ def reset_host(database: Database, clock: Clock, host: str, *, reason: str | Non
         row = hosts.get(connection, host)
         if row is None:
             raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
-        if row.claimed_by is not None and row.claim_expires_at > clock.now():
+        if hosts.is_leased(connection, row.id, None if database.is_shared else clock.now()):
             raise HostBusy(
                 f"{host} is being crawled by {row.claimed_by} until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC; "
                 "stop that crawl first"

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from comity.database import takedowns
 from comity.database.connection import Database
 from comity.model.errors import NotFound
-from comity.rules.canonical import resolve_link
+from comity.rules.canonical import canonical_host, resolve_link
 from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
 
 _BATCH: Final = 500
@@ -66,9 +66,10 @@ def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
 
 def _add(connection: Connection, entry: TakedownEntry, reason: str | None) -> TakedownReport:
     covered = Takedowns.of([entry.text])
+    parent = canonical_host(entry.host).parent_domain
     dropped, after = 0, 0
     is_new = takedowns.add(connection, entry.text, reason)
-    while rows := takedowns.queued_of_host(connection, entry.host, after, _BATCH):
+    while rows := takedowns.queued_of_host(connection, entry.host, parent, after, _BATCH):
         addresses = [(row.id, resolve_link(row.url, row.url)) for row in rows]
         ids = [number for number, address in addresses if address and covered.covering(address)]
         dropped += takedowns.drop_queued(connection, ids) if ids else 0

@@ -7,9 +7,8 @@ WHATWG rules (ada), so that we address exactly what a browser would.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import ada_url
 from publicsuffixlist import PublicSuffixList
@@ -22,6 +21,7 @@ LONGEST_URL: Final = 8192
 _LONGEST_LABEL: Final = 63  # RFC 1035 §2.3.4
 _LONGEST_NAME: Final = 253
 _WEB_SCHEMES: Final = frozenset({"http:", "https:"})
+_WEB_PREFIXES: Final = ("http://", "https://")
 _DEFAULT_PORTS: Final = frozenset({"", "80", "443"})
 # "javascript:alert(1)" names a scheme; "localhost:8080" names a port.
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*):(?!\d)", re.IGNORECASE)
@@ -30,9 +30,8 @@ _LABEL: Final = re.compile(r"(?=.*[a-z0-9])[a-z0-9_-]+")
 _UNSEEN: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\u3000\ufeff]")
 
 
-@dataclass(frozen=True, slots=True)
-class WebAddress:
-    """A URL in its canonical form, with what the rooms ask of it most."""
+class WebAddress(NamedTuple):
+    """A URL in its canonical form, with what the rooms ask of it most; a tuple, because a page makes many."""
 
     url: str
     origin: str
@@ -65,15 +64,20 @@ def resolve_link(href: str, base: str, *, collapse: bool = False) -> WebAddress 
     if len(href) > LONGEST_URL:
         return None
     try:
-        parsed = ada_url.URL(href, base)
-        if parsed.protocol not in _WEB_SCHEMES or parsed.username or parsed.password:
-            return None
-        host = _host_of_link(parsed.hostname, parsed.port, collapse)
-    except (ValueError, BadAddress):
+        url = ada_url.join_url(base, href)
+    except ValueError:
         return None
-    if len(parsed.href) > LONGEST_URL:
+    if not url.startswith(_WEB_PREFIXES) or len(url) > LONGEST_URL:
         return None
-    return _address(parsed, host)
+    # The fragment is never sent. The parts are cut out of the canonical form: asking the parser for each costs more.
+    end = url.find("#")
+    if end >= 0:
+        url = url[:end]
+    path_at = url.index("/", 8)
+    host = _host_of_origin(url[:path_at], collapse)
+    if host is None:
+        return None
+    return WebAddress(url, url[:path_at], host, url[path_at:], url_key(url))
 
 
 def url_key(url: str) -> int:
@@ -129,9 +133,15 @@ def _names_a_user(rest: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def _host_of_link(hostname: str, port: str, collapse: bool) -> str:
-    """The canonical authority of a link's host; pages name the same few hosts over and over."""
-    return _canonical_authority(hostname, hostname, port, collapse).authority
+def _host_of_origin(origin: str, collapse: bool) -> str | None:
+    """The canonical host of an origin that the parser gave; pages name the same few over and over."""
+    if "@" in origin:
+        return None
+    parsed = ada_url.URL(origin)
+    try:
+        return _canonical_authority(origin, parsed.hostname, parsed.port, collapse).authority
+    except BadAddress:
+        return None
 
 
 def _canonical_authority(shown: str, hostname: str, port: str, collapse: bool) -> CanonicalHost:

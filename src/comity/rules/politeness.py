@@ -69,18 +69,23 @@ def limits_for(
     )
 
 
-def observed(status: int | None, latency_s: float | None, retry_after_s: float | None) -> Observation:
+def observed(
+    status: int | None, latency_s: float | None, retry_after_s: float | None, arrived_s: float = 0.0
+) -> Observation:
     """What a status says about the host; None or 0 and below is a request without an answer."""
     if status is None or status <= 0:
-        return Observation(Answer.FAILED, latency_s)
-    if status == 429:
-        return Observation(Answer.RATE_LIMITED, latency_s, retry_after_s)
-    if status == 503:
-        return Observation(Answer.UNAVAILABLE, latency_s, retry_after_s)
+        answer = Answer.FAILED
+    elif status == 429:
+        answer = Answer.RATE_LIMITED
+    elif status == 503:
+        answer = Answer.UNAVAILABLE
     # A missing page is served as readily as any other; a 401 or 403 may be the refusal of a tired site.
-    if 200 <= status < 400 or status in (404, 410):
-        return Observation(Answer.SUCCESS, latency_s)
-    return Observation(Answer.OTHER, latency_s)
+    elif 200 <= status < 400 or status in (404, 410):
+        answer = Answer.SUCCESS
+    else:
+        answer = Answer.OTHER
+    asks_for_patience = answer is Answer.RATE_LIMITED or answer is Answer.UNAVAILABLE
+    return Observation(answer, latency_s, retry_after_s if asks_for_patience else None, arrived_s)
 
 
 def effective_delay(limits: GateLimits, adaptive_delay_s: float, jitter: float) -> DelayInForce:
@@ -194,13 +199,13 @@ def finished(state: GateState, number: int, observation: Observation, now: float
     if now < state.seen_at:
         state = rebased(state, now)
     limits, floor, delay, block, pace = state.limits, state.floor, state.delay, state.block, state.pace
-    if number == state.starts and observation.arrived_s > 0.0:
+    last_start_at = state.last_start_at
+    answer, latency_s, arrived_s = observation.answer, observation.latency_s, observation.arrived_s
+    if arrived_s > 0.0 and number == state.starts and last_start_at < now:
         # The host counts from when it was reached, and so do we.
-        last_start_at = min(state.last_start_at + observation.arrived_s, max(now, state.last_start_at))
-        state = state._replace(last_start_at=last_start_at)
-        state = state._replace(next_fetch_at=_next_fetch_at(state, delay.seconds))
-    next_fetch_at = state.next_fetch_at
-    answer, latency_s = observation.answer, observation.latency_s
+        last_start_at += arrived_s
+        if last_start_at > now:
+            last_start_at = now
     if answer is Answer.SUCCESS:
         if number > block.mark:
             block = NO_BLOCK
@@ -210,14 +215,16 @@ def finished(state: GateState, number: int, observation: Observation, now: float
         pace = adapted(pace, latency_s, floor.seconds)
         if pace[0] != state.pace[0]:
             delay = _in_force(limits, floor, pace[0], state.jitter)
-            next_fetch_at = _next_fetch_at(state, delay.seconds)
+    next_fetch_at = state.next_fetch_at
+    if delay is not state.delay or last_start_at != state.last_start_at:
+        next_fetch_at = _next_fetch_at(state, last_start_at, delay.seconds)
     return GateState(
         limits,
         floor,
         delay,
         state.jitter,
         next_fetch_at,
-        state.last_start_at,
+        last_start_at,
         state.carried_until,
         state.unclean_end_at,
         state.lease_ends_at,
@@ -233,7 +240,7 @@ def with_limits(state: GateState, limits: GateLimits) -> GateState:
     """The gate under new bounds; a wait that is under way becomes longer or shorter with them."""
     floor = _floor(limits)
     delay = _in_force(limits, floor, state.pace.adaptive_delay_s, state.jitter)
-    next_fetch_at = _next_fetch_at(state, delay.seconds)
+    next_fetch_at = _next_fetch_at(state, state.last_start_at, delay.seconds)
     return state._replace(limits=limits, floor=floor, delay=delay, next_fetch_at=next_fetch_at)
 
 
@@ -290,8 +297,8 @@ def _in_force(limits: GateLimits, floor: DelayInForce, adaptive_s: float, jitter
     return floor
 
 
-def _next_fetch_at(state: GateState, delay_s: float) -> float:
-    return max(state.carried_until, max(state.last_start_at, state.unclean_end_at) + delay_s)
+def _next_fetch_at(state: GateState, last_start_at: float, delay_s: float) -> float:
+    return max(state.carried_until, max(last_start_at, state.unclean_end_at) + delay_s)
 
 
 def _refused(state: GateState, number: int, retry_after_s: float | None, now: float) -> Block:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from comity.model.page_record import PageRecord
+from comity.store.text import as_text
 
 SCHEMA: Final = pa.schema(
     [
@@ -84,13 +85,8 @@ def _body(record: PageRecord) -> tuple[str | None, bytes | None]:
     """The body as text where it is text, as octets where it is not."""
     if record.body is None:
         return None, None
-    media = (record.content_type or "text/html").partition(";")[0].strip().lower()
-    if record.encoding is None and not (media.startswith("text/") or media.endswith(("xml", "json"))):
-        return None, record.body
-    try:
-        return record.body.decode(record.encoding or "utf-8", "replace"), None
-    except LookupError:
-        return record.body.decode("utf-8", "replace"), None
+    text = as_text(record.body, record.content_type, record.encoding)
+    return (text, None) if text is not None else (None, record.body)
 
 
 def _sync(path: Path) -> None:

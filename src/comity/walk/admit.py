@@ -18,7 +18,7 @@ from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.takedown import Takedowns
 from comity.walk.leased_host import LeasedHost
 
-_REMEMBERED_KEYS = 500_000
+_REMEMBERED = 100_000  # links as written
 
 
 def admit_links(
@@ -36,16 +36,21 @@ def admit_links(
     refused: list[Evidence] = []
     if not scope.follow_links or depth > scope.max_depth:
         return entries, refused
-    seen = host.seen_keys
-    if len(seen) > _REMEMBERED_KEYS:
-        seen.clear()
+    met = host.met.setdefault(base[: base.index("/", 8)], set())
+    if len(met) > _REMEMBERED:
+        met.clear()
     for link in links:
         if link.nofollow and scope.respect_nofollow:
             continue
-        address = resolve_link(link.href, base, collapse=scope.collapse_subdomains)
-        if address is None or address.host != host.name or address.key in seen:
+        href = link.href
+        # What does not depend on the page's own path and was met before needs no second look.
+        if href[:1] == "/" or href[:4] == "http":
+            if href in met:
+                continue
+            met.add(href)
+        address = resolve_link(href, base, collapse=scope.collapse_subdomains)
+        if address is None or address.host != host.name or host.work.is_met(address.key):
             continue
-        seen.add(address.key)
         entry = takedowns.covering(address)
         if entry is not None:
             refused.append(taken_down(host, address, entry, now))

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-
 
 class Capacity:
-    """A counter with a place to wait. A place is taken without waiting, or not at all."""
+    """A counter. The dispatcher lets nothing new begin while it is spent; a visit that is under way may go on."""
+
+    __slots__ = ("free",)
 
     def __init__(self, places: int) -> None:
-        self._free = places
-        self._some_free = asyncio.Event()
-        self._some_free.set()
+        self.free = places
 
-    async def wait(self) -> None:
-        """Wait until a place is free; somebody else may take it first."""
-        await self._some_free.wait()
-
-    def try_take(self) -> bool:
-        """Take a place if there is one."""
-        if self._free <= 0:
-            return False
-        self._free -= 1
-        if self._free == 0:
-            self._some_free.clear()
-        return True
+    def take(self) -> None:
+        """Use a place."""
+        self.free -= 1
 
     def give_back(self) -> None:
         """Leave a place to the next."""
-        self._free += 1
-        self._some_free.set()
+        self.free += 1

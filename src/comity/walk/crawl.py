@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -19,20 +20,22 @@ from comity.database.instants import from_seconds
 from comity.fetch.fetcher import Fetcher
 from comity.leases.holder import is_dead_store_name
 from comity.leases.room import Leases
-from comity.model.budget import Budget, BudgetWarning, Exhausted, Spent
+from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
+from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.model.page_record import PageRecord
 from comity.model.scope import CrawlScope
 from comity.rules.budget import check
 from comity.rules.takedown import Takedowns
 from comity.store import pages as page_store
 from comity.walk.capacity import Capacity
-from comity.walk.crawl_host import HostCrawl, HostTerms, is_run_budget
+from comity.walk.crawl_host import WINDOW, HostDesk
 from comity.walk.database_thread import DatabaseThread
+from comity.walk.dispatch import Dispatcher
 from comity.walk.host_board import HostBoard
 from comity.walk.leased_host import LeasedHost
-from comity.walk.progress import HostLineInSummary, Progress, RunSummary
+from comity.walk.progress import HostLineInSummary, Progress, RunSummary, note_outcome
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
 from comity.walk.settle import RetryTerms, Settled, Settler
@@ -41,6 +44,7 @@ from comity.walk.visit import VisitRooms
 
 _WATCH_EVERY_S: Final = 0.2
 _GRACE_S: Final = 30.0
+_PATIENCE_S: Final = 60.0  # a host whose next URL is further away than this is given back meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +93,20 @@ class Crawl:
         self._takedowns = Takedowns()
         self._thread = DatabaseThread()
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
-        requests = Requests(fetcher, Capacity(terms.concurrency), clock.seconds)
+        self._desk = HostDesk(
+            database,
+            leases,
+            clock,
+            self.run_id,
+            max_errors_in_a_row=terms.max_errors_in_a_row,
+            track=terms.track,
+        )
+        capacity = Capacity(terms.concurrency)
+        requests = Requests(fetcher, capacity, clock.seconds)
         retries = RetryTerms(terms.retry_limit)
         settler = Settler(database, leases, store, self.run_id, clock.now, retries, track=terms.track)
         self._settling = Settling(settler, self._thread, self._on_settled)
-        self._rooms = VisitRooms(
+        rooms = VisitRooms(
             requests=requests,
             robots=RobotsKeeper(database, self._thread, requests, terms.robots, clock.seconds),
             host_of=self._board.host_of,
@@ -104,9 +117,20 @@ class Crawl:
             agent=terms.agent,
             max_redirects=terms.max_redirects,
         )
+        self._dispatcher = Dispatcher(
+            rooms,
+            capacity,
+            clock.seconds,
+            may_begin=self._may_begin,
+            is_full=lambda: self._settling.is_full,
+            on_outcome=self._on_outcome,
+            on_dry=self._on_dry,
+        )
+        self._dispatcher.on_failure = lambda: self._wake.set()
         self._spent = Spent(clock.seconds())
         self._ending: tuple[str, str] | None = None
-        self._crawls: dict[asyncio.Task[HostLineInSummary], HostCrawl] = {}
+        self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
+        self._closing: dict[LeasedHost, asyncio.Task[None]] = {}
         self._lines: list[HostLineInSummary] = []
         self._wake = asyncio.Event()
 
@@ -122,45 +146,50 @@ class Crawl:
             asyncio.create_task(self._keep_leases()),
             asyncio.create_task(self._watch()),
         ]
+        status, reason = "failed", "ended by an error"
         try:
             await self._conduct(helpers)
             await self._settling.flush()
             status, reason = self._ending or ("finished", "nothing left to visit")
         except BaseException as error:
-            status, reason = "failed", f"{type(error).__name__}: {error}"
+            reason = f"{type(error).__name__}: {error}"
             raise
         finally:
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
+            await self._dispatcher.cancel()
             await self._close_run(status, reason)
         return self._summary(status, reason)
 
     async def _conduct(self, helpers: list[asyncio.Task[None]]) -> None:
         """Keep as many hosts under way as the terms allow; end when there are none."""
+        ends_at = inf
         while True:
             if self._ending is None:
                 await self._take_hosts()
-            if not self._crawls:
+            elif ends_at == inf:
+                ends_at = self._clock.seconds() + _GRACE_S
+            if not self._open and not self._closing:
                 return
             wake = asyncio.create_task(self._wake.wait())
-            timeout = _GRACE_S if self._ending is not None else None
-            done, _pending = await asyncio.wait(
-                [*self._crawls, *helpers, wake], return_when=asyncio.FIRST_COMPLETED, timeout=timeout
-            )
+            timeout = None if ends_at == inf else max(0.0, ends_at - self._clock.seconds())
+            done, _rest = await asyncio.wait([*helpers, wake], return_when=asyncio.FIRST_COMPLETED, timeout=timeout)
             wake.cancel()
             self._wake.clear()
             for task in done:
                 if task in helpers:
                     task.result()  # a helper only ends by failing, and its failure is the run's
-                elif task in self._crawls:
-                    self._finish(task)  # type: ignore[arg-type]
-            if not done and self._ending is not None:
-                for task in self._crawls:
-                    task.cancel()
+            if self._dispatcher.failure is not None:
+                raise self._dispatcher.failure
+            if self._clock.seconds() >= ends_at:
+                await self._dispatcher.cancel()
+                for host in list(self._open):
+                    self._close(host)
 
     async def _take_hosts(self) -> None:
-        free = self._hosts_at_once() - len(self._crawls)
+        """Lease more hosts while there is room for them."""
+        free = self._hosts_at_once() - len(self._open) - len(self._closing)
         while free > 0 and (self._remaining is None or self._remaining):
             claimed = await self._claim(free)
             if not claimed:
@@ -169,8 +198,13 @@ class Crawl:
             for host in claimed:
                 if self._remaining is not None:
                     self._remaining.discard(host.name)
-                self._start(host)
+                before, queued = await self._thread.run(self._desk.open, host)
+                self._open[host] = before
+                self.progress.queued += queued
+                self._dispatcher.ready(host)
             free -= len(claimed)
+            self.progress.hosts_active = len(self._open)
+            self._dispatcher.serve()
 
     async def _claim(self, limit: int) -> list[LeasedHost]:
         """Candidates from the table; or, with claims turned off, the named hosts whatever their status."""
@@ -184,62 +218,122 @@ class Crawl:
         """A host that waits for its delay holds no connection, so more hosts than connections can be under way."""
         return max(64, self._terms.concurrency * 4)
 
-    def _start(self, host: LeasedHost) -> None:
-        crawl = HostCrawl(
-            host,
-            database=self._database,
-            thread=self._thread,
-            leases=self._leases,
-            clock=self._clock,
-            rooms=self._rooms,
-            settling=self._settling,
-            progress=self.progress,
-            may_start=self._may_start,
-            terms=HostTerms(self._terms.max_errors_in_a_row, self._terms.track),
-            run_id=self.run_id,
-        )
-        self._crawls[asyncio.create_task(crawl.run(), name=f"crawl {host.name}")] = crawl
-        self.progress.hosts_active = len(self._crawls)
+    def _on_outcome(self, host: LeasedHost, outcome: Outcome) -> None:
+        """A visit ended: count it, keep its links at hand, and hand it over to be settled."""
+        note_outcome(host, outcome, self.progress)
+        if host.tally.errors_in_a_row >= self._terms.max_errors_in_a_row:
+            host.is_stopped = True
+        if isinstance(outcome, Fetched) and outcome.links:
+            host.work.found(outcome.links)
+        self._settling.put(host, outcome)
 
-    def _finish(self, task: asyncio.Task[HostLineInSummary]) -> None:
-        crawl = self._crawls.pop(task)
-        self._board.drop(crawl.host_name)
-        self.progress.hosts_active = len(self._crawls)
+    def _on_settled(self, taken: dict[LeasedHost, list[Outcome]], result: Settled) -> None:
+        """A batch is committed: what was put off comes back later, what was lost stops."""
+        lost = {lease.host_id for lease in result.lost}
+        for host, outcomes in taken.items():
+            for outcome in outcomes:
+                host.work.settled(outcome.entry.key)
+                if isinstance(outcome, Postponed) and outcome.not_before is None:
+                    host.work.has_more = True
+            for entry, until in result.put_off.get(host.lease.host_id, ()):
+                host.work.put_off(entry, until)
+            if host.lease.host_id in lost:
+                host.lose_lease()
+            if host in self._open:
+                self._dispatcher.ready(host)
+        progress = self.progress
+        progress.bytes_received += result.received
+        progress.links_found += result.links
+        progress.queued += result.links - result.taken_off
+        self._spent = replace(self._spent, bytes_received=progress.bytes_received)
+        self._dispatcher.serve()
+
+    def _on_dry(self, host: LeasedHost) -> None:
+        """A host has nothing at hand: read on, wait for what is put off, or close it."""
+        if host not in self._open:
+            return
+        if host.is_stopped or self._ending is not None:
+            self._close(host)
+        elif self._settling.is_waiting(host):
+            return  # its links may be on their way; settling brings it back
+        elif host.work.has_more:
+            self._closing[host] = asyncio.create_task(self._read_on(host))
+            self._closing[host].add_done_callback(lambda task: self._after(host, task))
+        else:
+            at = host.work.next_at()
+            if at is None or at - self._clock.seconds() > _PATIENCE_S:
+                self._close(host)
+            else:
+                self._dispatcher.ready_at(host, at)
+
+    async def _read_on(self, host: LeasedHost) -> None:
+        """Bring the next URLs of a host to hand."""
+        rows, later = await self._thread.run(self._desk.read_on, host)
+        fresh = host.work.read(rows, is_whole=len(rows) < WINDOW)
+        if not fresh and later is not None and host.work.next_at() is None:
+            seconds = later.timestamp()
+            if seconds - self._clock.seconds() <= _PATIENCE_S:
+                host.work.has_more = True
+                self._dispatcher.ready_at(host, seconds)
+                return
+        self._dispatcher.ready(host)
+
+    def _close(self, host: LeasedHost) -> None:
+        """Give a host back, once."""
+        if host in self._open and host not in self._closing:
+            self._closing[host] = asyncio.create_task(self._give_back(host))
+            self._closing[host].add_done_callback(lambda task: self._after(host, task))
+
+    async def _give_back(self, host: LeasedHost) -> None:
+        before = self._open[host]
+        self._dispatcher.forget(host)
+        await self._settling.flush(host)
+        line = await self._thread.run(self._desk.close, host, before)
+        del self._open[host]
+        self._board.drop(host.name)
+        self._lines.append(line)
+        self.progress.hosts_active = len(self._open)
         self.progress.hosts_done += 1
-        if not task.cancelled():
-            self._lines.append(task.result())
 
-    def _may_start(self, host: LeasedHost) -> Exhausted | None:
+    def _after(self, host: LeasedHost, task: asyncio.Task[None]) -> None:
+        """A host was read on or given back."""
+        self._closing.pop(host, None)
+        if not task.cancelled() and task.exception() is not None:
+            self._dispatcher.failure = self._dispatcher.failure or task.exception()
+        self._wake.set()
+        self._dispatcher.serve()
+
+    def _may_begin(self, host: LeasedHost) -> bool:
         """Ask the budgets for one more page, and count it as begun if they allow it."""
-        limit = host.lease.max_pages_per_run if self._terms.per_host_budget else 0
-        per_host = min(value for value in (limit, self._terms.budget.pages_per_host, 10**12) if value)
-        budget = replace(self._terms.budget, pages_per_host=per_host if per_host < 10**12 else 0)
+        budget = self._budget_of(host)
         verdict = check(budget, replace(self._spent, host_pages=host.tally.begun), self._clock.seconds())
         if isinstance(verdict, Exhausted):
-            if is_run_budget(verdict.reason):
+            host.spent_budget = verdict
+            host.is_stopped = True
+            if verdict.reason is not BudgetReason.HOST_PAGE_LIMIT:
                 self._end_run("finished", str(verdict.reason))
-            return verdict
-        warned = self._spent.warned
+            return False
         if isinstance(verdict, BudgetWarning):
             self.progress.warnings.append(verdict.sentence)
-            warned = warned | {verdict.reason}
-        host.tally.begun += 1
-        self._spent = replace(self._spent, pages=self._spent.pages + 1, warned=warned)
-        return None
+            self._spent = replace(self._spent, warned=self._spent.warned | {verdict.reason})
+        self._spent = replace(self._spent, pages=self._spent.pages + 1)
+        return True
+
+    def _budget_of(self, host: LeasedHost) -> Budget:
+        budget = self._terms.budget
+        limit = host.lease.max_pages_per_run if self._terms.per_host_budget else None
+        if not limit or (budget.pages_per_host and budget.pages_per_host <= limit):
+            return budget
+        return replace(budget, pages_per_host=limit)
 
     def _end_run(self, status: str, reason: str) -> None:
         if self._ending is None:
             self._ending = (status, reason)
-            for crawl in self._crawls.values():
-                crawl.stop()
+            for host in self._open:
+                host.is_stopped = True
+                self._dispatcher.ready(host)
+            asyncio.get_running_loop().call_soon(self._dispatcher.serve)
             self._wake.set()
-
-    def _on_settled(self, result: Settled) -> None:
-        self.progress.bytes_received += result.received
-        found = sum(result.new_links.values())
-        self.progress.links_found += found
-        self.progress.queued += found - result.taken_off
-        self._spent = replace(self._spent, bytes_received=self.progress.bytes_received)
 
     async def _keep_leases(self) -> None:
         while True:

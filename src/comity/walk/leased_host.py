@@ -1,20 +1,18 @@
-"""One host while we hold its lease: its gate, its limits, what is handed out of its frontier, how it fares."""
+"""One host while we hold its lease: its gate, its limits, its URLs at hand, how it fares."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from comity.gate.host_gate import HostGate
 from comity.model.budget import Exhausted
-from comity.model.evidence import Evidence
-from comity.model.frontier import QueuedUrl
 from comity.model.gate import DoorProfile, GateLimits
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow
 from comity.model.policy import HostPolicy
 from comity.rules.politeness import limits_for
+from comity.walk.host_work import HostWork
 from comity.walk.robots_in_force import RobotsInForce
 
 
@@ -24,6 +22,7 @@ class Tally:
 
     begun: int = 0
     pages: int = 0
+    errors: int = 0
     refused_by_robots: int = 0
     login_walls: int = 0
     errors_in_a_row: int = 0
@@ -50,14 +49,14 @@ class LeasedHost:
         self.gate = HostGate(
             self._limits(), lease.memory, clock=clock, chance=chance, lease_ends_at=lease.expires_at.timestamp()
         )
-        self.queue: deque[QueuedUrl] = deque()
-        self.handed: set[int] = set()
-        self.seen_keys: set[int] = set()
+        self.work = HostWork((), knows_all=True, is_whole=True)
+        self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
         self.tally = Tally()
         self.unsettled_requests: list[LedgerRow] = []
-        self.unsettled_evidence: list[Evidence] = []
         self.spent_budget: Exhausted | None = None
+        self.visits_under_way = 0
         self.is_lost = False
+        self.is_stopped = False
 
     @property
     def name(self) -> str:
@@ -88,6 +87,7 @@ class LeasedHost:
     def lose_lease(self) -> None:
         """The lease is gone: nothing more may start."""
         self.is_lost = True
+        self.is_stopped = True
         self.gate.close()
 
     def _limits(self) -> GateLimits:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from comity.model.outcome import Failed, Fetched, Gone, NotModified, Outcome, Postponed, RateLimited, Refused
+from comity.walk.leased_host import LeasedHost
+
 
 @dataclass(slots=True)
 class Progress:
@@ -50,3 +53,35 @@ class RunSummary:
     seconds: float
     hosts: tuple[HostLineInSummary, ...]
     warnings: tuple[str, ...]
+
+
+def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
+    """Keep count of how a host and the run fare."""
+    tally = host.tally
+    match outcome:
+        case Fetched() | NotModified():
+            tally.pages += 1
+            tally.errors_in_a_row = 0
+            progress.pages += 1
+            tally.login_walls += isinstance(outcome, Fetched) and outcome.is_login_wall
+        case Postponed():
+            return
+        case Refused():
+            progress.refused += 1
+            if outcome.code.startswith("robots"):
+                tally.refused_by_robots += 1
+        case Gone() | RateLimited():
+            status = outcome.answer.status
+            tally.last_error = (f"http_{status}", status, f"the server answered {status}")
+            tally.errors += 1
+            progress.errors += 1
+            # A missing page says nothing about the host; being turned away does.
+            tally.errors_in_a_row = tally.errors_in_a_row + 1 if status in (401, 403, 429, 503) else 0
+        case Failed():
+            tally.last_error = (outcome.code, outcome.status, outcome.reason)
+            tally.errors_in_a_row += 1
+            tally.errors += 1
+            progress.errors += 1
+        case _:
+            tally.errors += 1
+            progress.errors += 1

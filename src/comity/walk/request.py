@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from comity.fetch.fetcher import Fetcher
 from comity.model.fetch import FetchFailure, FetchRequest, Response
@@ -39,7 +39,7 @@ class Asked:
 
 
 class Requests:
-    """Lets requests go, one by one, when the host's gate and our own capacity allow it."""
+    """Lets requests go, each with a start that the host's gate has granted."""
 
     def __init__(self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float]) -> None:
         self._fetcher = fetcher
@@ -56,52 +56,56 @@ class Requests:
         robots_version: str | None = None,
     ) -> Asked | Unstarted:
         """Wait for the host's next start, make the request, and tell the gate what it showed."""
-        slot = await self._slot(host)
+        slot = await host.gate.reserve()
         if not isinstance(slot, Reservation):
             return Unstarted(slot)
-        seen = Observation(Answer.FAILED)
+        return await self.send(host, slot, request, purpose, verdict=verdict, robots_version=robots_version)
+
+    async def send(
+        self,
+        host: LeasedHost,
+        slot: Reservation,
+        request: FetchRequest,
+        purpose: Purpose,
+        *,
+        verdict: RobotsVerdict | None = None,
+        robots_version: str | None = None,
+    ) -> Asked:
+        """Use a start that the gate has granted just now."""
+        self._capacity.take()
+        seen = _NOTHING
         retry_after_s: float | None = None
-        blocked_until: float | None = None
         try:
             result = await self._fetcher.get(request)
             status = result.status
-            headers = result.headers
-            if status in (429, 503):
+            if status == 429 or status == 503:
                 server_date = result.server_date if isinstance(result, Response) else None
-                retry_after_s = parse_retry_after(
-                    ", ".join(headers.get_all("retry-after")) or None, self._clock(), server_date
-                )
+                said = ", ".join(result.headers.get_all("retry-after"))
+                retry_after_s = parse_retry_after(said or None, self._clock(), server_date)
             seen = _observed(result, retry_after_s, slot)
         finally:
             self._capacity.give_back()
             host.gate.finish(slot, seen)
-            if seen.answer in (Answer.RATE_LIMITED, Answer.UNAVAILABLE):
-                blocked_until = host.gate.memory().blocked_until
+        blocked = seen.answer is Answer.RATE_LIMITED or seen.answer is Answer.UNAVAILABLE
         row = LedgerRow(
-            host_id=host.lease.host_id,
-            lease_token=host.lease.token,
-            url=request.url,
-            purpose=purpose,
-            started_at=slot.started_at,
-            ended_at=self._clock(),
-            delay=slot.delay,
-            max_concurrency=host.gate.limits.max_concurrency,
-            robots_version=robots_version,
-            rule_line=verdict.line_number if verdict else None,
-            rule=verdict.rule if verdict else None,
-            status=status,
-            blocked_until=blocked_until,
+            host.lease.host_id,
+            host.lease.token,
+            request.url,
+            purpose,
+            slot.started_at,
+            self._clock(),
+            slot.delay,
+            host.gate.limits.max_concurrency,
+            robots_version,
+            verdict.line_number if verdict else None,
+            verdict.rule if verdict else None,
+            status,
+            host.gate.memory().blocked_until if blocked else None,
         )
         return Asked(result, retry_after_s, row)
 
-    async def _slot(self, host: LeasedHost) -> Reservation | Wait | SlotTimeout:
-        """A start that is granted and can be used at once: one that had to wait would come too close to the next."""
-        while True:
-            await self._capacity.wait()
-            slot = await host.gate.reserve()
-            if not isinstance(slot, Reservation) or self._capacity.try_take():
-                return slot
-            host.gate.finish(slot)
+
+_NOTHING = Observation(Answer.FAILED)
 
 
 def _observed(result: Response | FetchFailure, retry_after_s: float | None, slot: Reservation) -> Observation:
@@ -114,4 +118,4 @@ def _observed(result: Response | FetchFailure, retry_after_s: float | None, slot
     else:
         latency_s = result.elapsed_s
         arrived_s = waited_s + latency_s
-    return replace(observed(result.status, latency_s, retry_after_s), arrived_s=arrived_s)
+    return observed(result.status, latency_s, retry_after_s, arrived_s)

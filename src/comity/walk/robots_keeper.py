@@ -143,6 +143,7 @@ class RobotsKeeper:
                 return RobotsPostponed(asked.why)
             host.unsettled_requests.append(asked.row)
             if isinstance(asked.result, FetchFailure):
+                host.tally.last_error = (str(asked.result.kind), None, asked.result.detail)
                 return read_failure(str(asked.result.kind), unreachable=unreachable), None
             response = asked.result
             location = response.headers.get("location")

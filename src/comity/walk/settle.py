@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
+from itertools import chain
 from uuid import UUID
+
+from sqlalchemy import Connection
 
 from comity.database import frontier, records, runs
 from comity.database.connection import Database
-from comity.database.instants import from_seconds
 from comity.leases.room import Leases
-from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence
-from comity.model.frontier import FrontierEntry
+from comity.model.fetch_row import FetchRow
+from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.gate import GateMemory, RetryAt
 from comity.model.host import HostProgress
 from comity.model.lease import Lease
@@ -56,17 +57,17 @@ class HostBatch:
     lease: Lease
     memory: GateMemory
     errors_in_a_row: int
-    outcomes: list[Outcome] = field(default_factory=list)
-    requests: list[LedgerRow] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=list)
+    outcomes: list[Outcome]
+    requests: list[LedgerRow]
 
 
 @dataclass(slots=True)
 class Settled:
-    """What settling a batch did, host by host."""
+    """What settling a batch did."""
 
     lost: list[Lease] = field(default_factory=list)
-    new_links: dict[UUID, int] = field(default_factory=dict)
+    put_off: dict[UUID, list[tuple[QueuedUrl, float]]] = field(default_factory=dict)
+    links: int = 0
     pages: int = 0
     failed: int = 0
     received: int = 0
@@ -77,14 +78,15 @@ class Settled:
 class _Rows:
     """The rows of one host's batch."""
 
-    fetches: list[dict[str, Any]] = field(default_factory=list)
-    done: list[int] = field(default_factory=list)
-    dropped: list[int] = field(default_factory=list)
-    again: list[tuple[int, float, int]] = field(default_factory=list)
+    fetches: list[FetchRow] = field(default_factory=list)
+    done: list[tuple[UUID, int]] = field(default_factory=list)
+    dropped: list[tuple[UUID, int]] = field(default_factory=list)
+    again: list[tuple[UUID, int, float, int]] = field(default_factory=list)
     links: list[FrontierEntry] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     requests: list[LedgerRow] = field(default_factory=list)
     pages: list[PageRecord] = field(default_factory=list)
+    put_off: list[tuple[QueuedUrl, float]] = field(default_factory=list)
     crawled: int = 0
     errors: int = 0
     received: int = 0
@@ -115,53 +117,49 @@ class Settler:
 
     def settle(self, batches: Sequence[HostBatch]) -> Settled:
         """Store the pages, then commit everything else; leases found lost are told, and none of theirs is written."""
-        rows = [self._rows(batch) for batch in batches]
-        pages = [page for each in rows for page in each.pages]
-        places = iter(self._store.append(pages) if pages else ())
+        rows = {batch.lease.host_id: (batch, self._rows(batch)) for batch in batches}
+        pages = [(host_id, page) for host_id, (_batch, each) in rows.items() for page in each.pages]
+        places = self._store.append([page for _host_id, page in pages])
         result = Settled()
-        kept: list[int] = []
         with self._database.write() as connection:
-            for batch, each in zip(batches, rows, strict=True):
-                mine = [next(places) for _page in each.pages]
-                try:
-                    self._write(connection, batch, each, result)
-                    kept += mine
-                except LeaseLost:
-                    result.lost.append(batch.lease)
-            if result.pages or result.failed:
-                runs.add(connection, self._run_id, crawled=result.pages, failed=result.failed, received=result.received)
-        self._store.keep(kept)
-        if self._store.is_due:
-            self._store.roll()
+            held = self._leases.still_held(connection, [batch.lease for batch in batches])
+            result.lost = [batch.lease for batch in batches if batch.lease.host_id not in held]
+            self._write(connection, [pair for host_id, pair in rows.items() if host_id in held], result)
+        self._store.keep(place for (host_id, _page), place in zip(pages, places, strict=True) if host_id in held)
         return result
 
-    def _write(self, connection: Any, batch: HostBatch, rows: _Rows, result: Settled) -> None:
-        """One host's part of the transaction; the lease is asked first, and nothing follows if it is gone."""
-        self._leases.write(connection, batch.lease, {})
-        found = frontier.add(connection, batch.lease.host_id, self._run_id, rows.links)
-        progress = HostProgress(
-            pages_crawled=rows.crawled,
-            pages_discovered=found,
-            errors=rows.errors,
-            depth_reached=rows.depth,
-            consecutive_errors=batch.errors_in_a_row,
-        )
-        self._leases.add_progress(connection, batch.lease, progress if self._track else HostProgress(), batch.memory)
-        records.add_fetches(connection, rows.fetches)
-        frontier.acknowledge(connection, rows.done)
-        frontier.acknowledge(connection, rows.dropped, dropped=True)
-        for entry_id, at, attempts in rows.again:
-            frontier.put_back(connection, entry_id, datetime.fromtimestamp(at, UTC), attempts=attempts)
-        records.add_evidence(connection, self._run_id, rows.evidence)
-        records.add_to_ledger(connection, self._run_id, rows.requests)
-        result.new_links[batch.lease.host_id] = found
-        result.pages += rows.crawled
-        result.failed += rows.errors
-        result.received += rows.received
-        result.taken_off += len(rows.done) + len(rows.dropped)
+    def _write(self, connection: Connection, rows: list[tuple[HostBatch, _Rows]], result: Settled) -> None:
+        """Everything of the hosts whose leases hold, table by table."""
+        progress: list[tuple[Lease, HostProgress, GateMemory]] = []
+        for batch, each in rows:
+            found = frontier.add(connection, batch.lease.host_id, self._run_id, each.links) if each.links else 0
+            counted = HostProgress(
+                pages_crawled=each.crawled,
+                pages_discovered=found,
+                errors=each.errors,
+                depth_reached=each.depth,
+                consecutive_errors=batch.errors_in_a_row,
+            )
+            progress.append((batch.lease, counted if self._track else HostProgress(), batch.memory))
+            result.put_off[batch.lease.host_id] = each.put_off
+            result.links += found
+            result.pages += each.crawled
+            result.failed += each.errors
+            result.received += each.received
+            result.taken_off += len(each.done) + len(each.dropped)
+        self._leases.settle(connection, progress)
+        parts = [each for _batch, each in rows]
+        frontier.acknowledge(connection, chain.from_iterable(each.done for each in parts))
+        frontier.acknowledge(connection, chain.from_iterable(each.dropped for each in parts), dropped=True)
+        frontier.put_back(connection, chain.from_iterable(each.again for each in parts))
+        records.add_fetches(connection, self._run_id, chain.from_iterable(each.fetches for each in parts))
+        records.add_evidence(connection, self._run_id, chain.from_iterable(each.evidence for each in parts))
+        records.add_to_ledger(connection, self._run_id, chain.from_iterable(each.requests for each in parts))
+        if result.pages or result.failed:
+            runs.add(connection, self._run_id, crawled=result.pages, failed=result.failed, received=result.received)
 
     def _rows(self, batch: HostBatch) -> _Rows:
-        rows = _Rows(requests=list(batch.requests), evidence=list(batch.evidence))
+        rows = _Rows(requests=batch.requests)
         for outcome in batch.outcomes:
             rows.requests += outcome.trail.requests
             rows.evidence += outcome.trail.evidence
@@ -171,33 +169,40 @@ class Settler:
     def _enter(self, lease: Lease, outcome: Outcome, rows: _Rows) -> None:
         """Turn one outcome into its rows: the only place that knows what each ending means for the frontier."""
         entry = outcome.entry
+        visited = (lease.host_id, entry.key)
         match outcome:
             case Postponed():
                 if outcome.not_before is not None and outcome.not_before < _NEVER:
-                    rows.again.append((entry.id, outcome.not_before, 0))
+                    self._put_off(lease, entry, outcome.not_before, 0, rows)
                 return
             case Refused():
-                rows.dropped.append(entry.id)
+                rows.dropped.append(visited)
                 return
             case Fetched() | NotModified():
-                rows.done.append(entry.id)
+                rows.done.append(visited)
                 rows.crawled += 1
                 rows.depth = max(rows.depth, entry.depth)
+                is_final = isinstance(outcome, Fetched)
             case Gone() | Rejected():
-                rows.done.append(entry.id)
+                rows.done.append(visited)
                 rows.errors += 1
+                is_final = True
             case RateLimited() | Failed():
                 rows.errors += 1
-                self._try_again(outcome, rows)
-        is_final = entry.id in rows.done or entry.id in rows.dropped
+                is_final = not self._try_again(lease, outcome, rows)
         if isinstance(outcome, Fetched):
             rows.links += outcome.links
-        rows.fetches.append(self._fetch_row(lease, outcome))
-        rows.received += rows.fetches[-1]["bytes_received"]
-        if is_final and not isinstance(outcome, NotModified):
-            rows.pages.append(self._page(outcome, rows.fetches[-1]))
+        row = self._fetch_row(lease, outcome)
+        rows.fetches.append(row)
+        rows.received += row.wire_bytes
+        if is_final:
+            rows.pages.append(self._page(outcome, row))
 
-    def _try_again(self, outcome: RateLimited | Failed, rows: _Rows) -> None:
+    def _put_off(self, lease: Lease, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
+        rows.again.append((lease.host_id, entry.key, until, attempts))
+        rows.put_off.append((entry._replace(attempts=entry.attempts + attempts), until))
+
+    def _try_again(self, lease: Lease, outcome: RateLimited | Failed, rows: _Rows) -> bool:
         """Request retries: by Fibonacci, at most so many for a URL (429, 5xx and network failures)."""
         status = outcome.answer.status if isinstance(outcome, RateLimited) else outcome.status
         after = outcome.retry_after_s if isinstance(outcome, RateLimited) else None
@@ -209,75 +214,71 @@ class Settler:
             self._retries.cap_s,
         )
         if isinstance(decision, RetryAt):
-            rows.again.append((outcome.entry.id, self._clock().timestamp() + decision.delay_s, 1))
-        else:
-            rows.done.append(outcome.entry.id)
+            self._put_off(lease, outcome.entry, self._clock().timestamp() + decision.delay_s, 1, rows)
+            return True
+        rows.done.append((lease.host_id, outcome.entry.key))
+        return False
 
     def _fetch_row(
         self, lease: Lease, outcome: Fetched | NotModified | Gone | RateLimited | Rejected | Failed
-    ) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "run_id": self._run_id,
-            "domain_id": lease.host_id,
-            "domain": lease.host,
-            "page_url": outcome.entry.url,
-            "url_key": outcome.entry.key,
-            "depth": outcome.entry.depth,
-            "outcome": _NAMES[type(outcome)],
-            "error": None,
-            "content_hash": None,
-            "final_url": None,
-            "redirect_count": 0,
-            "content_type": None,
-            "etag": None,
-            "last_modified": None,
-        }
+    ) -> FetchRow:
+        entry, name = outcome.entry, _NAMES[type(outcome)]
         if isinstance(outcome, Rejected | Failed):
-            return row | {
-                "status": outcome.status,
-                "error": f"{outcome.code}: {outcome.reason}",
-                "bytes_received": outcome.wire_bytes,
-                "duration_ms": round(outcome.elapsed_s * 1000),
-                "crawled_at": from_seconds(outcome.at),
-            }
+            return FetchRow(
+                lease.host_id,
+                lease.host,
+                entry.url,
+                entry.key,
+                name,
+                outcome.status,
+                f"{outcome.code}: {outcome.reason}",
+                outcome.at,
+                outcome.elapsed_s,
+                outcome.wire_bytes,
+                entry.depth,
+            )
         answer = outcome.answer
-        row |= {
-            "status": answer.status,
-            "final_url": answer.final_url,
-            "redirect_count": answer.redirect_count,
-            "content_type": answer.content_type,
-            "etag": answer.etag,
-            "last_modified": answer.last_modified,
-            "bytes_received": answer.wire_bytes,
-            "duration_ms": round(answer.elapsed_s * 1000),
-            "crawled_at": from_seconds(answer.at),
-        }
-        if isinstance(outcome, Fetched):
-            row["content_hash"] = outcome.content_hash
-        elif not isinstance(outcome, NotModified):
-            row["error"] = f"http_{answer.status}"
-        return row
+        came = isinstance(outcome, Fetched | NotModified)
+        return FetchRow(
+            lease.host_id,
+            lease.host,
+            entry.url,
+            entry.key,
+            name,
+            answer.status,
+            None if came else f"http_{answer.status}",
+            answer.at,
+            answer.elapsed_s,
+            answer.wire_bytes,
+            entry.depth,
+            answer.final_url,
+            answer.redirect_count,
+            answer.content_type,
+            outcome.content_hash if isinstance(outcome, Fetched) else None,
+            answer.etag,
+            answer.last_modified,
+        )
 
-    def _page(self, outcome: Outcome, row: dict[str, Any]) -> PageRecord:
+    def _page(self, outcome: Outcome, row: FetchRow) -> PageRecord:
         fetched = outcome if isinstance(outcome, Fetched) else None
-        keeps_body = fetched is not None and fetched.keep
+        kept = fetched if fetched is not None and fetched.keep else None
         return PageRecord(
             run_id=self._run_id,
-            url_key=row["url_key"],
-            url=row["page_url"],
-            surt_key=surt_key(row["page_url"]),
-            http_status=row["status"],
-            body=fetched.body if fetched is not None and keeps_body else None,
+            url_key=row.url_key,
+            url=row.url,
+            surt_key=surt_key(row.url),
+            http_status=row.status,
+            body=kept.body if kept is not None else None,
             encoding=fetched.encoding if fetched is not None else None,
-            content_type=row["content_type"],
-            crawl_time=row["crawled_at"].timestamp(),
-            error=row["error"] if fetched is None else (None if keeps_body else "noindex"),
-            etag=row["etag"],
-            last_modified=row["last_modified"],
-            content_hash=row["content_hash"],
-            final_url=row["final_url"],
-            redirect_count=row["redirect_count"],
-            title=fetched.title if fetched is not None and keeps_body else None,
+            content_type=row.content_type,
+            crawl_time=row.at,
+            error=row.error if fetched is None else (None if kept is not None else "noindex"),
+            etag=row.etag,
+            last_modified=row.last_modified,
+            content_hash=row.content_hash,
+            final_url=row.final_url,
+            redirect_count=row.redirect_count,
+            title=kept.title if kept is not None else None,
         )
 
 

@@ -15,86 +15,68 @@ BATCH: Final = 200
 INTERVAL_S: Final = 0.05
 _MOST_WAITING: Final = 5 * BATCH
 
+OnSettled = Callable[[dict[LeasedHost, list[Outcome]], Settled], None]
+
 
 class Settling:
-    """The line between visits and the database."""
+    """The line between visits and the database. A failure to write ends the run, and acknowledges nothing."""
 
-    def __init__(self, settler: Settler, thread: DatabaseThread, on_settled: Callable[[Settled], None]) -> None:
+    def __init__(self, settler: Settler, thread: DatabaseThread, on_settled: OnSettled) -> None:
         self._settler = settler
         self._thread = thread
         self._on_settled = on_settled
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
         self._count = 0
         self._some = asyncio.Event()
-        self._room = asyncio.Event()
-        self._room.set()
-        self._settled = asyncio.Condition()
         self._turn = asyncio.Lock()
-        self.failure: BaseException | None = None
 
-    async def put(self, host: LeasedHost, outcome: Outcome) -> None:
-        """Hand over an outcome; waits when the database is far behind."""
+    @property
+    def is_full(self) -> bool:
+        """Whether the database is so far behind that nothing new should begin."""
+        return self._count >= _MOST_WAITING
+
+    def put(self, host: LeasedHost, outcome: Outcome) -> None:
+        """Hand over an outcome."""
         self._waiting.setdefault(host, []).append(outcome)
         self._count += 1
         self._some.set()
-        if self._count >= _MOST_WAITING:
-            self._room.clear()
-            await self._room.wait()
+
+    def is_waiting(self, host: LeasedHost) -> bool:
+        """Whether outcomes of a host are not yet settled."""
+        return host in self._waiting or bool(host.unsettled_requests)
 
     async def run(self) -> None:
-        """Settle for as long as the run lasts; a failure to write ends the run, and acknowledges nothing."""
+        """Settle for as long as the run lasts."""
         while True:
             await self._some.wait()
             if self._count < BATCH:
                 await asyncio.sleep(INTERVAL_S)
             await self.flush()
 
-    async def flush(self) -> None:
-        """Settle everything that waits."""
+    async def flush(self, host: LeasedHost | None = None) -> None:
+        """Settle everything that waits, and what one host still has to say."""
+        if host is not None and host.unsettled_requests and not host.is_lost:
+            self._waiting.setdefault(host, [])
         async with self._turn:
-            while self._count:
+            while self._waiting:
                 await self._settle_some()
             self._some.clear()
 
-    async def settled(self) -> None:
-        """Wait until something was settled."""
-        async with self._settled:
-            await self._settled.wait()
-
     async def _settle_some(self) -> None:
         taken = self._take(BATCH)
-        batches = [_batch(host, outcomes) for host, outcomes in taken.items()]
-        try:
-            result = await self._thread.run(self._settler.settle, batches)
-        except BaseException as error:
-            self.failure = error
-            self._room.set()
-            async with self._settled:
-                self._settled.notify_all()
-            raise
-        for host, outcomes in taken.items():
-            host.handed.difference_update(outcome.entry.id for outcome in outcomes)
-        for lease in result.lost:
-            for host in taken:
-                if host.lease.host_id == lease.host_id:
-                    host.lose_lease()
-        self._on_settled(result)
-        if self._count < _MOST_WAITING:
-            self._room.set()
-        async with self._settled:
-            self._settled.notify_all()
+        result = await self._thread.run(self._settler.settle, [_batch(host, taken[host]) for host in taken])
+        self._on_settled(taken, result)
 
     def _take(self, most: int) -> dict[LeasedHost, list[Outcome]]:
         taken: dict[LeasedHost, list[Outcome]] = {}
         for host in list(self._waiting):
-            outcomes = self._waiting[host]
-            taken[host] = outcomes[:most]
-            most -= len(taken[host])
-            self._count -= len(taken[host])
-            if len(outcomes) > len(taken[host]):
-                self._waiting[host] = outcomes[len(taken[host]) :]
-            else:
-                del self._waiting[host]
+            outcomes = self._waiting.pop(host)
+            if len(outcomes) > most:
+                self._waiting[host] = outcomes[most:]
+                outcomes = outcomes[:most]
+            taken[host] = outcomes
+            most -= len(outcomes)
+            self._count -= len(outcomes)
             if most <= 0:
                 break
         return taken
@@ -102,12 +84,4 @@ class Settling:
 
 def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:
     requests, host.unsettled_requests = host.unsettled_requests, []
-    evidence, host.unsettled_evidence = host.unsettled_evidence, []
-    return HostBatch(
-        lease=host.lease,
-        memory=host.gate.memory(),
-        errors_in_a_row=host.tally.errors_in_a_row,
-        outcomes=outcomes,
-        requests=requests,
-        evidence=evidence,
-    )
+    return HostBatch(host.lease, host.gate.memory(), host.tally.errors_in_a_row, outcomes, requests)

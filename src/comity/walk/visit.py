@@ -12,7 +12,7 @@ from comity.extract.html import read_html
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import FrontierEntry, QueuedUrl
-from comity.model.gate import SlotTimeout, Wait
+from comity.model.gate import Reservation, SlotTimeout, Wait
 from comity.model.ledger import Purpose
 from comity.model.outcome import (
     Answered,
@@ -27,6 +27,7 @@ from comity.model.outcome import (
     Rejected,
     Trail,
 )
+from comity.model.robots import RobotsVerdict
 from comity.model.scope import CrawlScope
 from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.directives import read_directives
@@ -34,10 +35,12 @@ from comity.rules.login_wall import is_login_wall
 from comity.rules.takedown import Takedowns
 from comity.walk.admit import admit_links, robots_evidence, taken_down
 from comity.walk.leased_host import LeasedHost
-from comity.walk.request import Requests, Unstarted
+from comity.walk.request import Asked, Requests, Unstarted
+from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.robots_keeper import HostOf, RobotsKeeper, RobotsPostponed
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_BUSY_FOR_S: Final = 5.0  # when a redirect leads to a host that somebody else holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +58,81 @@ class VisitRooms:
     max_redirects: int
 
 
-async def visit(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Outcome:
-    """Take one leased URL to its end, whatever that is."""
-    trail = Trail()
-    url = entry.url
-    for hop in range(rooms.max_redirects + 1):
-        address = resolve_link(url, url)
-        if address is None:
-            return Refused(entry, trail, "invalid_url", f"{url[:200]} is not a web address", rooms.clock())
-        step = await _hop(host, entry, address, hop, trail, rooms)
-        if not isinstance(step, _Arrived):
-            return step
-        response = step.response
-        location = response.headers.get("location") if response.status in REDIRECTS else None
-        if location is None:
-            return _conclude(host, entry, hop, step, trail, rooms)
-        target = resolve_link(location, response.url)
-        if target is None:
-            return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", rooms.clock())
-        url = target.url
-    return Refused(entry, trail, "too_many_redirects", f"more than {rooms.max_redirects} redirects", rooms.clock())
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """A URL that may be asked for as soon as its host's gate opens."""
+
+    entry: QueuedUrl
+    address: WebAddress
+    verdict: RobotsVerdict
+    robots_version: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Arrived:
-    """An answer came, from the holder of this address."""
+class RobotsWanted:
+    """robots.txt of this origin must be read before anything else."""
 
-    address: WebAddress
-    response: Response
-    retry_after_s: float | None
+    origin: str
 
 
-async def _hop(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, hop: int, trail: Trail, rooms: VisitRooms
-) -> _Arrived | Outcome:
-    """One request, with everything that is asked before it: takedown, lease, robots, gate."""
+def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | RobotsWanted | Refused:
+    """Ask takedowns and robots.txt about a URL of a host, from memory."""
+    address = resolve_link(entry.url, entry.url)
+    if address is None:
+        return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", rooms.clock())
+    robots = rooms.robots.known(host, address.origin)
+    if robots is None:
+        return RobotsWanted(address.origin)
+    covered = rooms.takedowns().covering(address)
+    if covered is not None:
+        now = rooms.clock()
+        evidence = [taken_down(host, address, covered, now)]
+        return Refused(entry, Trail([], evidence), "taken_down", f"taken down: {covered}", now)
+    verdict = robots.verdict(address.path)
+    if verdict.allowed:
+        return Cleared(entry, address, verdict, robots.version)
+    return _denied(host, entry, address, robots, verdict, Trail(), rooms)
+
+
+async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: VisitRooms) -> Outcome:
+    """Take one leased URL to its end, whatever that is; `slot` is the start that its host's gate granted."""
+    entry, address, trail = cleared.entry, cleared.address, Trail()
+    trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
+    asked: Asked | Unstarted = await rooms.requests.send(
+        host,
+        slot,
+        FetchRequest(address.url, limits=rooms.limits, content_types=rooms.scope.content_types),
+        Purpose.PAGE,
+        verdict=cleared.verdict,
+        robots_version=cleared.robots_version,
+    )
+    for hops in range(rooms.max_redirects + 1):
+        if isinstance(asked, Unstarted):
+            return _postponed(entry, trail, asked.why)
+        trail.requests.append(asked.row)
+        response = asked.result
+        if isinstance(response, FetchFailure):
+            return _failure(host, entry, address, response, trail)
+        location = response.headers.get("location") if response.status in REDIRECTS else None
+        if location is None:
+            return _conclude(host, entry, hops, response, asked.retry_after_s, trail, rooms)
+        target = resolve_link(location, response.url)
+        if target is None:
+            return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", rooms.clock())
+        if hops == rooms.max_redirects:
+            break
+        address = target
+        step = await _follow(host, entry, address, trail, rooms)
+        if not isinstance(step, Asked | Unstarted):
+            return step
+        asked = step
+    return Refused(entry, trail, "too_many_redirects", f"more than {rooms.max_redirects} redirects", rooms.clock())
+
+
+async def _follow(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitRooms
+) -> Asked | Unstarted | Outcome:
+    """One more hop, with everything that is asked before it: takedown, lease, robots, gate."""
     now = rooms.clock()
     covered = rooms.takedowns().covering(address)
     if covered is not None:
@@ -97,26 +140,33 @@ async def _hop(
         return Refused(entry, trail, "taken_down", f"taken down: {covered}", now)
     holder = host if address.host == host.name else await rooms.host_of(address)
     if holder is None:
-        return Postponed(entry, trail, "host_busy")
+        return Postponed(entry, trail, "host_busy", now + _BUSY_FOR_S)
     robots = rooms.robots.known(holder, address.origin) or await rooms.robots.in_force(
         holder, address.origin, rooms.host_of
     )
     if isinstance(robots, RobotsPostponed):
         return _postponed(entry, trail, robots.why)
     verdict = robots.verdict(address.path)
-    trail.evidence.append(robots_evidence(host, address, verdict, rooms.clock()))
     if not verdict.allowed:
-        code = "robots_unreachable" if robots.is_unreachable else "robots_denied"
-        return Refused(entry, trail, code, verdict.reason, rooms.clock())
-    request = FetchRequest(url=address.url, limits=rooms.limits, content_types=rooms.scope.content_types)
-    purpose = Purpose.REDIRECT if hop else Purpose.PAGE
-    asked = await rooms.requests.ask(holder, request, purpose, verdict=verdict, robots_version=robots.version)
-    if isinstance(asked, Unstarted):
-        return _postponed(entry, trail, asked.why)
-    trail.requests.append(asked.row)
-    if isinstance(asked.result, FetchFailure):
-        return _failure(host, entry, address, asked.result, trail)
-    return _Arrived(address, asked.result, asked.retry_after_s)
+        return _denied(host, entry, address, robots, verdict, trail, rooms)
+    trail.evidence.append(robots_evidence(host, address, verdict, rooms.clock()))
+    request = FetchRequest(address.url, limits=rooms.limits, content_types=rooms.scope.content_types)
+    return await rooms.requests.ask(holder, request, Purpose.REDIRECT, verdict=verdict, robots_version=robots.version)
+
+
+def _denied(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    address: WebAddress,
+    robots: RobotsInForce,
+    verdict: RobotsVerdict,
+    trail: Trail,
+    rooms: VisitRooms,
+) -> Refused:
+    now = rooms.clock()
+    trail.evidence.append(robots_evidence(host, address, verdict, now))
+    code = "robots_unreachable" if robots.is_unreachable else "robots_denied"
+    return Refused(entry, trail, code, verdict.reason, now)
 
 
 def _postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout) -> Postponed:
@@ -148,15 +198,20 @@ def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: F
 
 
 def _conclude(
-    host: LeasedHost, entry: QueuedUrl, hops: int, arrived: _Arrived, trail: Trail, rooms: VisitRooms
+    host: LeasedHost,
+    entry: QueuedUrl,
+    hops: int,
+    response: Response,
+    retry_after_s: float | None,
+    trail: Trail,
+    rooms: VisitRooms,
 ) -> Outcome:
     """Name what the last answer of the chain means."""
-    response = arrived.response
     answer = Answered(
         final_url=response.url,
         redirect_count=hops,
         status=response.status,
-        at=trail.requests[0].started_at if trail.requests else response.started_at,
+        at=trail.requests[0].started_at,
         elapsed_s=response.elapsed_s,
         wire_bytes=response.wire_bytes,
         content_type=response.content_type,
@@ -164,8 +219,8 @@ def _conclude(
         last_modified=response.headers.get("last-modified"),
     )
     status = response.status
-    if status == 429 or (status == 503 and arrived.retry_after_s is not None):
-        return RateLimited(entry, trail, answer, arrived.retry_after_s)
+    if status == 429 or (status == 503 and retry_after_s is not None):
+        return RateLimited(entry, trail, answer, retry_after_s)
     if status >= 500:
         reason = f"the server answered {status}"
         return Failed(entry, trail, f"http_{status}", reason, answer.at, answer.elapsed_s, status, answer.wire_bytes)
@@ -173,14 +228,13 @@ def _conclude(
         return NotModified(entry, trail, answer)
     if not 200 <= status < 300:
         return Gone(entry, trail, answer)
-    return _read(host, entry, arrived, answer, trail, rooms)
+    return _read(host, entry, response, answer, trail, rooms)
 
 
 def _read(
-    host: LeasedHost, entry: QueuedUrl, arrived: _Arrived, answer: Answered, trail: Trail, rooms: VisitRooms
+    host: LeasedHost, entry: QueuedUrl, response: Response, answer: Answered, trail: Trail, rooms: VisitRooms
 ) -> Fetched:
     """Read the page: what it forbids, where it leads, whether it is only a door."""
-    response = arrived.response
     body = response.body
     content_hash = xxh3_128_hexdigest(body)
     if not is_html(answer.content_type, body):

@@ -94,14 +94,18 @@ def current(context: typer.Context, state: StateOption = None, as_json: JsonOpti
     if door.as_json:
         write_json(_as_json(age))
         return
-    advice = "" if age.is_current else "  (comity db upgrade brings it up to date)"
+    revision = Cell(age.revision or "none", "green" if age.is_current else "yellow")
     write_pairs(
         [
-            ("revision", Cell((age.revision or "none yet") + advice, "green" if age.is_current else "yellow")),
+            ("revision", revision),
             ("head", age.head),
             ("state", age.where),
         ]
     )
+    if age.revision is None:
+        write_line(Cell("There are no tables yet; comity db upgrade makes them.", "dim"))
+    elif not age.is_current:
+        write_line(Cell(f"This Comity needs {age.head}: run comity db upgrade, or a Comity of that age.", "dim"))
 
 
 def _ask(question: str) -> None:

@@ -17,7 +17,7 @@ import typer
 
 from comity.doors.cli.output import visible
 from comity.doors.cli.teaching import CalmGroup
-from comity.model.errors import BadInput, ComityError
+from comity.model.errors import BadInput, ComityError, StateUnavailable
 
 INTERRUPTED: Final = 130
 OUTPUT_CLOSED: Final = 141
@@ -99,14 +99,20 @@ def _usage_sentence(error: Any) -> str:
 
 def _unexpected(error: BaseException, as_json: bool) -> int:
     """A fault of ours, or of a database that we did not foresee."""
-    original = getattr(error, "orig", None)  # SQLAlchemy wraps what the driver said
-    lines = str(original or error).strip().splitlines()
-    kind = type(original or error).__name__
-    where = "" if os.environ.get("COMITY_TRACEBACK") else "; COMITY_TRACEBACK=1 shows where"
-    _tell("unexpected", f"unexpected {kind}: {lines[0] if lines else 'no details'}{where}", as_json)
-    if not where:
+    wants_traceback = bool(os.environ.get("COMITY_TRACEBACK"))
+    from_driver = getattr(error, "orig", None)  # SQLAlchemy wraps what the driver said
+    if from_driver is not None:
+        _tell(StateUnavailable.code, f"the state cannot be used: {_first_line(from_driver)}", as_json)
+    else:
+        advice = "" if wants_traceback else "; COMITY_TRACEBACK=1 shows where"
+        _tell("unexpected", f"unexpected {type(error).__name__}: {_first_line(error)}{advice}", as_json)
+    if wants_traceback:
         traceback.print_exception(error)
     return 1
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or ["no details"])[0]
 
 
 def _tell(code: str, message: str, as_json: bool) -> None:

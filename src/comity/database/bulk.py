@@ -1,0 +1,92 @@
+"""Writing many rows at once, at the speed of the driver.
+
+Settling writes a few rows for every page. The statements are still built from the tables, once for each database; the
+values go to the driver as it wants them, without a type's processor for each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Table, bindparam
+from sqlalchemy.dialects import postgresql, sqlite
+
+from comity.database.spelling import insert_for
+
+
+def insert_rows(
+    connection: Connection,
+    table: Table,
+    columns: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    unless: tuple[str, ...] = (),
+) -> int:
+    """Insert rows of encoded values; with `unless`, those whose key is there already fall away. Gives how many came."""
+    if not rows:
+        return 0
+    statement = _insert_text(connection.dialect.name, table, columns, unless)
+    return int(connection.exec_driver_sql(statement, list(rows)).rowcount)
+
+
+@lru_cache(maxsize=64)
+def _insert_text(dialect: str, table: Table, columns: tuple[str, ...], unless: tuple[str, ...]) -> str:
+    statement = insert_for(dialect, table).values({name: bindparam(name) for name in columns})
+    if unless:
+        statement = statement.on_conflict_do_nothing(index_elements=list(unless))
+    return driver_text(dialect, statement, columns)
+
+
+def driver_text(dialect: str, statement: Any, parameters: tuple[str, ...]) -> str:
+    """A statement as the driver takes it; its parameters must come in the order that is named."""
+    family: Any = postgresql if dialect == "postgresql" else sqlite
+    spoken = family.dialect(paramstyle="format" if dialect == "postgresql" else "qmark")
+    compiled = statement.compile(dialect=spoken)
+    assert tuple(compiled.positiontup) == parameters, f"the parameters are {compiled.positiontup}"
+    return str(compiled)
+
+
+class Encoding:
+    """Values as one driver wants them."""
+
+    def __init__(self, connection: Connection) -> None:
+        native = connection.dialect.name == "postgresql"
+        self.uuid: Callable[[UUID], Any] = _same if native else _hex
+        self.time: Callable[[float], Any] = _aware if native else _text_time
+        self.json: Callable[[Any], Any] = _json
+
+    def time_or_none(self, seconds: float | None) -> Any:
+        """An instant that may be missing."""
+        return None if seconds is None else self.time(seconds)
+
+    def uuid_or_none(self, value: UUID | None) -> Any:
+        """An id that may be missing."""
+        return None if value is None else self.uuid(value)
+
+
+def _same(value: UUID) -> UUID:
+    return value
+
+
+def _hex(value: UUID) -> str:
+    return value.hex
+
+
+def _aware(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _text_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
+def _json(value: Any) -> str:
+    return _encode(value)

@@ -1,0 +1,189 @@
+"""The dispatcher: lets visits begin when a host's gate, its URLs at hand and our capacity allow it.
+
+There is no task per host or per URL that waits. Hosts that may be asked now stand in a line; hosts that may be asked
+later lie in a heap by time, with one timer for the earliest; a host whose visit ends comes back by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from math import inf
+from typing import Any, Final
+
+from comity.gate.ready_heap import ReadyHeap
+from comity.model.gate import Reservation, Wait
+from comity.model.outcome import Outcome, Refused
+from comity.walk.capacity import Capacity
+from comity.walk.leased_host import LeasedHost
+from comity.walk.robots_keeper import RobotsPostponed
+from comity.walk.visit import Cleared, RobotsWanted, VisitRooms, clear, visit
+
+_TICK_LEAST_S: Final = 0.0005
+
+
+class Dispatcher:
+    """Serves the hosts that are open; what to do at the end of a visit or of a host is said by the callbacks."""
+
+    def __init__(
+        self,
+        rooms: VisitRooms,
+        capacity: Capacity,
+        clock: Callable[[], float],
+        *,
+        may_begin: Callable[[LeasedHost], bool],
+        is_full: Callable[[], bool],
+        on_outcome: Callable[[LeasedHost, Outcome], None],
+        on_dry: Callable[[LeasedHost], None],
+    ) -> None:
+        self._rooms = rooms
+        self._capacity = capacity
+        self._clock = clock
+        self._may_begin = may_begin
+        self._is_full = is_full
+        self._on_outcome = on_outcome
+        self._on_dry = on_dry
+        self._line: deque[LeasedHost] = deque()
+        self._in_line: set[LeasedHost] = set()
+        self._later: ReadyHeap[LeasedHost] = ReadyHeap()
+        self._preparing: set[LeasedHost] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = inf
+        self._is_serving = False
+        self.failure: BaseException | None = None
+        self.on_failure: Callable[[], None] = lambda: None
+
+    def ready(self, host: LeasedHost) -> None:
+        """A host may have something to do now."""
+        if host not in self._in_line:
+            self._in_line.add(host)
+            self._line.append(host)
+
+    def ready_at(self, host: LeasedHost, at: float) -> None:
+        """A host has something to do at a time."""
+        self._later.push(host, at)
+
+    def serve(self) -> None:
+        """Let everything begin that may."""
+        if self._is_serving:
+            return
+        self._is_serving = True
+        try:
+            now = self._clock()
+            for host in self._later.pop_due(now):
+                self.ready(host)
+            while self._line and self._capacity.free > 0 and not self._is_full():
+                host = self._line.popleft()
+                self._in_line.discard(host)
+                self._serve_one(host)
+        finally:
+            self._is_serving = False
+        self._set_timer()
+
+    def forget(self, host: LeasedHost) -> None:
+        """A host is given back."""
+        self._later.remove(host)
+        if host in self._in_line:
+            self._in_line.discard(host)
+            self._line.remove(host)
+
+    async def cancel(self) -> None:
+        """End every visit that is still under way."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _serve_one(self, host: LeasedHost) -> None:
+        """Give one host its turn: one visit begins, or it is known what it waits for."""
+        if host in self._preparing:
+            return
+        while not host.is_stopped:
+            entry = host.work.peek(self._clock())
+            if entry is None:
+                break
+            cleared = clear(host, entry, self._rooms)
+            if isinstance(cleared, Refused):
+                host.work.take()
+                self._on_outcome(host, cleared)
+                continue
+            if isinstance(cleared, RobotsWanted):
+                self._preparing.add(host)
+                self._spawn(self._prepare(host, cleared.origin))
+                return
+            if host.gate.in_flight >= host.gate.limits.max_concurrency:
+                return  # the visit that ends brings it back
+            slot = host.gate.try_reserve()
+            if isinstance(slot, Wait):
+                self._wait(host, slot)
+                return
+            if not self._may_begin(host):
+                host.gate.finish(slot)
+                break
+            host.work.take()
+            host.tally.begun += 1
+            host.visits_under_way += 1
+            self._spawn(self._visit(host, cleared, slot))
+            self.ready(host)
+            return
+        if not host.visits_under_way:
+            self._on_dry(host)
+
+    def _wait(self, host: LeasedHost, wait: Wait) -> None:
+        if wait.until < inf:
+            self._later.push(host, wait.until)
+        elif not host.gate.in_flight:
+            self._on_dry(host)  # the lease is over
+
+    async def _visit(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
+        try:
+            outcome = await visit(host, cleared, slot, self._rooms)
+        finally:
+            host.visits_under_way -= 1
+        self._on_outcome(host, outcome)
+        self.ready(host)
+        self.serve()
+
+    async def _prepare(self, host: LeasedHost, origin: str) -> None:
+        """Read robots.txt; meanwhile nothing of the host is asked."""
+        try:
+            found = await self._rooms.robots.in_force(host, origin, self._rooms.host_of)
+        finally:
+            self._preparing.discard(host)
+        if isinstance(found, RobotsPostponed):
+            if isinstance(found.why, Wait) and found.why.until < inf:
+                self._later.push(host, found.why.until)
+            else:
+                host.is_stopped = True
+                self.ready(host)
+        else:
+            self.ready(host)
+        self.serve()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None and self.failure is None:
+            self.failure = task.exception()
+            self.on_failure()
+
+    def _set_timer(self) -> None:
+        at = self._later.next_at()
+        if at == self._timer_at and self._timer is not None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_at = at
+        if at < inf:
+            delay_s = max(at - self._clock(), _TICK_LEAST_S)
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.serve()

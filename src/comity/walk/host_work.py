@@ -1,0 +1,90 @@
+"""A host's URLs at hand: the front of its frontier, in memory.
+
+The frontier itself is in the database. While everything queued there is also here, new links join at once; as soon
+as there is more than fits, they wait in the database and are read when this runs dry: memory is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from typing import Final
+
+from comity.model.frontier import FrontierEntry, QueuedUrl
+
+AT_HAND_MOST: Final = 1000
+KEYS_MOST: Final = 100_000
+
+
+class HostWork:
+    """What can be handed out next, what is put off, and what is out and not yet settled."""
+
+    def __init__(self, known_keys: Iterable[int], *, knows_all: bool, is_whole: bool) -> None:
+        self._ready: list[tuple[int, int, int, QueuedUrl]] = []
+        self._later: list[tuple[float, int, QueuedUrl]] = []
+        self._number = 0
+        self._keys = set(known_keys)
+        self._knows_all = knows_all  # whether a key that is not here was never met
+        self.has_more = not is_whole  # whether the database has queued URLs that are not here
+        self.out: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._ready)
+
+    def is_met(self, key: int) -> bool:
+        """Note a link; whether it was met before, as far as is remembered."""
+        if key in self._keys:
+            return True
+        if len(self._keys) >= KEYS_MOST:
+            # Too many to remember: from here on the database tells new from old.
+            self._keys.clear()
+            self._knows_all = False
+        self._keys.add(key)
+        return False
+
+    def found(self, entries: Iterable[FrontierEntry]) -> None:
+        """Links that are about to be settled: at hand if they are certainly new and there is room."""
+        for entry in entries:
+            if self.has_more or not self._knows_all or len(self._ready) >= AT_HAND_MOST:
+                self.has_more = True
+                return
+            self._push(QueuedUrl(entry.url, entry.key, entry.depth, 0, entry.priority))
+
+    def read(self, rows: Iterable[QueuedUrl], *, is_whole: bool) -> int:
+        """Rows from the frontier; gives how many of them were not out already."""
+        fresh = 0
+        for row in rows:
+            if row.key not in self.out:
+                self._push(row)
+                fresh += 1
+        self.has_more = not is_whole
+        return fresh
+
+    def put_off(self, entry: QueuedUrl, until: float) -> None:
+        """Hand this one out again, not before a time."""
+        self._number += 1
+        heappush(self._later, (until, self._number, entry))
+        self.out.add(entry.key)
+
+    def peek(self, now: float) -> QueuedUrl | None:
+        """The next URL, without taking it."""
+        while self._later and self._later[0][0] <= now:
+            self._push(heappop(self._later)[2])
+        return self._ready[0][3] if self._ready else None
+
+    def take(self) -> QueuedUrl:
+        """Take what `peek` showed."""
+        return heappop(self._ready)[3]
+
+    def settled(self, key: int) -> None:
+        """A URL's outcome is committed; one that is put off stays out until it is taken again."""
+        self.out.discard(key)
+
+    def next_at(self) -> float | None:
+        """When the first URL that was put off is due."""
+        return self._later[0][0] if self._later else None
+
+    def _push(self, entry: QueuedUrl) -> None:
+        self._number += 1
+        self.out.add(entry.key)
+        heappush(self._ready, (-entry.priority, entry.depth, self._number, entry))

@@ -1,0 +1,32 @@
+"""The command line, ready to be used."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.database.states import migrated_sqlite_file  # noqa: F401  # a fixture is found by name
+from tests.doors.command_line import STATE, STEERING, CommandLine
+
+
+@pytest.fixture
+def comity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command in an empty folder: there is no state yet."""
+    for name in os.environ:
+        if name.startswith(STEERING):
+            monkeypatch.delenv(name)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return CommandLine(folder, capsys)
+
+
+@pytest.fixture
+def with_state(comity: CommandLine, migrated_sqlite_file: Path) -> CommandLine:  # noqa: F811
+    """The command beside a state that is migrated and empty."""
+    path = comity.folder / STATE
+    path.parent.mkdir()
+    shutil.copy(migrated_sqlite_file, path)
+    return comity

@@ -1,0 +1,82 @@
+"""A reset sends a host back to the start, and forgets our plans but not the site's limits."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from comity.database import hosts
+from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.model.errors import HostBusy, NotFound
+from comity.model.host import HostStatus
+from comity.operate.reset import reset_host
+from tests.database.states import BEGINNING, State, names
+
+POLITENESS = {
+    "next_fetch_at": BEGINNING + timedelta(seconds=9),
+    "blocked_until": BEGINNING + timedelta(hours=1),
+    "backoff_step": 4,
+    "adaptive_delay_s": 2.5,
+    "unclean_end_at": BEGINNING,
+    "last_start_at": BEGINNING,
+}
+
+
+@pytest.mark.parametrize("status", HostStatus)
+def test_whatever_its_status_a_host_is_ready_to_be_crawled_from_the_start(state: State, status: HostStatus) -> None:
+    state.add(
+        "host.example",
+        status=status,
+        is_seeded=False,
+        next_crawl_after=BEGINNING + timedelta(days=90),
+        block_reason="robots",
+        block_reason_code="robots_denied",
+        first_blocked_at=BEGINNING,
+        consecutive_error_count=7,
+        cooldown_count=3,
+        pages_crawled=12,
+        **POLITENESS,
+    )
+    state.queue("host.example", "https://host.example/done", state=DONE, attempts=3)
+    state.queue("host.example", "https://host.example/waiting", state=QUEUED)
+    state.queue("host.example", "https://host.example/refused", state=DROPPED)
+    report = reset_host(state.database, state.clock, "host.example", reason="the site asked us back")
+    expected = status if status is HostStatus.ACTIVE else HostStatus.PENDING
+    assert (report.host, report.before, report.after, report.urls_requeued) == ("host.example", status, expected, 1)
+    row = state.row("host.example")
+    assert (row["status"], row["is_seeded"], row["next_crawl_after"]) == (expected, True, None)
+    assert (row["consecutive_error_count"], row["cooldown_count"], row["pages_crawled"]) == (0, 0, 12)
+    assert (row["block_reason"], row["block_reason_code"]) == ("reset: the site asked us back", None)
+    assert {name: row[name] for name in POLITENESS} == POLITENESS
+    assert state.urls("host.example") == {
+        "https://host.example/done": QUEUED,
+        "https://host.example/waiting": QUEUED,
+        "https://host.example/refused": DROPPED,
+    }
+    assert names(state.leases().claim(1)) == ["host.example"]
+
+
+def test_an_unknown_host_is_not_found(state: State) -> None:
+    with pytest.raises(NotFound, match=r"comity seeds add nobody\.example"):
+        reset_host(state.database, state.clock, "nobody.example")
+
+
+def test_a_host_that_is_being_crawled_is_left_alone(state: State) -> None:
+    state.add("host.example")
+    leases = state.leases()
+    leases.claim(1)
+    before = state.row("host.example")
+    with pytest.raises(HostBusy, match=leases.holder):
+        reset_host(state.database, state.clock, "host.example")
+    assert state.row("host.example") == before
+    state.clock.advance(minutes=30)
+    assert reset_host(state.database, state.clock, "host.example").after is HostStatus.PENDING
+
+
+def test_a_change_at_the_same_moment_is_told(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    state.add("host.example", status=HostStatus.BLOCKED)
+    monkeypatch.setattr(hosts, "change", lambda *_, **__: False)
+    with pytest.raises(HostBusy, match="changed by somebody else"):
+        reset_host(state.database, state.clock, "host.example")
+    assert state.row("host.example")["status"] is HostStatus.BLOCKED
