@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from tests.database.states import migrated_sqlite_file  # noqa: F401  # a fixture is found by name
 from tests.doors.command_line import STATE, STEERING, CommandLine
 

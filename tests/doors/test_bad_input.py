@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from tests.doors.command_line import CommandLine
 
 BAD_HOSTS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.doors.command_line import CommandLine
 
 HEAD = ["DOMAIN", "STATUS", "PAGES", "IMAGES", "YIELD", "LAST", "CRAWLED"]

@@ -80,16 +80,18 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_not_used(fetcher
 
 async def test_the_pool_is_bounded_and_the_waiting_get_their_turn(make_fetcher: MakeFetcher, web: HostileWeb) -> None:
     fetcher = make_fetcher(max_concurrency=3, max_connections=3, max_connections_per_host=10)
-    most = 0
+    at_once: list[int] = [0]
 
-    async def one(number: int) -> int:
-        nonlocal most
-        response = answered(await fetcher.get(FetchRequest(web.url(f"/slow-first-byte?ms=20&n={number}"))))
-        most = max(most, fetcher.in_flight + 1)
-        return response.status
+    async def count(exchange: Exchange) -> None:
+        at_once.append(at_once[-1] + 1)
+        await asyncio.sleep(0.02)
+        at_once.append(at_once[-1] - 1)
+        await exchange.answer(b"counted")
 
-    assert await asyncio.gather(*(one(number) for number in range(20))) == [200] * 20
-    assert most == 3
+    web.add("/count", count)
+    results = await asyncio.gather(*(fetcher.get(FetchRequest(web.url("/count"))) for _ in range(20)))
+    assert [answered(result).body for result in results] == [b"counted"] * 20
+    assert max(at_once) == 3
     assert web.log.connections == 3
 
 

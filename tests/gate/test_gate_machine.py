@@ -198,11 +198,17 @@ class OneHost(RuleBasedStateMachine):
         return data.draw(st.sampled_from(sorted(self.holder.under_way)))
 
     @precondition(lambda self: self.holder.under_way)
-    @rule(data=st.data(), latency_s=st.sampled_from([None, 0.0, 0.08, 0.1, 1.5, 30.0]))
-    def a_request_succeeds(self, data: st.DataObject, latency_s: float | None) -> None:
+    @rule(
+        data=st.data(),
+        latency_s=st.sampled_from([None, 0.0, 0.08, 0.1, 1.5, 30.0]),
+        arrived_s=st.sampled_from([0.0, 0.02, 0.9]),
+    )
+    def a_request_succeeds(self, data: st.DataObject, latency_s: float | None, arrived_s: float) -> None:
         number = self.pick(data)
         self.note_success(number)
-        self.finish_one(number, Observation(Answer.SUCCESS, latency_s))
+        if number == self.all_starts:
+            self.last_start_at = min(self.last_start_at + arrived_s, self.true)
+        self.finish_one(number, Observation(Answer.SUCCESS, latency_s, None, arrived_s))
 
     @precondition(lambda self: self.holder.under_way)
     @rule(data=st.data(), answer=st.sampled_from([Answer.OTHER, Answer.FAILED, Answer.UNSENT]))

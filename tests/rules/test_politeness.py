@@ -399,3 +399,32 @@ def test_an_unused_slot_is_given_back_but_its_delay_is_spent() -> None:
     state = one_request(gate(), NOW, UNSENT)
     assert state.in_flight == 0
     assert may_start(state, NOW + 0.5) == Wait(NOW + 1.0, WaitReason.DELAY)
+
+
+@pytest.mark.parametrize(
+    ("arrived_s", "took_s", "counts_from_s"),
+    [
+        (0.0, 0.9, 0.0),
+        (0.4, 0.9, 0.4),
+        (50.0, 0.9, 0.9),
+        (inf, 0.9, 0.9),
+        (nan, 0.9, 0.0),
+        (-3.0, 0.9, 0.0),
+        (1.0, 0.0, 0.0),
+    ],
+)
+def test_the_delay_counts_from_when_the_host_was_reached_but_not_from_the_future(
+    arrived_s: float, took_s: float, counts_from_s: float
+) -> None:
+    state = one_request(gate(), NOW, Observation(Answer.SUCCESS, arrived_s=arrived_s), took_s)
+    assert state.next_fetch_at == pytest.approx(NOW + counts_from_s + 1.0)
+    assert to_memory(state).last_start_at == pytest.approx(NOW + counts_from_s)
+    assert with_limits(state, replace(CRAWL, policy_interval_s=5.0)).next_fetch_at == pytest.approx(
+        NOW + counts_from_s + 5.0
+    )
+
+
+def test_the_late_arrival_of_an_earlier_request_moves_nothing() -> None:
+    state = started(started(gate(PAIR), NOW, 0.0), NOW + 1.0, 0.0)
+    state = finished(state, 1, Observation(Answer.SUCCESS, arrived_s=1.5), NOW + 1.5)
+    assert state.next_fetch_at == NOW + 2.0

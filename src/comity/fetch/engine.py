@@ -193,13 +193,15 @@ class _EpollWatcher:
 
     def _on_idle(self, descriptor: int, events: int) -> None:
         """Something happened on a kept connection: its end, or words that nobody asked for."""
-        ended = bool(events & ~select.EPOLLIN)
+        ended = bool(events & (select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR))
+        spoke = bool(events & select.EPOLLIN)
         with suppress(OSError):
             if ended:
                 self._epoll.unregister(descriptor)
-            else:
-                self._epoll.modify(descriptor, select.EPOLLRDHUP)  # from now on only the end matters
-        self._on_idle_event(descriptor, ended)
+            else:  # after words, only the end is of interest
+                self._epoll.modify(descriptor, select.EPOLLRDHUP | (0 if spoke else select.EPOLLIN))
+        if ended or spoke:
+            self._on_idle_event(descriptor, ended)
 
 
 class _LoopWatcher:

@@ -56,6 +56,7 @@ class Transfer:
         "_allowed_networks",
         "_body_limit",
         "_chunks",
+        "_coded",
         "_codings",
         "_connections",
         "_headers",
@@ -119,6 +120,7 @@ class Transfer:
         self._version = ""
         self._headers: Headers = NO_HEADERS
         self._codings: tuple[str, ...] = ()
+        self._coded: bytes | None = None
         self._body_limit = self._wire_limit = 0
         self._seen_bytes, self._seen_at = -1, 0.0
         self.easy = easy = pycurl.Curl()
@@ -151,7 +153,7 @@ class Transfer:
         self._watermark = -1
         self._address = self._refused = ""
         self._left_behind = self.stale = False
-        self._stream = None
+        self._stream = self._coded = None
         self._lines.clear()
         self._chunks.clear()
         self.easy.setopt(_URL, url)
@@ -378,6 +380,7 @@ class Transfer:
         chunks = self._chunks
         body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         if self._codings:
+            self._coded = body
             return inflate_whole(body, self._codings, self._body_limit)
         return body
 
@@ -407,4 +410,5 @@ class Transfer:
             ", ".join(self._codings),
             truncated,
             None if date is None else parse_date(date, self.started_at // _DAY_S * _DAY_S),
+            self._coded,
         )

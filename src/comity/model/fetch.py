@@ -149,6 +149,7 @@ class Response:
     content_encoding: str = ""
     truncated: bool = False
     server_date: float | None = None
+    coded_body: bytes | None = None  # as it came off the wire, where `body` was inflated from it whole
 
     @property
     def server_time_s(self) -> float:

@@ -49,6 +49,8 @@ class Fetched:
     links: tuple[FrontierEntry, ...]
     keep: bool = True
     is_login_wall: bool = False
+    coded: bytes | None = None  # the body as it came off the wire, if it was compressed
+    coding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 
-@dataclass(frozen=True, slots=True)
-class PageRecord:
-    """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit."""
+class PageRecord(NamedTuple):
+    """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
+
+    `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
+    """
 
     run_id: UUID
     url_key: int
@@ -26,3 +28,5 @@ class PageRecord:
     final_url: str | None
     redirect_count: int
     title: str | None
+    coded: bytes | None = None
+    coding: str | None = None

@@ -1,21 +1,24 @@
 """The page store of one process: segments while pages come, parts once there are enough.
 
 A page counts as kept only when the transaction that names its visit is committed. Whatever else a crash leaves in
-a segment is left out when the segment becomes a part.
+a segment is left out when the segment becomes a part. Parts are written on a thread of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from comity.model.page_record import PageRecord
 from comity.store.parquet import write_part
-from comity.store.segment import SegmentWriter, read_segment
+from comity.store.segment import Decode, SegmentWriter, read_segment
 
-ROWS_PER_PART: Final = 5000
-BYTES_PER_PART: Final = 256 * 1024 * 1024
+ROWS_PER_PART: Final = 1000
+BYTES_PER_PART: Final = 24 * 1024 * 1024  # of bodies, which wait in memory for their part
+SECONDS_PER_PART: Final = 300.0  # a slow crawl's pages can be read after this time at the latest
 
 Committed = Callable[[Sequence[PageRecord]], list[bool]]
 
@@ -27,39 +30,66 @@ class PageStore:
         self.folder = folder
         self._name = name.replace(":", "-")
         self._number = 0
-        self._open: SegmentWriter | None = None
-        self._kept: set[int] = set()
-        self.pages_kept = 0
+        self._segment: SegmentWriter | None = None
+        self._waiting: dict[int, PageRecord] = {}  # appended, not yet known to be committed
+        self._kept: list[PageRecord] = []
+        self._kept_bytes = 0
+        self._since = 0.0
+        self._writer: ThreadPoolExecutor | None = None
+        self._writing: Future[int] | None = None
 
     def append(self, records: Sequence[PageRecord]) -> list[int]:
         """Put pages safely on disk; gives the places to name in `keep` once their visits are committed."""
-        if self._open is None:
+        if not records:
+            return []
+        if self._segment is None:
             self._number += 1
-            self._open = SegmentWriter(self.folder / f"segment-{self._name}-{self._number:06d}.open")
-        return [at for at, _length in self._open.append(records)]
+            self._segment = SegmentWriter(self.folder / f"segment-{self._name}-{self._number:06d}.open")
+            self._since = monotonic()
+        places = self._segment.append(records)
+        self._waiting.update(zip(places, records, strict=True))
+        return places
 
     def keep(self, places: Iterable[int]) -> None:
-        """The visits of these pages are committed."""
-        before = len(self._kept)
-        self._kept.update(places)
-        self.pages_kept += len(self._kept) - before
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the open segment is large enough to become a part."""
-        return self._open is not None and (len(self._kept) >= ROWS_PER_PART or self._open.size >= BYTES_PER_PART)
+        """The visits of these pages are committed; those appended with them and not named are not."""
+        for place in places:
+            record = self._waiting[place]
+            self._kept.append(record._replace(coded=None))
+            self._kept_bytes += len(record.body or b"")
+        self._waiting.clear()
+        if (
+            len(self._kept) >= ROWS_PER_PART
+            or self._kept_bytes >= BYTES_PER_PART
+            or (self._kept and monotonic() - self._since >= SECONDS_PER_PART)
+        ):
+            self.roll()
 
     def roll(self) -> None:
-        """Turn the open segment into a part."""
-        if self._open is None:
+        """Turn what is kept into a part, beside whoever calls; waits only for the part before."""
+        segment, kept = self._segment, self._kept
+        if segment is None:
             return
-        segment, kept = self._open, self._kept
-        self._open, self._kept = None, set()
+        self._segment, self._kept, self._kept_bytes = None, [], 0
         segment.close()
-        _become_part(segment.path, (record for at, record in read_segment(segment.path) if at in kept))
+        self._finish_writing()
+        self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="comity-pages")
+        self._writing = self._writer.submit(_become_part, segment.path, kept)
+
+    def close(self) -> None:
+        """Turn everything that is kept into parts, and wait until they are written."""
+        self.roll()
+        self._finish_writing()
+        if self._writer is not None:
+            self._writer.shutdown()
+            self._writer = None
+
+    def _finish_writing(self) -> None:
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()  # a failure to write is the caller's to hear
 
 
-def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed) -> int:
+def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, decode: Decode) -> int:
     """Turn segments that dead processes left behind into parts; returns how many pages were saved."""
     saved = 0
     for path in sorted(folder.glob("segment-*.open")):
@@ -69,17 +99,17 @@ def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed) 
         if _part_of(path).exists():
             path.unlink()  # the crash came between writing the part and taking the segment away
             continue
-        saved += _become_part(path, _only_committed(path, committed))
+        saved += _become_part(path, _only_committed(path, committed, decode))
     return saved
 
 
-def _only_committed(path: Path, committed: Committed) -> Iterator[PageRecord]:
+def _only_committed(path: Path, committed: Committed, decode: Decode) -> Iterator[PageRecord]:
     batch: list[PageRecord] = []
 
     def sifted() -> Iterator[PageRecord]:
         yield from (record for record, is_kept in zip(batch, committed(batch), strict=True) if is_kept)
 
-    for _at, record in read_segment(path):
+    for record in read_segment(path, decode):
         batch.append(record)
         if len(batch) >= 200:
             yield from sifted()

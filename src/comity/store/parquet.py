@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 from comity.model.page_record import PageRecord
 from comity.store.text import as_text
 
+_TIME: Final = pa.timestamp("us", tz="UTC")
 SCHEMA: Final = pa.schema(
     [
         ("url", pa.string()),
@@ -21,7 +23,7 @@ SCHEMA: Final = pa.schema(
         ("http_status", pa.int32()),
         ("body", pa.string()),
         ("content_type", pa.string()),
-        ("crawl_time", pa.timestamp("us", tz="UTC")),
+        ("crawl_time", _TIME),
         ("error", pa.string()),
         ("etag", pa.string()),
         ("last_modified", pa.string()),
@@ -33,7 +35,9 @@ SCHEMA: Final = pa.schema(
         ("run_id", pa.string()),
     ]
 )
-_ROW_GROUP: Final = 2000
+_ROW_GROUP: Final = 1000
+_UTF8: Final = ("utf-8", "utf8")
+_PLAIN: Final = ("http_status", "content_type", "run_id", "redirect_count")  # few values, many times
 
 
 def write_part(path: Path, records: Iterable[PageRecord]) -> int:
@@ -41,16 +45,17 @@ def write_part(path: Path, records: Iterable[PageRecord]) -> int:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     count = 0
     try:
-        with pq.ParquetWriter(temporary, SCHEMA, compression="zstd", compression_level=3) as writer:
-            batch: list[dict[str, Any]] = []
-            for record in records:
-                batch.append(_row(record))
-                if len(batch) >= _ROW_GROUP:
-                    writer.write_table(pa.Table.from_pylist(batch, SCHEMA))
-                    batch.clear()
-                count += 1
-            if batch:
-                writer.write_table(pa.Table.from_pylist(batch, SCHEMA))
+        with pq.ParquetWriter(
+            temporary,
+            SCHEMA,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=list(_PLAIN),
+            write_statistics=["url"],
+        ) as writer:
+            for batch in _batches(records):
+                writer.write_table(_table(batch))
+                count += len(batch)
         if count:
             _sync(temporary)
             temporary.rename(path)
@@ -60,33 +65,55 @@ def write_part(path: Path, records: Iterable[PageRecord]) -> int:
     return count
 
 
-def _row(record: PageRecord) -> dict[str, Any]:
-    text, octets = _body(record)
-    return {
-        "url": record.url,
-        "surt_key": record.surt_key,
-        "http_status": record.http_status,
-        "body": text,
-        "content_type": record.content_type,
-        "crawl_time": datetime.fromtimestamp(record.crawl_time, UTC),
-        "error": record.error,
-        "etag": record.etag,
-        "last_modified": record.last_modified,
-        "content_hash": record.content_hash,
-        "final_url": record.final_url,
-        "redirect_count": record.redirect_count,
-        "title": record.title,
-        "body_bytes": octets,
-        "run_id": str(record.run_id),
-    }
+def _batches(records: Iterable[PageRecord]) -> Iterator[list[PageRecord]]:
+    rest = iter(records)
+    while batch := list(islice(rest, _ROW_GROUP)):
+        yield batch
 
 
-def _body(record: PageRecord) -> tuple[str | None, bytes | None]:
-    """The body as text where it is text, as octets where it is not."""
-    if record.body is None:
+def _table(batch: list[PageRecord]) -> pa.Table:
+    texts, octets = zip(*(_body(record) for record in batch), strict=True)
+    return pa.Table.from_arrays(
+        [
+            pa.array([record.url for record in batch], pa.string()),
+            pa.array([record.surt_key for record in batch], pa.string()),
+            pa.array([record.http_status for record in batch], pa.int32()),
+            _strings(texts),
+            pa.array([record.content_type for record in batch], pa.string()),
+            pa.array([round(record.crawl_time * 1e6) for record in batch], pa.int64()).cast(
+                SCHEMA.field("crawl_time").type
+            ),
+            pa.array([record.error for record in batch], pa.string()),
+            pa.array([record.etag for record in batch], pa.string()),
+            pa.array([record.last_modified for record in batch], pa.string()),
+            pa.array([record.content_hash for record in batch], pa.string()),
+            pa.array([record.final_url for record in batch], pa.string()),
+            pa.array([record.redirect_count for record in batch], pa.int32()),
+            pa.array([record.title for record in batch], pa.string()),
+            pa.array(octets, pa.binary()),
+            pa.array([str(record.run_id) for record in batch], pa.string()),
+        ],
+        schema=SCHEMA,
+    )
+
+
+def _body(record: PageRecord) -> tuple[bytes | None, bytes | None]:
+    """The body as UTF-8 text where it is text, as octets where it is not."""
+    body = record.body
+    if body is None:
         return None, None
-    text = as_text(record.body, record.content_type, record.encoding)
-    return (text, None) if text is not None else (None, record.body)
+    if record.encoding is not None and record.encoding.lower() in _UTF8 and not body.startswith(codecs.BOM_UTF8):
+        return body, None  # checked in one go with the rest of the column
+    text = as_text(body, record.content_type, record.encoding)
+    return (text.encode("utf-8", "replace"), None) if text is not None else (None, body)
+
+
+def _strings(texts: Sequence[bytes | None]) -> pa.Array:
+    """A column of text from UTF-8 octets; what is not UTF-8 after all is mended as a browser would."""
+    try:
+        return pa.array(texts, pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([None if text is None else text.decode("utf-8", "replace") for text in texts], pa.string())
 
 
 def _sync(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Segments: pages appended as they come, safe on disk before anything says that they are done.
 
-A record is a small header, its fields as JSON and its body as it is. Reading stops at the first record that
-is cut short or damaged: that is where a crash ended the file.
+A record is a small header, its fields as JSON and its body, compressed as the site sent it. Reading stops at the first
+record that is cut short or damaged: that is where a crash ended the file.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -19,10 +18,13 @@ from xxhash import xxh3_64_intdigest
 
 from comity.model.page_record import PageRecord
 
+Decode = Callable[[bytes, str], bytes]  # a coded body and its coding; gives the body
+
 _HEADER: Final = struct.Struct("<4sIIIQ")
 _MAGIC: Final = b"CSG1"
 _NO_BODY: Final = 0
 _HAS_BODY: Final = 1
+_to_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 class SegmentWriter:
@@ -35,16 +37,16 @@ class SegmentWriter:
         self.size = 0
         _sync_folder(path.parent)
 
-    def append(self, records: Iterable[PageRecord]) -> list[tuple[int, int]]:
-        """Write records and wait until the disk has them; gives where each one lies."""
+    def append(self, records: Iterable[PageRecord]) -> list[int]:
+        """Write records and wait until the disk has them; gives where each one begins."""
         pieces: list[bytes] = []
-        places: list[tuple[int, int]] = []
+        places: list[int] = []
         at = self.size
         for record in records:
-            piece = encode(record)
-            pieces.append(piece)
-            places.append((at, len(piece)))
-            at += len(piece)
+            places.append(at)
+            for piece in encode(record):
+                pieces.append(piece)
+                at += len(piece)
         data = memoryview(b"".join(pieces))
         try:
             while data:
@@ -64,30 +66,31 @@ class SegmentWriter:
             self._file = -1
 
 
-def encode(record: PageRecord) -> bytes:
-    """One record as it is written."""
-    fields = asdict(record)
-    body = fields.pop("body")
-    fields["run_id"] = str(record.run_id)
-    meta = json.dumps(fields, separators=(",", ":")).encode()
-    payload = meta + (body or b"")
+def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
+    """One record as it is written: header, fields, body."""
+    body = record.coded if record.coded is not None else record.body
+    coding = record.coding if record.coded is not None else None
+    fields = [str(record.run_id), *record[1:5], *record[6:16], coding]
+    meta = _to_json(fields).encode("utf-8", "surrogatepass")
+    octets = body or b""
+    # The body has its own check in `content_hash`; this one finds where a crash cut the file.
+    digest = xxh3_64_intdigest(octets, seed=xxh3_64_intdigest(meta))
     kind = _NO_BODY if body is None else _HAS_BODY
-    return _HEADER.pack(_MAGIC, kind, len(meta), len(body or b""), xxh3_64_intdigest(payload)) + payload
+    return _HEADER.pack(_MAGIC, kind, len(meta), len(octets), digest), meta, octets
 
 
-def read_segment(path: Path) -> Iterator[tuple[int, PageRecord]]:
-    """Read the whole records of a segment, each with where it begins."""
+def read_segment(path: Path, decode: Decode) -> Iterator[PageRecord]:
+    """Read the whole records of a segment."""
     with path.open("rb") as file:
-        at = 0
         while len(header := file.read(_HEADER.size)) == _HEADER.size:
             magic, kind, meta_length, body_length, digest = _HEADER.unpack(header)
             payload = file.read(meta_length + body_length) if magic == _MAGIC else b""
-            if len(payload) != meta_length + body_length or xxh3_64_intdigest(payload) != digest:
+            meta, octets = payload[:meta_length], payload[meta_length:]
+            if len(octets) != body_length or xxh3_64_intdigest(octets, seed=xxh3_64_intdigest(meta)) != digest:
                 return
-            fields = json.loads(payload[:meta_length])
-            fields["run_id"] = UUID(fields["run_id"])
-            yield at, PageRecord(body=payload[meta_length:] if kind == _HAS_BODY else None, **fields)
-            at += len(header) + len(payload)
+            run_id, url_key, url, surt_key, http_status, *rest, coding = json.loads(meta)
+            body = None if kind == _NO_BODY else (decode(octets, coding) if coding else octets)
+            yield PageRecord(UUID(run_id), url_key, url, surt_key, http_status, body, *rest)
 
 
 def _sync_folder(folder: Path) -> None:

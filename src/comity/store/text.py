@@ -8,40 +8,28 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import lru_cache
 from typing import Final
+
+from turbohtml import parse
 
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
 _XML_ENCODING: Final = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})[\"']")
 _BINARY: Final = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")  # WHATWG MIME Sniffing §3: binary data bytes
 _LOOKED_AT: Final = 1024
-# Encodings whose name in Python stands for less than what pages mean by it, or does not exist.
+# Encodings whose name in Python stands for less than what pages mean by it, or does not exist there.
 _CODECS: Final = {
-    "ascii": "cp1252",
-    "us-ascii": "cp1252",
-    "iso-8859-1": "cp1252",
-    "iso8859-1": "cp1252",
-    "latin1": "cp1252",
-    "l1": "cp1252",
-    "iso-8859-9": "cp1254",
-    "iso-8859-11": "cp874",
-    "tis-620": "cp874",
-    "windows-874": "cp874",
     "shift_jis": "cp932",
-    "shift-jis": "cp932",
-    "sjis": "cp932",
-    "x-sjis": "cp932",
-    "windows-31j": "cp932",
     "euc-kr": "cp949",
-    "ks_c_5601-1987": "cp949",
     "gbk": "gb18030",
-    "gb2312": "gb18030",
-    "x-gbk": "gb18030",
     "big5": "big5hkscs",
+    "windows-874": "cp874",
     "x-mac-cyrillic": "mac_cyrillic",
     "iso-8859-8-i": "iso8859_8",
-    "utf-16": "utf-16-le",
+    "x-user-defined": "latin-1",
 }
+_UNREADABLE: Final = "replacement"  # encodings that browsers will not read, since they hide markup
 
 
 def as_text(body: bytes, content_type: str | None, encoding: str | None) -> str | None:
@@ -65,17 +53,25 @@ def as_text(body: bytes, content_type: str | None, encoding: str | None) -> str 
 
 def _decoded(body: bytes, label: str | None) -> str:
     """Decode by a label; without one that is known, UTF-8 if it is that, and otherwise what old pages are in."""
-    name = _CODECS.get(label.lower(), label.lower()) if label is not None else None
-    if name is not None:
-        try:
-            if codecs.lookup(name)._is_text_encoding:
-                return body.decode(name, "replace")
-        except LookupError:
-            pass
+    codec = _codec(label) if label is not None else None
+    if codec is not None:
+        return body.decode(codec, "replace")
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:
         return body.decode("cp1252", "replace")
+
+
+@lru_cache(maxsize=256)
+def _codec(label: str) -> str | None:
+    """Python's name for what a label means on the web; None for a label that means nothing there."""
+    try:
+        name = (parse(b"", encoding=label).encoding or "").lower()
+    except LookupError:
+        return None
+    if name == _UNREADABLE:
+        return None
+    return _CODECS.get(name, name)
 
 
 def _if_it_looks_like_text(body: bytes) -> str | None:

@@ -18,6 +18,7 @@ from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.instants import from_seconds
 from comity.fetch.fetcher import Fetcher
+from comity.fetch.inflate import inflate_coded
 from comity.leases.holder import is_dead_store_name
 from comity.leases.room import Leases
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
@@ -356,7 +357,7 @@ class Crawl:
     def _open_run(self) -> None:
         """Take over what dead processes of this machine left, and note that the run starts."""
         self._leases.free_own_dead()
-        page_store.recover(self._store.folder, is_dead_store_name, self._committed)
+        page_store.recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
         with self._database.write() as connection:
             runs.begin(
                 connection,
@@ -379,7 +380,7 @@ class Crawl:
 
     async def _close_run(self, status: str, reason: str) -> None:
         await self._board.release_guests(idle_only=False)
-        await self._thread.run(self._store.roll)
+        await self._thread.run(self._store.close)
         await self._thread.run(self._write_end, status, reason)
         self._thread.close()
 

@@ -279,6 +279,8 @@ class Settler:
             final_url=row.final_url,
             redirect_count=row.redirect_count,
             title=kept.title if kept is not None else None,
+            coded=kept.coded if kept is not None else None,
+            coding=kept.coding if kept is not None else None,
         )
 
 

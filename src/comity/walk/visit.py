@@ -238,7 +238,18 @@ def _read(
     body = response.body
     content_hash = xxh3_128_hexdigest(body)
     if not is_html(answer.content_type, body):
-        return Fetched(entry, trail, answer, body, None, content_hash, None, ())
+        return Fetched(
+            entry,
+            trail,
+            answer,
+            body,
+            None,
+            content_hash,
+            None,
+            (),
+            coded=response.coded_body,
+            coding=response.content_encoding or None,
+        )
     page = read_html(body, content_type=answer.content_type, agent_token=rooms.agent)
     directives = read_directives(page.meta_robots, response.headers.get_all("x-robots-tag"), rooms.agent)
     links: list[FrontierEntry] = []
@@ -287,6 +298,8 @@ def _read(
         links=tuple(links),
         keep=not directives.noindex,
         is_login_wall=wall,
+        coded=response.coded_body,
+        coding=response.content_encoding or None,
     )
 
 

@@ -1,0 +1,149 @@
+"""Opening a state: what is accepted, what is refused in words, and what a transaction promises."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import ProgrammingError
+
+from comity.database.connection import Database, open_database
+from comity.database.schema import ensure_current
+from comity.model.errors import BadInput, StateUnavailable
+from tests.database.states import State
+
+
+@pytest.mark.parametrize(
+    ("where", "complaint"),
+    [
+        ("", "needs a file name"),
+        ("mysql://user:SECRET@host/db", "not mysql"),
+        ("oracle://user:SECRET@host/db", "not oracle"),
+        ("sqlite://", "needs a file"),
+        ("postgresql://user:SECRET@host:port/db", "not a database URL"),
+        ("http://[::1/", "not a database URL|not http"),
+        ("nonsense://x", "not nonsense|not a database URL"),
+    ],
+)
+def test_what_is_no_state_is_refused_in_words(where: str, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint) as caught:
+        open_database(where)
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["postgres://u:p@h/d", "postgresql://u:p@h/d", "postgresql+psycopg://u:p@h/d", "postgresql+psycopg2://u:p@h/d"],
+)
+def test_postgresql_is_known_by_its_usual_spellings(where: str) -> None:
+    database = open_database(where)
+    assert database.is_shared
+    assert database.engine.url.drivername == "postgresql+psycopg"
+    assert ":p@" not in database.shown
+    database.close()
+
+
+def test_a_file_is_named_by_path_or_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for where in ("plain.db", tmp_path / "path.db", f"sqlite:///{tmp_path / 'url.db'}", "~/home.db", "deep/er/file.db"):
+        database = open_database(where)
+        ensure_current(database)
+        assert not database.is_shared
+        database.close()
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.db")}
+    assert found == {"plain.db", "path.db", "url.db", "home/home.db", "deep/er/file.db"}
+
+
+def test_a_folder_or_a_file_in_the_way_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StateUnavailable, match="is a folder"):
+        open_database(tmp_path)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StateUnavailable, match="cannot make the folder"):
+        open_database(tmp_path / "file" / "state.db")
+
+
+def test_a_file_that_is_no_database_is_told_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader, " * 1000)
+    database = open_database(path)
+    with pytest.raises(StateUnavailable, match="not a database"):
+        ensure_current(database)
+    database.close()
+    assert path.read_text() == "Dear reader, " * 1000
+
+
+def test_a_server_that_does_not_answer_is_told_without_its_password(tmp_path: Path) -> None:
+    database = open_database(f"postgresql://user:SECRET@/comity?host={tmp_path}")
+    with pytest.raises(StateUnavailable, match="cannot be used") as caught:
+        ensure_current(database)
+    assert "SECRET" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    database.close()
+
+
+def test_what_a_statement_did_wrong_is_not_called_an_unavailable_state(shared_database: Database) -> None:
+    with pytest.raises(ProgrammingError), shared_database.read() as connection:
+        connection.execute(text("SELECT * FROM nowhere"))
+
+
+def test_a_transaction_is_committed_as_a_whole_or_leaves_no_trace(database: Database) -> None:
+    state = State(database)
+    state.add("host.example")
+
+    def fail_half_way() -> None:
+        with database.write() as connection:
+            connection.execute(text("UPDATE domains SET source = 'half'"))
+            raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError, match="half-way"):
+        fail_half_way()
+    assert state.row("host.example")["source"] is None
+
+
+def test_a_reader_sees_one_moment_and_waits_for_no_writer(database: Database) -> None:
+    state = State(database)
+    state.add("host.example")
+    query = text("SELECT source FROM domains")
+    with database.read() as reader:
+        assert reader.execute(query).scalar() is None
+        with database.write() as writer:
+            writer.execute(text("UPDATE domains SET source = 'written'"))
+            assert state.row("host.example")["source"] is None
+        if not database.is_shared:
+            assert reader.execute(query).scalar() is None
+    assert state.row("host.example")["source"] == "written"
+
+
+def test_two_writers_of_one_file_take_turns(embedded_database: Database) -> None:
+    """The second takes its lock when it begins, so it waits there, and not half-way."""
+    state = State(embedded_database)
+    state.add("host.example", pages_crawled=0)
+    began = threading.Event()
+    second_done = threading.Event()
+
+    def second() -> None:
+        began.set()
+        with embedded_database.write() as connection:
+            seen = connection.execute(text("SELECT pages_crawled FROM domains")).scalar_one()
+            connection.execute(text("UPDATE domains SET pages_crawled = :now"), {"now": seen + 1})
+        second_done.set()
+
+    thread = threading.Thread(target=second)
+    with embedded_database.write() as connection:
+        seen = connection.execute(text("SELECT pages_crawled FROM domains")).scalar_one()
+        thread.start()
+        assert began.wait(10)
+        assert not second_done.wait(0.2)
+        connection.execute(text("UPDATE domains SET pages_crawled = :now"), {"now": seen + 1})
+    thread.join(30)
+    assert state.row("host.example")["pages_crawled"] == 2
+
+
+def test_the_file_is_kept_safe_against_a_power_cut(embedded_database: Database) -> None:
+    with embedded_database.read() as connection:
+        pragmas = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")]
+        assert pragmas == ["wal", 2]
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1

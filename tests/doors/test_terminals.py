@@ -1,0 +1,96 @@
+"""At a terminal: colour, tables that fit, questions, and bars for what takes long."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import struct
+import subprocess
+import termios
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doors.command_line import PATIENCE_S, STATE, CommandLine
+
+COLOUR = re.compile(r"\x1b\[(3\d|4\d|9\d|38;[0-9;]+)m")
+ANY_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def at_terminal(
+    comity: CommandLine, *arguments: str, columns: int = 100, typed: bytes = b"", **environment: str
+) -> tuple[int, str]:
+    """Run a command with a terminal on all its streams; gives the exit code and what the terminal received."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True}
+    process = comity.started(*arguments, environment={"TERM": "xterm-256color"} | environment, **streams)
+    os.close(theirs)
+    if typed:
+        os.write(ours, typed)
+    received = b""
+    with suppress(OSError):  # the terminal ends with the last process on it
+        while piece := os.read(ours, 65536):
+            received += piece
+    os.close(ours)
+    try:
+        return process.wait(PATIENCE_S), received.decode().replace("\r\n", "\n")
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+
+
+@pytest.fixture
+def hosts(with_state: CommandLine) -> CommandLine:
+    with_state.add_host("short.example", status="active", pages_crawled=2, pages_discovered=3)
+    with_state.add_host("a-rather-long-name.that-does-not-fit.into-a-narrow-window.example", status="blocked")
+    return with_state
+
+
+def test_a_status_has_its_colour_unless_colour_is_unwanted(hosts: CommandLine) -> None:
+    code, text = at_terminal(hosts, "domains", "list")
+    assert code == 0
+    assert "\x1b[32mactive\x1b[0m" in text
+    code, text = at_terminal(hosts, "domains", "list", NO_COLOR="1")
+    assert code == 0
+    assert not COLOUR.search(text)
+    assert "active" in text
+
+
+def test_a_name_too_long_for_the_window_has_a_line_of_its_own(hosts: CommandLine) -> None:
+    _, text = at_terminal(hosts, "domains", "list", columns=80)
+    lines = ANY_CODE.sub("", text).splitlines()
+    assert lines[0].split()[0] == "DOMAIN"
+    place = lines.index("a-rather-long-name.that-does-not-fit.into-a-narrow-window.example")
+    assert lines[place + 1].split() == ["blocked", "0/0", "0", "-", "-"]
+    assert lines[place + 1].index("blocked") == lines[0].index("STATUS")
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(("typed", "code", "left"), [(b"n\n", 1, 1), (b"\n", 1, 1), (b"\x03", 130, 1), (b"y\n", 0, 0)])
+def test_going_back_is_asked_about(hosts: CommandLine, typed: bytes, code: int, left: int) -> None:
+    got, text = at_terminal(hosts, "db", "downgrade", "base", typed=typed)
+    assert got == code
+    assert "This deletes data. [y/N]:" in text
+    assert len(hosts.rows("SELECT name FROM sqlite_master WHERE name = 'domains'")) == left
+
+
+def test_a_long_list_shows_how_far_it_is_and_cleans_up(comity: CommandLine) -> None:
+    Path("long.txt").write_text("".join(f"h{number}.example\n" for number in range(25_000)))
+    code, text = at_terminal(comity, "seeds", "load", "long.txt")
+    assert code == 0
+    assert "Checking" in text
+    assert "Storing" in text
+    assert "25,000 new hosts." in text.splitlines()[-1]
+    assert comity.rows("SELECT count(*) FROM domains") == [(25_000,)]
+
+
+def test_a_short_list_shows_no_bar(comity: CommandLine) -> None:
+    Path("short.txt").write_text("a.example\n")
+    code, text = at_terminal(comity, "seeds", "load", "short.txt")
+    assert code == 0
+    assert text.startswith("1 new host.")
+    assert STATE.exists()

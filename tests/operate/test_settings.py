@@ -1,0 +1,97 @@
+"""Settings are checked against each other, so that no combination can break a lease's promise."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comity.leases.room import LeaseTerms
+from comity.model.errors import BadInput
+from comity.rules.priority import PriorityWeights
+from comity.settings import Settings, read_settings
+
+
+@pytest.fixture(autouse=True)
+def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("COMITY_", "ENABLE_", "AIDJOBS_", "MAX_")) or name == "USER_AGENT":
+            monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(
+    ("environment", "complaint"),
+    [
+        (
+            {"COMITY_LEASE_MINUTES": "30", "COMITY_HEARTBEAT_MINUTES": "15.1"},
+            "COMITY_HEARTBEAT_MINUTES must be at most",
+        ),
+        ({"COMITY_LEASE_MINUTES": "10"}, "COMITY_HEARTBEAT_MINUTES must be at most"),
+        ({"COMITY_LEASE_MINUTES": "10", "COMITY_HEARTBEAT_MINUTES": "5"}, None),
+        ({"COMITY_LEASE_MINUTES": "19"}, "COMITY_HEARTBEAT_MINUTES must be at most"),
+        ({"COMITY_LEASE_MINUTES": "20", "COMITY_HEARTBEAT_MINUTES": "10"}, None),
+        ({"COMITY_FETCH_TIMEOUT": "901"}, "COMITY_FETCH_TIMEOUT must be at most"),
+        ({"COMITY_FETCH_TIMEOUT": "900"}, None),
+        ({"COMITY_LEASE_MINUTES": "1", "COMITY_HEARTBEAT_MINUTES": "0.1"}, "COMITY_FETCH_TIMEOUT must be at most"),
+        ({"COMITY_LEASE_MINUTES": "0"}, "greater than 0"),
+        ({"COMITY_LEASE_MINUTES": "nan"}, "greater than 0"),
+        ({"COMITY_HEARTBEAT_MINUTES": "-1"}, "greater than 0"),
+        ({"COMITY_LEASE_MINUTES": "soon"}, "valid number"),
+    ],
+)
+def test_a_lease_outlives_a_fetch_and_is_renewed_twice(
+    environment: dict[str, str], complaint: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    if complaint is None:
+        read_settings()
+        return
+    with pytest.raises(BadInput, match=complaint):
+        read_settings()
+
+
+@given(st.floats(0.001, 1e6), st.floats(0.001, 1e6), st.floats(0.001, 1e6))
+def test_settings_that_are_accepted_make_terms_that_are_accepted(lease: float, heartbeat: float, fetch: float) -> None:
+    try:
+        settings = Settings(lease_minutes=lease, heartbeat_minutes=heartbeat, fetch_timeout_s=fetch)
+    except ValueError:
+        assert heartbeat > lease / 2 or fetch > lease * 60 / 2
+        return
+    assert fetch <= lease * 60 / 2
+    LeaseTerms(lease_s=settings.lease_minutes * 60, renew_every_s=settings.heartbeat_minutes * 60)
+
+
+def test_the_defaults_are_those_of_the_specification() -> None:
+    settings = read_settings()
+    assert (settings.lease_minutes, settings.heartbeat_minutes) == (30, 10)
+    assert settings.refresh_after == timedelta(days=14)
+    assert settings.weights == PriorityWeights()
+    flags = (settings.enable_domain_tracking, settings.enable_per_domain_budget, settings.enable_smart_scheduling)
+    assert flags == (True, True, True)
+    assert (settings.enable_claim_protocol, settings.enable_refresh_mode) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["DOMAIN_TRACKING", "PER_DOMAIN_BUDGET", "SMART_SCHEDULING", "CLAIM_PROTOCOL"])
+@pytest.mark.parametrize("prefix", ["ENABLE_", "COMITY_ENABLE_"])
+def test_each_flag_can_be_turned_off_alone_under_both_names(
+    name: str, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = read_settings().model_dump()
+    monkeypatch.setenv(prefix + name, "false")
+    after = read_settings().model_dump()
+    assert {key for key in before if before[key] != after[key]} == {f"enable_{name.lower()}"}
+
+
+def test_the_weights_of_the_priority_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMITY_WEIGHT_IMAGE_YIELD", "12.5")
+    assert read_settings().weights == PriorityWeights(image_yield=12.5)
+
+
+def test_the_shared_server_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_settings(state="here.db").where == "here.db"
+    monkeypatch.setenv("COMITY_DATABASE_URL", "postgresql://somewhere/comity")
+    assert read_settings(state="here.db").where == "postgresql://somewhere/comity"
