@@ -186,6 +186,20 @@ class OneHost(RuleBasedStateMachine):
                 self.note_success(number)
                 self.finish_one(number, Observation(Answer.SUCCESS, latency_s))
 
+    @rule(
+        ends=st.lists(st.tuples(st.sampled_from(["ok", "none", "seconds"]), st.integers(0, 3)), min_size=2, max_size=4)
+    )
+    def a_burst_is_answered_in_any_order(self, ends: list[tuple[str, int]]) -> None:
+        self.tasks_fill_the_slots(len(ends), 0.5)
+        for kind, place in ends:
+            if self.holder.under_way:
+                number = sorted(self.holder.under_way)[place % len(self.holder.under_way)]
+                if kind == "ok":
+                    self.note_success(number)
+                    self.finish_one(number, Observation(Answer.SUCCESS, 0.1))
+                else:
+                    self.refuse(number, Answer.RATE_LIMITED, kind, (2, 30, 7, 300)[place], 0)
+
     def note_success(self, number: int) -> None:
         if number > self.promise.block_number:
             self.promise = Promise()
@@ -224,7 +238,9 @@ class OneHost(RuleBasedStateMachine):
         skew_s=st.integers(-4_000, 4_000),
     )
     def a_request_is_refused(self, data: st.DataObject, answer: Answer, form: str, seconds: int, skew_s: int) -> None:
-        number = self.pick(data)
+        self.refuse(self.pick(data), answer, form, seconds, skew_s)
+
+    def refuse(self, number: int, answer: Answer, form: str, seconds: int, skew_s: int) -> None:
         server_date = float(int(self.true) + skew_s)
         if form in ("none", "garbage"):
             header, seconds = (None if form == "none" else "later"), 0
@@ -277,8 +293,10 @@ class OneHost(RuleBasedStateMachine):
         self.holder = self.new_holder()
 
     @precondition(lambda self: self.all_starts % 3 == 1)
-    @rule(door=doors, is_stalled=st.booleans(), later_s=st.sampled_from([0.0, 0.1, 5.0]))
-    def the_holder_dies_or_stalls_and_the_lease_runs_out(self, door: Door, is_stalled: bool, later_s: float) -> None:
+    @rule(door=doors, is_stalled=st.booleans(), later_s=st.sampled_from([0.0, 0.1, 5.0]), new_interval_s=intervals)
+    def the_holder_dies_or_stalls_and_the_lease_runs_out(
+        self, door: Door, is_stalled: bool, later_s: float, new_interval_s: float | None
+    ) -> None:
         ended = self.holder
         if is_stalled:
             self.stalled.append(ended)
@@ -293,15 +311,19 @@ class OneHost(RuleBasedStateMachine):
         # The stalled one's clock was anchored when it began, and is not set back under it.
         self.back_s = [self.back_s[0]]
         self.holder = self.new_holder()
+        # An edit right after must not lose what the new holder has to wait for.
+        self.the_operator_or_robots_change_the_terms(new_interval_s, *self.terms[2:])
 
     @precondition(lambda self: self.stalled)
     @rule()
     def a_stalled_holder_wakes_up_and_tries(self) -> None:
         assert self.stalled[-1].gate.try_reserve() == Wait(inf, WaitReason.LEASE_OVER)
 
-    @rule(seconds=st.sampled_from([0.01, 0.5, 30.0, 86_400.0, 1e8]))
-    def the_clock_is_set_back(self, seconds: float) -> None:
+    @rule(seconds=st.sampled_from([0.01, 0.5, 30.0, 86_400.0, 1e8]), is_asked_then=st.booleans())
+    def the_clock_is_set_back(self, seconds: float, is_asked_then: bool) -> None:
         self.back_s[0] += seconds
+        if is_asked_then:
+            self.it_is_never_stuck()
 
     @rule()
     def it_is_never_stuck(self) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import RequestReceived, WindowUpdated
+from h2.events import ConnectionTerminated, RequestReceived, WindowUpdated
 from h2.exceptions import ProtocolError
 
 from tests.hostile.web import server_context
@@ -104,6 +104,9 @@ class _Connection(asyncio.Protocol):
         for event in events:
             if isinstance(event, RequestReceived):
                 self.on_request(event.stream_id, {name.decode(): value.decode() for name, value in event.headers})
+            elif isinstance(event, ConnectionTerminated):
+                self.transport.close()
+                return
             elif isinstance(event, WindowUpdated):
                 for stream in list(self.unsent):
                     self.push_body(stream)

@@ -46,11 +46,11 @@ def kind_of(code: int, message: str, *, asked: bool) -> FailureKind:
     """
     if code == pycurl.E_UNSUPPORTED_PROTOCOL and asked:
         return FailureKind.PROTOCOL_ERROR
+    lowered = message.lower()
+    if "connect tunnel" in lowered or (code == pycurl.E_RECV_ERROR and "proxy" in lowered):
+        return FailureKind.PROXY_FAILURE
     if code == pycurl.E_RECV_ERROR:
         # One number stands for several things; only the message tells them apart.
-        lowered = message.lower()
-        if "proxy" in lowered or "connect tunnel" in lowered:
-            return FailureKind.PROXY_FAILURE
         if "too large" in lowered:
             return FailureKind.HEADER_FLOOD
         if "chunk" in lowered or "header" in lowered:

@@ -40,6 +40,7 @@ class Undecodable(Exception):
         self.kind = kind
         self.detail = detail
 
+
 _KEPT_MOST_BYTES: Final = 2**30
 
 

@@ -67,7 +67,6 @@ class Transfer:
         "_proxied",
         "_redialled",
         "_refused",
-        "_secure",
         "_seen_at",
         "_seen_bytes",
         "_stream",
@@ -102,7 +101,7 @@ class Transfer:
         self._max_error_body_bytes = max_error_body_bytes
         self._opened: socket.socket | None = None
         self.wants: tuple[object, ...] = ("GET", (), None, None)  # what the handle's options are set for
-        self._secure = self._redialled = False
+        self._redialled = False
         self.waiter: Any = None
         # Set anew by each request:
         self.request = _NO_REQUEST
@@ -160,11 +159,6 @@ class Transfer:
         if self._redialled:
             self._redialled = False
             self.easy.setopt(pycurl.FRESH_CONNECT, 0)
-        secure = url.startswith("https:")
-        if secure is not self._secure:
-            # Share one HTTP/2 connection rather than open several. Not for http, where the wait would be in vain.
-            self.easy.setopt(pycurl.PIPEWAIT, secure)
-            self._secure = secure
 
     def begin_again(self) -> None:
         """The kept connection was dead: dial a new one."""
@@ -242,7 +236,7 @@ class Transfer:
 
     def result(self, code: int, message: str) -> Response | FetchFailure:
         """What the ended transfer amounts to."""
-        if not self.status and self.fault is None:
+        if not self.status and self.sent and self.fault is None:
             self.judge_head()
         if self.fault is not None:
             if self._left_behind:

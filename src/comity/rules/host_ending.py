@@ -15,13 +15,14 @@ class HostRecord:
     """What a run saw of a host."""
 
     pages: int
-    login_walls: int
+    login_walls: int  # pages that asked for a login instead of what was asked for
     refused_by_robots: int
     robots_unreachable: bool
     errors_in_a_row: int
     last_error: tuple[str, int | None, str] | None  # code, status, sentence
     queued: int
     pages_before: int = 0
+    login_pages: int = 0  # pages that were login pages by their own address: they say nothing either way
 
 
 def host_ending(record: HostRecord, max_errors_in_a_row: int) -> HostEnding:
@@ -32,19 +33,19 @@ def host_ending(record: HostRecord, max_errors_in_a_row: int) -> HostEnding:
     """
     if record.errors_in_a_row >= max_errors_in_a_row and record.last_error is not None:
         return _left_alone(record.last_error)
+    if record.robots_unreachable and record.pages == 0:
+        # What is queued stays so: a site whose robots.txt cannot be read today may answer tomorrow.
+        if record.last_error is not None and record.last_error[1] is None:
+            return _left_alone(record.last_error)
+        return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE, "robots.txt could not be read")
     if record.queued:
         return HostEnding(HostStatus.ACTIVE)
     if record.pages == 0 and record.pages_before == 0:
-        if record.robots_unreachable:
-            detail = record.last_error[2] if record.last_error else None
-            if record.last_error is not None and record.last_error[1] is None:
-                return _left_alone(record.last_error)
-            return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE, detail)
         if record.last_error is not None and _is_refusal(record.last_error[1]):
             return _left_alone(record.last_error)
         if record.refused_by_robots:
             return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_DENIED, "robots disallow")
-    if record.pages and record.login_walls == record.pages and record.pages_before == 0:
+    if record.login_walls and record.login_walls + record.login_pages >= record.pages and record.pages_before == 0:
         return HostEnding(HostStatus.BLOCKED, BlockReason.LOGIN_REQUIRED, "every page asks for a login")
     return HostEnding(HostStatus.EXHAUSTED)
 

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 _LOGIN_PATH: Final = re.compile(
-    r"(?:^|[/_.-])(?:log-?in|sign-?in|signon|sso|auth(?:enticate|orize)?|account/login|session/new|anmelden)(?:[/_.?-]|$)",
+    r"(?:^|[/_.-])(?:log[-_]?in|sign[-_]?in|sign[-_]?on|sso|auth(?:enticate|orize)?|session/new|anmelden)(?:[/_.?-]|$)",
     re.IGNORECASE,
 )
 _FEW_LINKS: Final = 10
@@ -25,10 +25,14 @@ def is_login_wall(
         return True
     if not has_password_field:
         return False
-    asked_for_login = _LOGIN_PATH.search(urlsplit(requested_url).path) is not None
-    if asked_for_login:
+    if is_login_address(requested_url):
         return False
-    sent_to_login = requested_url != final_url and _LOGIN_PATH.search(urlsplit(final_url).path) is not None
+    sent_to_login = requested_url != final_url and is_login_address(final_url)
     return sent_to_login or (
         link_count < _FEW_LINKS and _LOGIN_PATH.search(f"/{(title or '').replace(' ', '-')}/") is not None
     )
+
+
+def is_login_address(url: str) -> bool:
+    """Whether a URL names a login page: to meet one there says nothing about the rest of the site."""
+    return _LOGIN_PATH.search(urlsplit(url).path) is not None

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 from comity.model.page_record import PageRecord
-from comity.store.parquet import write_part
+from comity.store.parquet import PartWriter, write_part
 from comity.store.segment import Decode, SegmentWriter, read_segment
 
-ROWS_PER_PART: Final = 1000
-BYTES_PER_PART: Final = 24 * 1024 * 1024  # of bodies, which wait in memory for their part
+ROWS_PER_PART: Final = 20_000
+BYTES_PER_PART: Final = 512 * 1024 * 1024  # of bodies
 SECONDS_PER_PART: Final = 300.0  # a slow crawl's pages can be read after this time at the latest
+ROWS_PER_GROUP: Final = 1000
+BYTES_PER_GROUP: Final = 8 * 1024 * 1024  # what waits in memory
 
 Committed = Callable[[Sequence[PageRecord]], list[bool]]
 
@@ -30,23 +33,22 @@ class PageStore:
         self.folder = folder
         self._name = name.replace(":", "-")
         self._number = 0
-        self._segment: SegmentWriter | None = None
+        self._open: _OpenPart | None = None
         self._waiting: dict[int, PageRecord] = {}  # appended, not yet known to be committed
         self._kept: list[PageRecord] = []
         self._kept_bytes = 0
-        self._since = 0.0
         self._writer: ThreadPoolExecutor | None = None
-        self._writing: Future[int] | None = None
+        self._writing: Future[None] | None = None
 
     def append(self, records: Sequence[PageRecord]) -> list[int]:
         """Put pages safely on disk; gives the places to name in `keep` once their visits are committed."""
         if not records:
             return []
-        if self._segment is None:
+        if self._open is None:
             self._number += 1
-            self._segment = SegmentWriter(self.folder / f"segment-{self._name}-{self._number:06d}.open")
-            self._since = monotonic()
-        places = self._segment.append(records)
+            path = self.folder / f"segment-{self._name}-{self._number:06d}.open"
+            self._open = _OpenPart(SegmentWriter(path), PartWriter(_part_of(path)), monotonic())
+        places = self._open.segment.append(records)
         self._waiting.update(zip(places, records, strict=True))
         return places
 
@@ -57,36 +59,57 @@ class PageStore:
             self._kept.append(record._replace(coded=None))
             self._kept_bytes += len(record.body or b"")
         self._waiting.clear()
-        if (
-            len(self._kept) >= ROWS_PER_PART
-            or self._kept_bytes >= BYTES_PER_PART
-            or (self._kept and monotonic() - self._since >= SECONDS_PER_PART)
-        ):
-            self.roll()
-
-    def roll(self) -> None:
-        """Turn what is kept into a part, beside whoever calls; waits only for the part before."""
-        segment, kept = self._segment, self._kept
-        if segment is None:
+        part = self._open
+        if part is None:
             return
-        self._segment, self._kept, self._kept_bytes = None, [], 0
-        segment.close()
-        self._finish_writing()
-        self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="comity-pages")
-        self._writing = self._writer.submit(_become_part, segment.path, kept)
+        if len(self._kept) >= ROWS_PER_GROUP or self._kept_bytes >= BYTES_PER_GROUP:
+            self._write_group(part)
+        is_old = monotonic() - part.since >= SECONDS_PER_PART
+        if part.rows >= ROWS_PER_PART or part.body_bytes >= BYTES_PER_PART or (is_old and (part.rows or self._kept)):
+            self._finish(part)
 
     def close(self) -> None:
         """Turn everything that is kept into parts, and wait until they are written."""
-        self.roll()
-        self._finish_writing()
+        if self._open is not None:
+            self._finish(self._open)
+        self._wait()
         if self._writer is not None:
             self._writer.shutdown()
             self._writer = None
 
-    def _finish_writing(self) -> None:
+    def _write_group(self, part: _OpenPart) -> None:
+        part.rows += len(self._kept)
+        part.body_bytes += self._kept_bytes
+        kept, self._kept, self._kept_bytes = self._kept, [], 0
+        self._submit(part.writer.add, kept)
+
+    def _finish(self, part: _OpenPart) -> None:
+        self._write_group(part)
+        self._open = None
+        part.segment.close()
+        self._submit(_become_part, part)
+
+    def _submit(self, work: Callable[..., None], *arguments: object) -> None:
+        """Write beside whoever calls; waits only for what was to be written before."""
+        self._wait()
+        self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="comity-pages")
+        self._writing = self._writer.submit(work, *arguments)
+
+    def _wait(self) -> None:
         writing, self._writing = self._writing, None
         if writing is not None:
             writing.result()  # a failure to write is the caller's to hear
+
+
+@dataclass(slots=True)
+class _OpenPart:
+    """A part that is being written, and the segment that stands for it until then."""
+
+    segment: SegmentWriter
+    writer: PartWriter
+    since: float
+    rows: int = 0
+    body_bytes: int = 0
 
 
 def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, decode: Decode) -> int:
@@ -99,7 +122,8 @@ def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, 
         if _part_of(path).exists():
             path.unlink()  # the crash came between writing the part and taking the segment away
             continue
-        saved += _become_part(path, _only_committed(path, committed, decode))
+        saved += write_part(_part_of(path), _only_committed(path, committed, decode))
+        path.unlink()
     return saved
 
 
@@ -117,10 +141,9 @@ def _only_committed(path: Path, committed: Committed, decode: Decode) -> Iterato
     yield from sifted()
 
 
-def _become_part(segment: Path, records: Iterable[PageRecord]) -> int:
-    count = write_part(_part_of(segment), records)
-    segment.unlink(missing_ok=True)
-    return count
+def _become_part(part: _OpenPart) -> None:
+    part.writer.finish()
+    part.segment.path.unlink(missing_ok=True)
 
 
 def _part_of(segment: Path) -> Path:

@@ -35,34 +35,63 @@ SCHEMA: Final = pa.schema(
         ("run_id", pa.string()),
     ]
 )
-_ROW_GROUP: Final = 1000
+_ROW_GROUP: Final = 200
 _UTF8: Final = ("utf-8", "utf8")
 _PLAIN: Final = ("http_status", "content_type", "run_id", "redirect_count")  # few values, many times
 
 
+class PartWriter:
+    """Writes one part, row group by row group; it is there, whole, only once it is finished."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        self._writer: pq.ParquetWriter | None = None
+        self.count = 0
+
+    def add(self, records: list[PageRecord]) -> None:
+        """Write a row group."""
+        if not records:
+            return
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(
+                self._temporary,
+                SCHEMA,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=list(_PLAIN),
+                write_statistics=["url"],
+            )
+        self._writer.write_table(_table(records))
+        self.count += len(records)
+
+    def finish(self) -> None:
+        """Put the part in its place; one without pages is none."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+            _sync(self._temporary)
+            self._temporary.rename(self._path)
+            _sync(self._path.parent)
+
+    def abandon(self) -> None:
+        """Leave nothing behind."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        self._temporary.unlink(missing_ok=True)
+
+
 def write_part(path: Path, records: Iterable[PageRecord]) -> int:
     """Write a part whole or not at all; returns how many pages it holds."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    count = 0
+    part = PartWriter(path)
     try:
-        with pq.ParquetWriter(
-            temporary,
-            SCHEMA,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=list(_PLAIN),
-            write_statistics=["url"],
-        ) as writer:
-            for batch in _batches(records):
-                writer.write_table(_table(batch))
-                count += len(batch)
-        if count:
-            _sync(temporary)
-            temporary.rename(path)
-            _sync(path.parent)
+        for batch in _batches(records):
+            part.add(batch)
+        part.finish()
     finally:
-        temporary.unlink(missing_ok=True)
-    return count
+        part.abandon()
+    return part.count
 
 
 def _batches(records: Iterable[PageRecord]) -> Iterator[list[PageRecord]]:
