@@ -22,7 +22,7 @@ from comity.database.tables import domains
 from comity.leases.room import Leases, LeaseTerms
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ANSWER_WITHIN_SECONDS = 60
+ANSWER_WITHIN_SECONDS = 120
 
 
 def open_new_file(where: str, name: str) -> str:

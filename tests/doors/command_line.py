@@ -17,17 +17,8 @@ import pytest
 from comity.doors.cli.main import run
 
 STATE = Path("comity-data/state.db")
-STEERING = (
-    "COMITY_",
-    "AIDJOBS_",
-    "ENABLE_",
-    "MAX_",
-    "USER_AGENT",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "COLUMNS",
-    "GITHUB_ACTIONS",
-)
+STEERING = ("COMITY_", "AIDJOBS_", "ENABLE_", "MAX_", "USER_AGENT", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS")
+STEERING += ("GITHUB_ACTIONS", "TERMINAL_WIDTH", "TYPER_", "_TYPER_")
 PATIENCE_S = 60
 
 
@@ -108,6 +99,11 @@ class CommandLine:
         names = ["domain", *columns]
         places = ", ".join("?" * len(names))
         self.rows(f"INSERT INTO domains ({', '.join(names)}) VALUES ({places})", domain, *columns.values())
+
+    def add_many(self, number: int) -> None:
+        """Write `number` hosts by hand: h0.example, h1.example …"""
+        counting = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)"
+        self.rows(f"{counting} INSERT INTO domains (domain) SELECT 'h' || i || '.example' FROM n", number)
 
     def column(self, domain: str, name: str) -> Any:
         """One column of a host's row."""

@@ -37,6 +37,10 @@ COMMANDS_WITH_A_HOST = [
     ("takedown", "add", "good.example", "{}"),
     ("takedown", "remove", "good.example", "{}"),
     ("policy", "show", "{}"),
+    ("crawl", "{}"),
+    ("why", "{}"),
+    ("robots", "{}"),
+    ("verify-politeness", "--host", "{}"),
     ("policy", "set", "{}", "--max-pages", "5"),
 ]
 OTHER_BAD_INPUT = [

@@ -42,7 +42,10 @@ def test_a_host_goes_through_all_commands(shared: CommandLine, database_url: str
     assert (blocked["domain"], blocked["last_crawled_at"]) == ("example.com", "2026-02-05T14:31:00.000Z")
     assert "└─ reason: why" in shared.done("domain-status").out
     assert {line["old"]: line["action"] for line in shared.json("domains", "merge")} == {"WWW.Other.example": "folded"}
-    assert [line["domain"] for line in shared.json("domains", "top")] == ["example.com", "other.example"]
+    assert {line["domain"]: line["image_yield_rate"] for line in shared.json("domains", "top")} == {
+        "example.com": 0.5,
+        "other.example": 0.0,
+    }
     assert shared.json("domains", "reset", "example.com")["status"] == "pending"
     assert shared.json("domains", "claims")["statuses"] == [{"status": "pending", "hosts": 2, "waiting": 2}]
     assert shared.json("policy", "set", "example.com", "--max-pages", "7")["policy"]["max_pages"] == 7

@@ -5,10 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import select
 import struct
-import subprocess
 import termios
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +25,34 @@ def at_terminal(
     """Run a command with a terminal on all its streams; gives the exit code and what the terminal received."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+
+    def own_the_terminal() -> None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # then Ctrl-C in it is a signal to the command
+
     streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True}
+    streams["preexec_fn"] = own_the_terminal
     process = comity.started(*arguments, environment={"TERM": "xterm-256color"} | environment, **streams)
     os.close(theirs)
-    if typed:
-        os.write(ours, typed)
     received = b""
-    with suppress(OSError):  # the terminal ends with the last process on it
-        while piece := os.read(ours, 65536):
-            received += piece
-    os.close(ours)
     try:
+        while select.select([ours], [], [], PATIENCE_S)[0] and (piece := _read(ours)):
+            received += piece
+            if typed and b"[y/N]: " in received:  # nobody types before being asked
+                os.write(ours, typed)
+                typed = b""
         return process.wait(PATIENCE_S), received.decode().replace("\r\n", "\n")
-    except subprocess.TimeoutExpired:
+    finally:
+        os.close(ours)
         process.kill()
-        raise
+        process.wait(PATIENCE_S)
+
+
+def _read(terminal: int) -> bytes:
+    """What came since; nothing once the last process on the terminal is gone."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
 
 
 @pytest.fixture

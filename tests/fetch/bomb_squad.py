@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import sys
 import time
+from pathlib import Path
 
 from comity.fetch.fetcher import Fetcher
 from comity.fetch.settings import FetchSettings
@@ -17,7 +17,9 @@ from comity.model.fetch import FetchLimits, FetchRequest, Response
 
 
 def peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """The most memory that this process ever held. ru_maxrss would begin with its parent's."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 async def main(urls: list[str]) -> None:

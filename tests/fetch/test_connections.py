@@ -198,9 +198,9 @@ def test_a_fetcher_lives_on_one_loop(web: HostileWeb) -> None:
         answered(await fetcher.get(FetchRequest(web.url("/ok"))))
 
     asyncio.run(use())
-    fetcher._free.clear()
     with pytest.raises(RuntimeError, match="one event loop"):
         asyncio.run(use())
+    fetcher.close()
 
 
 async def test_dead_hosts_end_as_connect_failures(make_fetcher: MakeFetcher) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from comity.fetch.fetcher import Fetcher
+from comity.fetch.inflate import inflate_coded
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from tests.fetch.conftest import MakeFetcher
 from tests.fetch.test_get import answered, failed
@@ -190,6 +191,14 @@ async def test_every_coding_is_undone_small_and_large(fetcher: Fetcher, web: Hos
     assert large.body == rows(200_000)
 
 
+async def test_the_coded_bytes_are_handed_on_where_they_were_held_anyway(fetcher: Fetcher, web: HostileWeb) -> None:
+    small = answered(await fetcher.get(FetchRequest(web.url("/encoded/gzip"))))
+    assert small.coded_body == deflate(PLAIN)
+    assert inflate_coded(small.coded_body, small.content_encoding) == small.body
+    for path in ("/ok", "/large/gzip?rows=200000"):
+        assert answered(await fetcher.get(FetchRequest(web.url(path)))).coded_body is None
+
+
 @pytest.mark.parametrize("codings", ["gzip,gzip", "gzip,br", "br,gzip", "zstd,deflate", "br,zstd", "identity,gzip"])
 async def test_two_codings_are_undone_in_reverse(fetcher: Fetcher, web: HostileWeb, codings: str) -> None:
     response = answered(await fetcher.get(FetchRequest(web.url(f"/encoded/{codings}"))))
@@ -239,7 +248,7 @@ async def test_outside_2xx_the_status_outlives_a_bad_coding(fetcher: Fetcher, we
     web.page("/busy", PLAIN, "429 Too Many Requests", ("Content-Encoding", claim), ("Retry-After", "7"))
     response = answered(await fetcher.get(FetchRequest(web.url("/busy"))))
     assert (response.status, response.headers.get("retry-after")) == (429, "7")
-    assert (response.body, response.truncated) == (b"", True)
+    assert (response.body, response.truncated, response.coded_body) == (b"", True, None)
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip", "br", "zstd", "deflate"])

@@ -152,6 +152,7 @@ async def test_a_bad_answer_over_http2_ends_in_its_kind(
 
 
 async def test_cancelling_one_stream_leaves_the_others(fetcher: Fetcher, http2: HostileHttp2) -> None:
+    assert answered(await fetcher.get(FetchRequest(http2.url("/ok")))).status == 200
     hanging = asyncio.create_task(fetcher.get(FetchRequest(http2.url("/hang"))))
     assert answered(await fetcher.get(FetchRequest(http2.url("/ok")))).status == 200
     hanging.cancel()

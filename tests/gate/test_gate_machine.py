@@ -171,9 +171,9 @@ class OneHost(RuleBasedStateMachine):
     def tasks_fill_the_slots(self, most: int, chance: float) -> None:
         for _ in range(most):
             at = self.holder.gate.next_start_at()
-            if at < inf:
-                self.true += max(0.0, at - self.wall())
-                self.tasks_try_to_start(1, chance)
+            # With every slot taken, no length of waiting may help.
+            self.true += max(0.0, at - self.wall()) if at < inf else 61.0
+            self.tasks_try_to_start(1, chance)
 
     @rule(latency_s=st.sampled_from([0.1, 0.1, 4.0, 20.0]), requests=st.integers(3, 8))
     def the_host_answers_at_its_pace(self, latency_s: float, requests: int) -> None:
@@ -182,9 +182,9 @@ class OneHost(RuleBasedStateMachine):
             if at < inf:
                 self.true += max(0.0, at - self.wall())
                 self.tasks_try_to_start(1, 0.5)
+            self.true += 0.05
             for number in sorted(self.holder.under_way):
-                self.note_success(number)
-                self.finish_one(number, Observation(Answer.SUCCESS, latency_s))
+                self.succeed(number, latency_s, arrived_s=0.04)
 
     @rule(
         ends=st.lists(st.tuples(st.sampled_from(["ok", "none", "seconds"]), st.integers(0, 3)), min_size=2, max_size=4)
@@ -195,14 +195,16 @@ class OneHost(RuleBasedStateMachine):
             if self.holder.under_way:
                 number = sorted(self.holder.under_way)[place % len(self.holder.under_way)]
                 if kind == "ok":
-                    self.note_success(number)
-                    self.finish_one(number, Observation(Answer.SUCCESS, 0.1))
+                    self.succeed(number, 0.1, arrived_s=0.0)
                 else:
                     self.refuse(number, Answer.RATE_LIMITED, kind, (2, 30, 7, 300)[place], 0)
 
-    def note_success(self, number: int) -> None:
+    def succeed(self, number: int, latency_s: float | None, arrived_s: float) -> None:
         if number > self.promise.block_number:
             self.promise = Promise()
+        if number == self.all_starts:
+            self.last_start_at = min(self.last_start_at + arrived_s, self.true)
+        self.finish_one(number, Observation(Answer.SUCCESS, latency_s, None, arrived_s))
 
     def finish_one(self, number: int, observation: Observation) -> None:
         reservation = self.holder.under_way.pop(number)
@@ -218,11 +220,7 @@ class OneHost(RuleBasedStateMachine):
         arrived_s=st.sampled_from([0.0, 0.02, 0.9]),
     )
     def a_request_succeeds(self, data: st.DataObject, latency_s: float | None, arrived_s: float) -> None:
-        number = self.pick(data)
-        self.note_success(number)
-        if number == self.all_starts:
-            self.last_start_at = min(self.last_start_at + arrived_s, self.true)
-        self.finish_one(number, Observation(Answer.SUCCESS, latency_s, None, arrived_s))
+        self.succeed(self.pick(data), latency_s, arrived_s)
 
     @precondition(lambda self: self.holder.under_way)
     @rule(data=st.data(), answer=st.sampled_from([Answer.OTHER, Answer.FAILED, Answer.UNSENT]))

@@ -87,7 +87,7 @@ def test_chance_places_each_delay_in_its_range() -> None:
     time = SimulatedTime()
     gate = gate_at(time, limits_for(DOOR_PROFILES[Door.AUDIT]))
     gate.finish(granted(gate), OK)
-    assert gate.next_start_at() == pytest.approx(START_OF_TIME + 0.35)
+    assert gate.next_start_at() == pytest.approx(START_OF_TIME + 0.35, rel=0.0, abs=1e-6)
 
 
 def test_memory_goes_from_holder_to_holder() -> None:

@@ -177,7 +177,7 @@ async def test_new_limits_reach_those_who_wait() -> None:
     await time.advance(0.2)
     answer = waiting.result()
     assert isinstance(answer, Reservation)
-    assert answer.started_at == pytest.approx(START_OF_TIME + 8.0)
+    assert answer.started_at == pytest.approx(START_OF_TIME + 8.0, rel=0.0, abs=1e-6)
 
 
 async def test_closing_the_gate_sends_everybody_home() -> None:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import ConnectionTerminated, RequestReceived, WindowUpdated
+from h2.events import ConnectionTerminated, Event, RequestReceived, WindowUpdated
 from h2.exceptions import ProtocolError
 
 from tests.hostile.web import server_context
@@ -97,10 +97,14 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            events = self.h2.receive_data(data)
+            self.take(self.h2.receive_data(data))
         except ProtocolError:
             self.transport.abort()
             return
+        if not self.transport.is_closing():
+            self.flush()
+
+    def take(self, events: list[Event]) -> None:
         for event in events:
             if isinstance(event, RequestReceived):
                 self.on_request(event.stream_id, {name.decode(): value.decode() for name, value in event.headers})
@@ -110,8 +114,6 @@ class _Connection(asyncio.Protocol):
             elif isinstance(event, WindowUpdated):
                 for stream in list(self.unsent):
                     self.push_body(stream)
-        if not self.transport.is_closing():
-            self.flush()
 
     def on_request(self, stream: int, headers: dict[str, str]) -> None:
         parts = urlsplit(headers[":path"])

@@ -22,7 +22,7 @@ from comity.upkeep.rescore import rescore
 from tests.database.states import State
 from tests.database.workers import Worker, run_together
 
-WITHIN_SECONDS = 40
+WITHIN_SECONDS = 60
 
 
 def fill(database: Database, count: int) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +16,13 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from comity.assemble import State, open_state
+from comity.doors.cli.main import run as run_command
 from comity.operate.seeds import add_seeds
 from comity.rules.seed_list import read_seed
 from comity.settings import Settings, read_settings
 from comity.walk.crawl import Crawl
 from comity.walk.progress import RunSummary
+from tests.walk.forking import Apart, ForkServer
 
 LOOPBACK = "127.0.0.0/8"
 QUEUED, DONE, DROPPED = 0, 1, 2
@@ -47,6 +47,7 @@ class Place:
     """A folder with a state and pages in it, and the crawls on them."""
 
     folder: Path
+    server: Callable[[], ForkServer]
     env: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -62,39 +63,34 @@ class Place:
         ours = {"COMITY_STATE": str(self.state), "COMITY_PAGES": str(self.pages), "COMITY_ALLOW_NETWORKS": LOOPBACK}
         return clean | ours | {"COMITY_DELAY": "0", "PYTHONUNBUFFERED": "1"} | self.env
 
-    def comity(self, *arguments: object, within_s: float = 60.0) -> Told:
+    def comity(self, *arguments: object) -> Told:
+        """Run a command in this process, to its end."""
+        out, err = io.StringIO(), io.StringIO()
+        before = dict(os.environ)
+        os.environ.clear()
+        os.environ.update(self.environment())
+        try:
+            with redirect_stdout(out), redirect_stderr(err):
+                code = run_command(list(map(str, arguments)))
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        return Told(code, out.getvalue(), err.getvalue())
+
+    def comity_apart(self, *arguments: object, within_s: float = 60.0) -> Told:
         """Run a command in a process of its own, to its end."""
-        done = subprocess.run(
-            [sys.executable, "-m", "comity", *map(str, arguments)],
-            env=self.environment(),
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=within_s,
-            check=False,
-        )
-        return Told(done.returncode, done.stdout, done.stderr)
+        with self.begun(*arguments) as process:
+            code = process.wait(within_s)
+            return Told(code, process.out, process.err)
 
     @contextmanager
-    def begun(self, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    def begun(self, *arguments: object) -> Iterator[Apart]:
         """Start a command in a process of its own; it is killed if it still runs at the end of the block."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "comity", *map(str, arguments)],
-            env=self.environment(),
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = self.server().start(list(map(str, arguments)), self.environment(), self.folder)
         try:
-            with process:
-                try:
-                    yield process
-                finally:
-                    if process.poll() is None:
-                        process.send_signal(signal.SIGKILL)
+            yield process
         finally:
-            process.wait(10)
+            process.kill()
 
     def settings(self, **changes: Any) -> Settings:
         given = {

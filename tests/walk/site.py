@@ -6,7 +6,7 @@
         site.log                # every request: arrival, end, host, path, headers
 
 A route is text or octets (an HTML page), an `Answer`, or a function from `Asked` to any of them. A site may have
-a `fallback` for all other paths; without one they are 404. The log knows nothing of the product.
+a `fallback` for all other paths but robots.txt; without one they are 404. The log knows nothing of the product.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Site:
 
     def answer(self, seen: Seen) -> Answer:
         self._counts[seen.path] += 1
-        route: Any = self.routes.get(seen.path, self.fallback)
+        route: Any = self.routes.get(seen.path, self.fallback if seen.path != "/robots.txt" else None)
         if callable(route):
             route = route(Asked(seen.path, seen.headers, self._counts[seen.path]))
         if route is None:

@@ -97,6 +97,17 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
     return connection.execute(select(domains).where(domains.c.domain == host)).first()
 
 
+def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
+    """Count URLs that were found for hosts outside of a crawl."""
+    for host_id, number in found.items():
+        if number:
+            connection.execute(
+                update(domains)
+                .where(domains.c.id == host_id)
+                .values(pages_discovered=domains.c.pages_discovered + number, version=domains.c.version + 1)
+            )
+
+
 def is_leased(connection: Connection, host_id: UUID, now: datetime | None) -> bool:
     """Whether somebody holds the host at this moment, by the clock that rules the leases."""
     statement = select(domains.c.id).where(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from comity.database.spelling import insert_into
-from comity.database.tables import robots_cache
+from comity.database.instants import instant
+from comity.database.spelling import insert_into, named_in
+from comity.database.tables import domains, robots_cache
+from comity.model.host import BlockReason, HostStatus
 
 
 def get(connection: Connection, origin: str) -> Any:
@@ -30,3 +33,25 @@ def put(connection: Connection, values: dict[str, Any]) -> None:
         .values(**values)
         .on_conflict_do_update(index_elements=["origin"], set_=changed)
     )
+
+
+def expired_of_closed_hosts(
+    connection: Connection, now: datetime | None, among: Collection[str] | None, limit: int
+) -> Sequence[Any]:
+    """Files that are due to be read again, of hosts that are blocked because of theirs."""
+    statement = (
+        select(robots_cache.c.origin, robots_cache.c.host, robots_cache.c.version, robots_cache.c.access)
+        .join(domains, domains.c.domain == robots_cache.c.host)
+        .where(
+            domains.c.status == HostStatus.BLOCKED,
+            domains.c.block_reason_code.in_([str(BlockReason.ROBOTS_DENIED), str(BlockReason.ROBOTS_UNREACHABLE)]),
+            domains.c.claimed_by.is_(None),
+            robots_cache.c.expires_at <= instant(connection, now),
+        )
+        .order_by(robots_cache.c.expires_at)
+        .limit(limit)
+    )
+    if among is None:
+        return connection.execute(statement).all()
+    named = named_in(connection.dialect.name, robots_cache.c.host, "hosts")
+    return connection.execute(statement.where(named), {"hosts": list(among)}).all()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 import ada_url
 
@@ -38,10 +39,7 @@ class Connections:
         ended = 0
         for descriptor, (_, url) in tuple(self._noted.items()):
             if is_idle(descriptor) and ada_url.URL(url).host.removeprefix("www.") == wanted:
-                # The copy shares the connection, not the descriptor that libcurl goes on to own.
-                with socket.socket(fileno=os.dup(descriptor)) as kept:
-                    self.dead_ports.add(kept.getsockname()[1])
-                    _shut_down(kept)
+                self._bury(descriptor, shut_down=True)
                 del self._noted[descriptor]
                 ended += 1
         return ended
@@ -52,15 +50,14 @@ class Connections:
         if inode is None or inode != _inode(descriptor):
             return
         if ended or url.startswith("http:"):  # with TLS it may be a session ticket
-            with socket.socket(fileno=os.dup(descriptor)) as kept:
-                self.dead_ports.add(kept.getsockname()[1])
+            self._bury(descriptor)
 
-    def is_dead(self, local_port: int) -> bool:
-        """Whether the connection from this port is known to be dead; said once, then the port is free again."""
-        if local_port not in self.dead_ports:
-            return False
-        self.dead_ports.discard(local_port)
-        return True
+    def _bury(self, descriptor: int, *, shut_down: bool = False) -> None:
+        # A copy shares the connection, but not the descriptor, which libcurl goes on to own.
+        with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as kept:
+            self.dead_ports.add(kept.getsockname()[1])
+            if shut_down:
+                kept.shutdown(socket.SHUT_RDWR)
 
     def _drop_closed(self) -> None:
         for descriptor, (inode, _) in tuple(self._noted.items()):
@@ -73,10 +70,3 @@ def _inode(descriptor: int) -> int | None:
         return os.fstat(descriptor).st_ino
     except OSError:
         return None
-
-
-def _shut_down(kept: socket.socket) -> None:
-    try:
-        kept.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # the server was faster

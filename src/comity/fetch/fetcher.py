@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from asyncio import get_running_loop
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
@@ -18,6 +19,7 @@ import ada_url
 import pycurl
 
 from comity.fetch.connections import Connections
+from comity.fetch.dialler import Dialler
 from comity.fetch.easy_options import apply_settings
 from comity.fetch.engine import Engine
 from comity.fetch.head import encode_headers, request_headers
@@ -82,11 +84,11 @@ class Fetcher:
             if isinstance(read, FetchFailure):
                 return read
             url = read
+        loop = get_running_loop()
+        engine = self._engine if loop is self._loop else self._bind(loop)
         transfer = self._free.pop() if self._free and not self._closed else await self._free_transfer()
         if transfer is None:
             return self._failure(request, FailureKind.CANCELLED, "the fetcher is closed")
-        loop, engine = self._loop, self._engine
-        assert loop is not None
         assert engine is not None
         try:
             wants = (request.method, request.headers, request.etag, request.last_modified)
@@ -170,20 +172,23 @@ class Fetcher:
         if self._active:
             self._sweeper = self._loop.call_later(self._settings.timer_tick_s, self._sweep)
 
+    def _bind(self, loop: asyncio.AbstractEventLoop) -> Engine:
+        """Settle on the loop of the first request."""
+        if self._loop is not None:
+            raise RuntimeError("a fetcher lives on one event loop")
+        self._loop = loop
+        self._engine = Engine(loop, self._settings, self._on_done, self._connections.note_end)
+        return self._engine
+
     async def _free_transfer(self) -> Transfer | None:
         """A transfer that nobody uses: made now, or waited for; None once closed."""
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            if self._loop is not None:
-                raise RuntimeError("a fetcher lives on one event loop")
-            self._loop = loop
-            self._engine = Engine(loop, self._settings, self._on_done, self._connections.note_end)
+        assert self._loop is not None
         while not self._closed:
             if self._free:
                 return self._free.pop()
             if len(self._transfers) < self._settings.max_concurrency:
                 return self._new_transfer()
-            waiter = loop.create_future()
+            waiter = self._loop.create_future()
             self._waiting.append(waiter)
             try:
                 await waiter
@@ -194,13 +199,8 @@ class Fetcher:
         return None
 
     def _new_transfer(self) -> Transfer:
-        assert self._loop is not None
-        transfer = Transfer(
-            self._allowed_networks,
-            self._connections,
-            proxied=self._proxied,
-            max_error_body_bytes=self._settings.max_error_body_bytes,
-        )
+        dialler = Dialler(self._allowed_networks, self._connections, proxied=self._proxied)
+        transfer = Transfer(dialler, max_error_body_bytes=self._settings.max_error_body_bytes)
         apply_settings(transfer.easy, self._settings, self._default_lines)
         self._transfers.append(transfer)
         return transfer

@@ -25,8 +25,9 @@ _PIECE_BYTES: Final = 65_536
 # Each member or frame costs a new decoder, so a body of empty ones would burn time without growing.
 _MAX_MEMBERS: Final = 1_000
 _ZSTD_WINDOW_BYTES: Final = 1 << 23  # RFC 9659 §3: senders may not ask for more
-# Four bytes of zstd can stand for a block of 128 KiB, and its decoder has no output limit: slices bound it to 8 MiB.
-_ZSTD_SLICE_BYTES: Final = 256
+# Four bytes of zstd can stand for a block of 128 KiB, and its decoder has no output limit: slices bound it to 4 MiB.
+_ZSTD_SLICE_BYTES: Final = 128
+_KEPT_MOST_BYTES: Final = 2**30
 _GZIP_WINDOW_BITS: Final = 31
 _ZLIB_WINDOW_BITS: Final = 15
 _RAW_WINDOW_BITS: Final = -15
@@ -39,9 +40,6 @@ class Undecodable(Exception):
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
-
-
-_KEPT_MOST_BYTES: Final = 2**30
 
 
 @lru_cache(maxsize=256)
@@ -66,7 +64,7 @@ def inflate_whole(wire: bytes, codings: tuple[str, ...], cap: int) -> bytes:
     """Inflate a complete body; the commonest shapes in one call, all else by the careful way."""
     if not wire:
         return wire
-    if codings == ("gzip",):
+    if codings == ("gzip",) and cap > 0:  # to isal, zero means without limit
         decoder = isal_zlib.decompressobj(_GZIP_WINDOW_BITS)
         try:
             body: bytes = decoder.decompress(wire, cap)

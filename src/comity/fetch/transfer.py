@@ -7,16 +7,14 @@ next look of the sweeper if the body keeps us waiting, so nothing beyond that is
 
 from __future__ import annotations
 
-import os
-import socket
 from io import BytesIO
 from time import monotonic
 from typing import Any, Final
 
 import pycurl
 
-from comity.fetch.connections import Connections
 from comity.fetch.curl_errors import kind_of
+from comity.fetch.dialler import Dialler
 from comity.fetch.head import content_length, final_head, parse_date, parse_fields, parse_status_line
 from comity.fetch.inflate import StreamInflater, Undecodable, inflate_whole, parse_codings
 from comity.model.fetch import (
@@ -29,14 +27,12 @@ from comity.model.fetch import (
     Headers,
     Response,
 )
-from comity.rules.address_guard import Network, decide
 from comity.rules.content_type import judge
 
 _URL: Final = pycurl.URL
 _FIRST_BYTE: Final = pycurl.STARTTRANSFER_TIME_T
 _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
 _ABORT: Final[int] = pycurl.PREREQFUNC_ABORT
-_REFUSE: Final[int] = pycurl.SOCKET_BAD
 _STOP: Final = -1  # told to libcurl, ends the transfer
 _PROTOCOLS: Final = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS
 # Up to here a body is collected and inflated whole; beyond, it is inflated as it comes.
@@ -53,20 +49,16 @@ class Transfer:
 
     __slots__ = (
         "_address",
-        "_allowed_networks",
         "_body_limit",
         "_chunks",
         "_coded",
         "_codings",
-        "_connections",
+        "_dialler",
         "_headers",
         "_left_behind",
         "_lines",
         "_max_error_body_bytes",
-        "_opened",
-        "_proxied",
         "_redialled",
-        "_refused",
         "_seen_at",
         "_seen_bytes",
         "_stream",
@@ -87,19 +79,9 @@ class Transfer:
         "wire_bytes",
     )
 
-    def __init__(
-        self,
-        allowed_networks: tuple[Network, ...],
-        connections: Connections,
-        *,
-        proxied: bool,
-        max_error_body_bytes: int,
-    ) -> None:
-        self._allowed_networks = allowed_networks
-        self._connections = connections
-        self._proxied = proxied
+    def __init__(self, dialler: Dialler, *, max_error_body_bytes: int) -> None:
+        self._dialler = dialler
         self._max_error_body_bytes = max_error_body_bytes
-        self._opened: socket.socket | None = None
         self.wants: tuple[object, ...] = ("GET", (), None, None)  # what the handle's options are set for
         self._redialled = False
         self.waiter: Any = None
@@ -110,7 +92,7 @@ class Transfer:
         self.fault: tuple[FailureKind, str] | None = None
         self.status = self.wire_bytes = 0
         self._watermark = -1
-        self._address = self._refused = ""
+        self._address = ""
         self._left_behind = self.stale = False
         self._lines: list[bytes] = []
         self._chunks: list[bytes] = []
@@ -127,8 +109,7 @@ class Transfer:
         easy.setopt(pycurl.HEADERFUNCTION, self._lines.append)
         easy.setopt(pycurl.WRITEFUNCTION, self._on_body)
         easy.setopt(pycurl.PREREQFUNCTION, self._on_ready_to_send)
-        easy.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
-        easy.setopt(pycurl.SOCKOPTFUNCTION, self._on_socket)
+        dialler.attach(easy)
         easy.setopt(pycurl.PROTOCOLS, _PROTOCOLS)
         easy.setopt(pycurl.REDIR_PROTOCOLS, _PROTOCOLS)
         easy.setopt(pycurl.FOLLOWLOCATION, 0)
@@ -150,11 +131,13 @@ class Transfer:
         self.fault = None
         self.status = self.wire_bytes = 0
         self._watermark = -1
-        self._address = self._refused = ""
+        self._address = ""
         self._left_behind = self.stale = False
         self._stream = self._coded = None
         self._lines.clear()
         self._chunks.clear()
+        dialler = self._dialler
+        dialler.url, dialler.refused, dialler.dialled = url, "", False
         self.easy.setopt(_URL, url)
         if self._redialled:
             self._redialled = False
@@ -243,8 +226,10 @@ class Transfer:
                 return self._response(self._collected(), truncated=True)
             return self.failure(*self.fault)
         if code:
-            if self._refused and not self.sent:
-                return self.failure(FailureKind.ADDRESS_REFUSED, self._refused)
+            dialler = self._dialler
+            if dialler.refused and not self.sent:
+                self._address = dialler.refused_at
+                return self.failure(FailureKind.ADDRESS_REFUSED, dialler.refused)
             kind = kind_of(code, message, asked=self.sent > 0)
             return self.failure(kind, message or pycurl.easy_strerror(code))
         if not self.status:
@@ -256,6 +241,7 @@ class Transfer:
         except Undecodable as problem:
             if self._is_success():
                 return self.failure(problem.kind, problem.detail)
+            self._coded = None
             return self._response(b"", truncated=True)
 
     def failure(self, kind: FailureKind, detail: str) -> FetchFailure:
@@ -320,7 +306,8 @@ class Transfer:
         return None
 
     def _on_ready_to_send(self, remote: str, _local: str, _remote_port: int, local_port: int) -> int:
-        if self._connections.dead_ports and self._connections.is_dead(local_port):
+        dialler = self._dialler
+        if dialler.dead_ports and dialler.is_dead(local_port):
             self.stale = True  # nothing has been sent: the fetcher begins anew
             return _ABORT
         if self.sent:
@@ -331,31 +318,6 @@ class Transfer:
         self._address = remote
         self._lines.clear()
         return _GO_ON
-
-    def _on_open_socket(self, _purpose: int, address: Any) -> socket.socket | int:
-        """The guard: the address in hand is the one that would be dialled, whatever name led to it."""
-        if address.family not in (socket.AF_INET, socket.AF_INET6):
-            self._refused = "only internet addresses are dialled"
-            return _REFUSE
-        if not self._proxied:  # behind a proxy this is the operator's own address
-            verdict = decide(address.addr[0], self._allowed_networks)
-            if not verdict.allowed:
-                self._refused = verdict.reason
-                self._address = address.addr[0]
-                return _REFUSE
-        try:
-            self._opened = socket.socket(address.family, address.socktype, address.protocol)
-        except OSError:
-            return _REFUSE
-        return self._opened
-
-    def _on_socket(self, descriptor: int, _purpose: int) -> int:
-        if self._opened is not None:  # pycurl has made its own copy
-            self._opened.close()
-            self._opened = None
-        os.set_inheritable(descriptor, False)
-        self._connections.note(descriptor, self.request.url)
-        return int(pycurl.SOCKOPT_OK)
 
     # -- endings ------------------------------------------------------------------------------------------
 

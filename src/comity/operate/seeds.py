@@ -98,8 +98,9 @@ def _add_batch(
             down.add(address.url)
     new = hosts.add_seeds(connection, best.values(), source, first_score)
     ids = hosts.ids_of(connection, urls)
-    queued = sum(frontier.add(connection, ids[host], None, entries) for host, entries in urls.items())
-    return SeedReport(len(best), new, queued, tuple(sorted(down)))
+    queued = {ids[host]: frontier.add(connection, ids[host], None, entries) for host, entries in urls.items()}
+    hosts.add_discovered(connection, queued)
+    return SeedReport(len(best), new, sum(queued.values()), tuple(sorted(down)))
 
 
 def _better(known: Seed | None, seed: Seed) -> Seed:

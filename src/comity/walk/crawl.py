@@ -7,27 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 from uuid import UUID, uuid4
 
 from comity.clock import Clock
-from comity.database import records, runs
-from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.database.instants import from_seconds
 from comity.fetch.fetcher import Fetcher
-from comity.fetch.inflate import inflate_coded
-from comity.leases.holder import is_dead_store_name
 from comity.leases.room import Leases
-from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
+from comity.model.budget import Budget, BudgetReason, Exhausted
+from comity.model.errors import LeaseLost
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
+from comity.model.host import HostStatus
 from comity.model.outcome import Fetched, Outcome, Postponed
-from comity.model.page_record import PageRecord
 from comity.model.scope import CrawlScope
-from comity.rules.budget import check
 from comity.rules.takedown import Takedowns
 from comity.store import pages as page_store
 from comity.walk.capacity import Capacity
@@ -35,17 +30,21 @@ from comity.walk.crawl_host import WINDOW, HostDesk
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.dispatch import Dispatcher
 from comity.walk.host_board import HostBoard
-from comity.walk.leased_host import LeasedHost
+from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.progress import HostLineInSummary, Progress, RunSummary, note_outcome
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
+from comity.walk.run_budget import RunBudget
+from comity.walk.run_desk import RunDesk
 from comity.walk.settle import RetryTerms, Settled, Settler
 from comity.walk.settling import Settling
 from comity.walk.visit import VisitRooms
 
 _WATCH_EVERY_S: Final = 0.2
+_LOOK_EVERY_S: Final = 0.02
 _GRACE_S: Final = 30.0
-_PATIENCE_S: Final = 60.0  # a host whose next URL is further away than this is given back meanwhile
+_OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
+_UNREAD_ENOUGH: Final = 20  # URLs put off for want of robots.txt, after which the rest need not be looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +93,7 @@ class Crawl:
         self._takedowns = Takedowns()
         self._thread = DatabaseThread()
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
+        self._run_desk = RunDesk(database, leases, store, clock, self.run_id)
         self._desk = HostDesk(
             database,
             leases,
@@ -109,7 +109,15 @@ class Crawl:
         self._settling = Settling(settler, self._thread, self._on_settled)
         rooms = VisitRooms(
             requests=requests,
-            robots=RobotsKeeper(database, self._thread, requests, terms.robots, clock.seconds),
+            robots=RobotsKeeper(
+                database,
+                self._thread,
+                requests,
+                terms.robots,
+                clock.seconds,
+                lambda: self._takedowns,
+                collapse=terms.scope.collapse_subdomains,
+            ),
             host_of=self._board.host_of,
             takedowns=lambda: self._takedowns,
             clock=clock.seconds,
@@ -128,11 +136,15 @@ class Crawl:
             on_dry=self._on_dry,
         )
         self._dispatcher.on_failure = lambda: self._wake.set()
-        self._spent = Spent(clock.seconds())
+        self._budget = RunBudget(
+            terms.budget, clock.seconds, self.progress.warnings, bounds_hosts=terms.per_host_budget
+        )
         self._ending: tuple[str, str] | None = None
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
         self._closing: dict[LeasedHost, asyncio.Task[None]] = {}
         self._lines: list[HostLineInSummary] = []
+        self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
+        self._left: set[str] = set()  # hosts that this run will not take again
         self._wake = asyncio.Event()
 
     def stop(self, reason: str = "stopped by the operator") -> None:
@@ -141,7 +153,7 @@ class Crawl:
 
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or somebody stops it."""
-        await self._thread.run(self._open_run)
+        self._takedowns = await self._thread.run(self._run_desk.open, self._terms.settings_shown or {})
         helpers = [
             asyncio.create_task(self._settling.run()),
             asyncio.create_task(self._keep_leases()),
@@ -160,6 +172,7 @@ class Crawl:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
             await self._dispatcher.cancel()
+            await asyncio.gather(*self._closing.values(), return_exceptions=True)
             await self._close_run(status, reason)
         return self._summary(status, reason)
 
@@ -194,26 +207,43 @@ class Crawl:
         while free > 0 and (self._remaining is None or self._remaining):
             claimed = await self._claim(free)
             if not claimed:
-                await self._board.release_guests()
-                return
+                if not await self._board.release_guests(idle_only=bool(self._open or self._closing)):
+                    return
+                continue  # a host that is to be crawled may have been a guest until now
             for host in claimed:
-                if self._remaining is not None:
-                    self._remaining.discard(host.name)
-                before, queued = await self._thread.run(self._desk.open, host)
-                self._open[host] = before
-                self.progress.queued += queued
-                self._dispatcher.ready(host)
+                await self._begin(host)
             free -= len(claimed)
             self.progress.hosts_active = len(self._open)
             self._dispatcher.serve()
 
+    async def _begin(self, host: LeasedHost) -> None:
+        """Open a host that was leased just now."""
+        if self._remaining is not None:
+            self._remaining.discard(host.name)
+        host.tally.begun = self._begun.get(host.name, 0)
+        try:
+            before, queued = await self._thread.run(self._desk.open, host)
+        except LeaseLost:
+            self._board.drop(host.name)
+            self._lines.append(HostLineInSummary(host.name, "lease lost", 0, 0, 0, "another worker took over"))
+            return
+        self._open[host] = before
+        self.progress.queued += queued
+        self._dispatcher.ready(host)
+
     async def _claim(self, limit: int) -> list[LeasedHost]:
-        """Candidates from the table; or, with claims turned off, the named hosts whatever their status."""
+        """Candidates from the table; or, with claims turned off, the named hosts that are open."""
         if self._terms.claims or self._remaining is None:
-            return await self._board.claim(limit, self._remaining, smart=self._terms.smart)
-        named = sorted(self._remaining)[:limit]
-        self._remaining.difference_update(named)
-        return await self._board.take(named)
+            claimed = await self._board.claim(limit, self._remaining, smart=self._terms.smart)
+        else:
+            named = sorted(self._remaining)[:limit]
+            self._remaining.difference_update(named)
+            claimed = await self._board.take(named)
+        fresh = [host for host in claimed if host.name not in self._left and host.lease.status in _OPEN]
+        for host in claimed:
+            if host not in fresh:
+                await self._board.give_back(host)
+        return fresh
 
     def _hosts_at_once(self) -> int:
         """A host that waits for its delay holds no connection, so more hosts than connections can be under way."""
@@ -222,7 +252,9 @@ class Crawl:
     def _on_outcome(self, host: LeasedHost, outcome: Outcome) -> None:
         """A visit ended: count it, keep its links at hand, and hand it over to be settled."""
         note_outcome(host, outcome, self.progress)
-        if host.tally.errors_in_a_row >= self._terms.max_errors_in_a_row:
+        tally = host.tally
+        is_closed = tally.robots_unread >= _UNREAD_ENOUGH and not tally.pages
+        if is_closed or tally.errors_in_a_row >= self._terms.max_errors_in_a_row:
             host.is_stopped = True
         if isinstance(outcome, Fetched) and outcome.links:
             host.work.found(outcome.links)
@@ -246,7 +278,7 @@ class Crawl:
         progress.bytes_received += result.received
         progress.links_found += result.links
         progress.queued += result.links - result.taken_off
-        self._spent = replace(self._spent, bytes_received=progress.bytes_received)
+        self._budget.receive(progress.bytes_received)
         self._dispatcher.serve()
 
     def _on_dry(self, host: LeasedHost) -> None:
@@ -262,7 +294,7 @@ class Crawl:
             self._closing[host].add_done_callback(lambda task: self._after(host, task))
         else:
             at = host.work.next_at()
-            if at is None or at - self._clock.seconds() > _PATIENCE_S:
+            if at is None or at - self._clock.seconds() > PATIENCE_S:
                 self._close(host)
             else:
                 self._dispatcher.ready_at(host, at)
@@ -273,7 +305,7 @@ class Crawl:
         fresh = host.work.read(rows, is_whole=len(rows) < WINDOW)
         if not fresh and later is not None and host.work.next_at() is None:
             seconds = later.timestamp()
-            if seconds - self._clock.seconds() <= _PATIENCE_S:
+            if seconds - self._clock.seconds() <= PATIENCE_S and not host.is_stopped:
                 host.work.has_more = True
                 self._dispatcher.ready_at(host, seconds)
                 return
@@ -288,9 +320,15 @@ class Crawl:
     async def _give_back(self, host: LeasedHost) -> None:
         before = self._open[host]
         self._dispatcher.forget(host)
+        host.close()
+        while host.gate.in_flight:  # noqa: ASYNC110  # rare: somebody was redirected here, and the gate has no event
+            await asyncio.sleep(_LOOK_EVERY_S)
         await self._settling.flush(host)
         line = await self._thread.run(self._desk.close, host, before)
         del self._open[host]
+        self._begun[host.name] = host.tally.begun
+        if host.waits_until is None:
+            self._left.add(host.name)
         self._board.drop(host.name)
         self._lines.append(line)
         self.progress.hosts_active = len(self._open)
@@ -306,33 +344,32 @@ class Crawl:
 
     def _may_begin(self, host: LeasedHost) -> bool:
         """Ask the budgets for one more page, and count it as begun if they allow it."""
-        budget = self._budget_of(host)
-        verdict = check(budget, replace(self._spent, host_pages=host.tally.begun), self._clock.seconds())
-        if isinstance(verdict, Exhausted):
-            host.spent_budget = verdict
-            host.is_stopped = True
-            if verdict.reason is not BudgetReason.HOST_PAGE_LIMIT:
-                self._end_run("finished", str(verdict.reason))
-            return False
-        if isinstance(verdict, BudgetWarning):
-            self.progress.warnings.append(verdict.sentence)
-            self._spent = replace(self._spent, warned=self._spent.warned | {verdict.reason})
-        self._spent = replace(self._spent, pages=self._spent.pages + 1)
-        return True
+        spent = self._budget.begin_page(host)
+        if spent is not None:
+            self._end_by_budget(host, spent)
+        return spent is None
 
-    def _budget_of(self, host: LeasedHost) -> Budget:
-        budget = self._terms.budget
-        limit = host.lease.max_pages_per_run if self._terms.per_host_budget else None
-        if not limit or (budget.pages_per_host and budget.pages_per_host <= limit):
-            return budget
-        return replace(budget, pages_per_host=limit)
+    def _end_by_budget(self, host: LeasedHost | None, spent: Exhausted) -> None:
+        """One host's part of the run is over, or the whole run is: then everybody knows why."""
+        if host is not None:
+            host.spent_budget = spent
+            host.is_stopped = True
+        if spent.reason is not BudgetReason.HOST_PAGE_LIMIT and self._ending is None:
+            for other in self._open:
+                other.spent_budget = other.spent_budget or spent
+            self._end_run("finished", str(spent.reason))
 
     def _end_run(self, status: str, reason: str) -> None:
         if self._ending is None:
             self._ending = (status, reason)
+            waits = reason == BudgetReason.PAGE_LIMIT  # pages that were begun count, and are finished
             for host in self._open:
                 host.is_stopped = True
+                if not waits:
+                    host.close()
                 self._dispatcher.ready(host)
+            if not waits:
+                self._board.close_guests()
             asyncio.get_running_loop().call_soon(self._dispatcher.serve)
             self._wake.set()
 
@@ -345,48 +382,45 @@ class Crawl:
         """Operators' edits (policies, takedowns) take effect while the crawl goes on."""
         while True:
             await self._board.refresh_policies()
-            self._takedowns = await self._thread.run(self._read_takedowns)
+            self._takedowns = await self._thread.run(self._run_desk.takedowns)
             await self._board.release_guests()
             self.progress.hosts_blocked, self.progress.hosts_waiting = self._board.standing(self._clock.seconds())
+            self._look_at_the_time()
             await asyncio.sleep(_WATCH_EVERY_S)
 
-    def _read_takedowns(self) -> Takedowns:
-        with self._database.read() as connection:
-            return Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-
-    def _open_run(self) -> None:
-        """Take over what dead processes of this machine left, and note that the run starts."""
-        self._leases.free_own_dead()
-        page_store.recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
-        with self._database.write() as connection:
-            runs.begin(
-                connection,
-                self.run_id,
-                door="crawl",
-                holder=self._leases.holder,
-                settings=self._terms.settings_shown or {},
-                now=self._clock.now(),
-            )
-        self._takedowns = self._read_takedowns()
-
-    def _committed(self, batch: Collection[PageRecord]) -> list[bool]:
-        with self._database.read() as connection:
-            found = {
-                (run_id, *visit)
-                for run_id in {record.run_id for record in batch}
-                for visit in records.committed(connection, run_id, [record.url_key for record in batch])
-            }
-        return [(record.run_id, record.url_key, from_seconds(record.crawl_time)) in found for record in batch]
+    def _look_at_the_time(self) -> None:
+        """A run whose hosts all wait ends in time, too."""
+        spent = self._budget.time_is_up()
+        if spent is not None:
+            self._end_by_budget(None, spent)
 
     async def _close_run(self, status: str, reason: str) -> None:
-        await self._board.release_guests(idle_only=False)
-        await self._thread.run(self._store.close)
-        await self._thread.run(self._write_end, status, reason)
+        """Give everything back and note the end; what fails here is told unless something failed before."""
+        problem: Exception | None = None
+        for step in (self._give_everything_back, self._close_store):
+            try:
+                await step()
+            except Exception as error:
+                problem = problem or error
+        if problem is not None and status != "failed":
+            status, reason = "failed", f"{type(problem).__name__}: {problem}"
+        elif problem is not None:
+            problem = None
+        try:
+            await self._thread.run(self._run_desk.close, status, reason)
+        except Exception as error:
+            problem = problem or error
         self._thread.close()
+        if problem is not None:
+            raise problem
 
-    def _write_end(self, status: str, reason: str) -> None:
-        with self._database.write() as connection:
-            runs.end(connection, self.run_id, status=status, reason=reason[:50], now=self._clock.now())
+    async def _give_everything_back(self) -> None:
+        for host in list(self._open):  # only a run that failed has any left
+            await self._board.give_back(host)
+        await self._board.release_guests(idle_only=False)
+
+    async def _close_store(self) -> None:
+        await self._thread.run(self._store.close)
 
     def _summary(self, status: str, reason: str) -> RunSummary:
         progress = self.progress

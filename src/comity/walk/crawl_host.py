@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
+
+from sqlalchemy import Connection
 
 from comity.clock import Clock
 from comity.database import frontier as frontier_table
@@ -18,6 +20,7 @@ from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.host import HostEnding, HostProgress, HostStatus
+from comity.model.lease import Lease
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
 from comity.walk.host_work import KEYS_MOST, HostWork
@@ -51,12 +54,7 @@ class HostDesk:
         """Mark a host as being crawled and bring its URLs to hand; gives its pages so far and how many are queued."""
         lease = host.lease
         with self._database.write() as connection:
-            states = frontier_table.states(connection, lease.host_id)
-            if not states:
-                root = web_address(f"https://{lease.host}/")
-                frontier_table.add(connection, lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
-                self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
-                states = {QUEUED: 1}
+            states = self._something_to_do(connection, lease)
             if self._track:
                 values = {
                     "status": HostStatus.ACTIVE,
@@ -72,6 +70,21 @@ class HostDesk:
         host.work = HostWork(keys, knows_all=knows_all, is_whole=False)
         host.work.read(rows, is_whole=len(rows) == queued)
         return (row.pages_crawled if row is not None else 0), queued
+
+    def _something_to_do(self, connection: Connection, lease: Lease) -> dict[int, int]:
+        """Make sure that there is something to begin with; gives how many URLs are in each state."""
+        states = frontier_table.states(connection, lease.host_id)
+        if not states:
+            root = web_address(f"https://{lease.host}/")
+            frontier_table.add(connection, lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
+            if self._track:
+                self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
+            return {QUEUED: 1}
+        if self._track and lease.status is HostStatus.PENDING and not states.get(QUEUED):
+            # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.
+            frontier_table.requeue_all(connection, lease.host_id)
+            states = frontier_table.states(connection, lease.host_id)
+        return states
 
     def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
         """The next URLs of a host, and when the earliest that was put off may be tried."""
@@ -92,10 +105,14 @@ class HostDesk:
             queued = frontier_table.size(connection, host.lease.host_id)
             due_at = frontier_table.next_ready_at(connection, host.lease.host_id) if queued else None
         ending = self._ending(host, queued, pages_before)
-        reason = host.spent_budget.sentence if host.spent_budget is not None else ending.detail
         extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
-        if ending.status is HostStatus.ACTIVE and due_at is not None and not host.work:
-            extra["next_crawl_after"] = due_at  # everything left was put off: no use in taking it sooner
+        reason = ending.detail
+        if host.spent_budget is not None:
+            reason = host.spent_budget.sentence
+        elif ending.status is HostStatus.ACTIVE and (waits_until := _waits_until(host, due_at)) is not None:
+            # No use in taking it sooner: the host asked for patience, or everything left was put off.
+            extra["next_crawl_after"] = waits_until
+            reason = f"what is left waits until {waits_until:%Y-%m-%d %H:%M:%S} UTC"
         if host.spent_budget is not None and not host.is_lost:
             self._note_budget(host, host.spent_budget)
         try:
@@ -115,9 +132,10 @@ class HostDesk:
             refused_by_robots=tally.refused_by_robots,
             robots_unreachable=any(reading.is_unreachable for reading in host.robots.values()),
             errors_in_a_row=tally.errors_in_a_row,
-            last_error=tally.last_error,
+            last_error=tally.last_error or _robots_failure(host),
             queued=queued,
             pages_before=pages_before,
+            login_pages=tally.login_pages,
         )
         return host_ending(record, self._max_errors_in_a_row)
 
@@ -129,3 +147,21 @@ class HostDesk:
         item = Evidence(host.lease.host_id, root.url, root.key, EvidenceType.BUDGET, content, {}, "high", at)
         with self._database.write() as connection:
             records.add_evidence(connection, self._run_id, [item])
+
+
+def _waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:
+    """When a host can be asked something again; None if that is now."""
+    if host.waits_until is not None:
+        return datetime.fromtimestamp(host.waits_until, UTC)
+    if host.work or host.work.has_more:
+        return None
+    unread = [reading.expires_at for reading in host.robots.values() if reading.is_unreachable]
+    if host.tally.robots_unread and unread:
+        robots_at = datetime.fromtimestamp(min(unread), UTC)
+        return robots_at if due_at is None else min(due_at, robots_at)
+    return due_at
+
+
+def _robots_failure(host: LeasedHost) -> tuple[str, int | None, str] | None:
+    """Why robots.txt of the host could not be read, if it could not."""
+    return next((failure for reading in host.robots.values() if (failure := reading.failure) is not None), None)

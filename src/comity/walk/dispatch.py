@@ -13,10 +13,10 @@ from math import inf
 from typing import Any, Final
 
 from comity.gate.ready_heap import ReadyHeap
-from comity.model.gate import Reservation, Wait
-from comity.model.outcome import Outcome, Refused
+from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
+from comity.model.outcome import Outcome, Postponed, Refused
 from comity.walk.capacity import Capacity
-from comity.walk.leased_host import LeasedHost
+from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.robots_keeper import RobotsPostponed
 from comity.walk.visit import Cleared, RobotsWanted, VisitRooms, clear, visit
 
@@ -104,7 +104,7 @@ class Dispatcher:
             if entry is None:
                 break
             cleared = clear(host, entry, self._rooms)
-            if isinstance(cleared, Refused):
+            if isinstance(cleared, Refused | Postponed):
                 host.work.take()
                 self._on_outcome(host, cleared)
                 continue
@@ -116,8 +116,10 @@ class Dispatcher:
                 return  # the visit that ends brings it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
-                self._wait(host, slot)
-                return
+                if not self._is_too_long(host, slot):
+                    self._wait(host, slot)
+                    return
+                continue
             if not self._may_begin(host):
                 host.gate.finish(slot)
                 break
@@ -129,6 +131,14 @@ class Dispatcher:
             return
         if not host.visits_under_way:
             self._on_dry(host)
+
+    def _is_too_long(self, host: LeasedHost, wait: Wait) -> bool:
+        """Whether a host asked for more patience than we have: then it is left, and comes back when it is due."""
+        if wait.reason is not WaitReason.BLOCK or wait.until - self._clock() <= PATIENCE_S:
+            return False
+        host.waits_until = wait.until
+        host.is_stopped = True
+        return True
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         if wait.until < inf:
@@ -151,13 +161,15 @@ class Dispatcher:
             found = await self._rooms.robots.in_force(host, origin, self._rooms.host_of)
         finally:
             self._preparing.discard(host)
-        if isinstance(found, RobotsPostponed):
-            if isinstance(found.why, Wait) and found.why.until < inf:
-                self._later.push(host, found.why.until)
-            else:
-                host.is_stopped = True
-                self.ready(host)
-        else:
+        if isinstance(found, RobotsPostponed) and not host.is_stopped:
+            why = found.why
+            if isinstance(why, SlotTimeout):
+                self._later.push(host, self._clock() + 1.0)
+            elif why.until == inf:
+                host.is_stopped = True  # the lease is over
+            elif not self._is_too_long(host, why):
+                self._later.push(host, why.until)
+        if host.is_stopped or not isinstance(found, RobotsPostponed):
             self.ready(host)
         self.serve()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from comity.model.lease import Lease
 from comity.model.policy import HostPolicy
 from comity.rules.canonical import WebAddress, canonical_host
 from comity.walk.database_thread import DatabaseThread
-from comity.walk.leased_host import LeasedHost
+from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
 _GUEST_IDLE_S: Final = 5.0
 
@@ -40,6 +41,8 @@ class HostBoard:
         clock: Clock,
         chance: Callable[[], float],
         profile: DoorProfile,
+        *,
+        touched_by: str = "redirect",
     ) -> None:
         self._database = database
         self._thread = thread
@@ -47,6 +50,7 @@ class HostBoard:
         self._clock = clock
         self._chance = chance
         self._profile = profile
+        self._touched_by = touched_by
         self._taking = asyncio.Lock()
         self.hosts: dict[str, LeasedHost] = {}
         self._guests: dict[str, _Guest] = {}
@@ -70,10 +74,10 @@ class HostBoard:
         """The holder for an address: one of ours, or a guest taken now; None if somebody else has it."""
         known = self.hosts.get(address.host)
         if known is not None:
-            return None if known.is_lost else known
+            return None if known.is_closed else known
         async with self._taking:
             guest = self._guests.get(address.host)
-            if guest is None or guest.host.is_lost:
+            if guest is None or guest.host.is_closed:
                 opened = await self._open(await self._thread.run(self._take_guest, address.host))
                 if not opened:
                     return None
@@ -98,16 +102,28 @@ class HostBoard:
             if host.name == name:
                 host.lose_lease()
 
-    async def release_guests(self, *, idle_only: bool = True) -> None:
-        """Give back hosts that were only passed through."""
-        now = self._clock.seconds()
+    async def release_guests(self, *, idle_only: bool = True) -> int:
+        """Give back hosts that were only passed through; gives how many."""
+        now, released = self._clock.seconds(), 0
         for name, guest in list(self._guests.items()):
-            busy = guest.host.gate.in_flight or now - guest.used_at < _GUEST_IDLE_S
-            if idle_only and busy:
+            if idle_only and _may_be_waited_for(guest, now):
                 continue
             del self._guests[name]
-            guest.host.gate.close()
+            guest.host.close()
             await self._thread.run(self._release_quietly, guest.host)
+            released += 1
+        return released
+
+    def close_guests(self) -> None:
+        """Let nothing more start on hosts that were only passed through."""
+        for guest in self._guests.values():
+            guest.host.close()
+
+    async def give_back(self, host: LeasedHost) -> None:
+        """Give a lease back with nothing but what the gate remembers."""
+        self.drop(host.name)
+        host.close()
+        await self._thread.run(self._release_quietly, host)
 
     def drop(self, name: str) -> None:
         """Forget a host whose lease was given back."""
@@ -156,14 +172,24 @@ class HostBoard:
         except BadAddress:
             return []
         with self._database.write() as connection:
-            hosts_table.touch(connection, [host], "redirect")
+            hosts_table.touch(connection, [host], self._touched_by)
         return self._leases.take([host.authority])
 
     def _release_quietly(self, host: LeasedHost) -> None:
-        try:
+        with suppress(LeaseLost):
             self._leases.release(host.lease, memory=host.gate.memory())
-        except LeaseLost:
-            return
+
+
+def _may_be_waited_for(guest: _Guest, now: float) -> bool:
+    """Whether somebody uses a guest, or may stand in line for its next start."""
+    gate = guest.host.gate
+    if gate.in_flight:
+        return True
+    used_at = guest.used_at
+    blocked_until = gate.memory().blocked_until
+    if blocked_until is None or blocked_until - now <= PATIENCE_S:
+        used_at = max(used_at, gate.next_start_at())  # its delay is waited out, however long it is
+    return now - used_at < _GUEST_IDLE_S
 
 
 def _policy(row: Any) -> HostPolicy:

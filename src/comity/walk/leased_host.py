@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from comity.gate.host_gate import HostGate
 from comity.model.budget import Exhausted
+from comity.model.fetch import FetchFailure
 from comity.model.gate import DoorProfile, GateLimits
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow
@@ -14,6 +16,8 @@ from comity.model.policy import HostPolicy
 from comity.rules.politeness import limits_for
 from comity.walk.host_work import HostWork
 from comity.walk.robots_in_force import RobotsInForce
+
+PATIENCE_S: Final = 60.0  # a host that cannot be asked anything for longer than this is given back meanwhile
 
 
 @dataclass(slots=True)
@@ -25,6 +29,9 @@ class Tally:
     errors: int = 0
     refused_by_robots: int = 0
     login_walls: int = 0
+    login_pages: int = 0
+    robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read
+    busy_elsewhere: int = 0  # redirects to hosts that somebody else holds
     errors_in_a_row: int = 0
     last_error: tuple[str, int | None, str] | None = None  # code, status, sentence
 
@@ -46,6 +53,7 @@ class LeasedHost:
         self.policy = policy
         self.crawl_delay_s: float | None = None
         self.robots: dict[str, RobotsInForce] = {}
+        self.refused: dict[str, FetchFailure] = {}  # origins that we will not ask, and why
         self.gate = HostGate(
             self._limits(), lease.memory, clock=clock, chance=chance, lease_ends_at=lease.expires_at.timestamp()
         )
@@ -57,6 +65,9 @@ class LeasedHost:
         self.visits_under_way = 0
         self.is_lost = False
         self.is_stopped = False
+        self.is_closed = False
+        self.is_warned = False
+        self.waits_until: float | None = None  # what the host asked for, where that is more than our patience
 
     @property
     def name(self) -> str:
@@ -82,12 +93,18 @@ class LeasedHost:
     def keep_lease(self, lease: Lease) -> None:
         """The lease was prolonged."""
         self.lease = lease
-        self.gate.extend_lease(lease.expires_at.timestamp())
+        if not self.is_closed:
+            self.gate.extend_lease(lease.expires_at.timestamp())
 
     def lose_lease(self) -> None:
         """The lease is gone: nothing more may start."""
         self.is_lost = True
+        self.close()
+
+    def close(self) -> None:
+        """Nothing more may start here; whoever waits for a start is sent away, and what is in flight is finished."""
         self.is_stopped = True
+        self.is_closed = True
         self.gate.close()
 
     def _limits(self) -> GateLimits:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from comity.model.fetch import FailureKind
 from comity.model.outcome import Failed, Fetched, Gone, NotModified, Outcome, Postponed, RateLimited, Refused
+from comity.rules.login_wall import is_login_address
 from comity.walk.leased_host import LeasedHost
 
 
@@ -63,25 +65,42 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             tally.pages += 1
             tally.errors_in_a_row = 0
             progress.pages += 1
-            tally.login_walls += isinstance(outcome, Fetched) and outcome.is_login_wall
+            if isinstance(outcome, Fetched) and outcome.is_login_wall:
+                tally.login_walls += 1
+            elif is_login_address(outcome.entry.url):
+                tally.login_pages += 1
         case Postponed():
-            return
+            tally.robots_unread += outcome.code == "robots_unreachable"
         case Refused():
             progress.refused += 1
-            if outcome.code.startswith("robots"):
-                tally.refused_by_robots += 1
+            if not outcome.trail.requests:  # decided about this host itself, not about one that it leads to
+                tally.refused_by_robots += outcome.code.startswith("robots")
+                if outcome.code == FailureKind.ADDRESS_REFUSED:
+                    tally.last_error = (outcome.code, None, outcome.reason)
         case Gone() | RateLimited():
             status = outcome.answer.status
-            tally.last_error = (f"http_{status}", status, f"the server answered {status}")
-            tally.errors += 1
             progress.errors += 1
-            # A missing page says nothing about the host; being turned away does.
-            tally.errors_in_a_row = tally.errors_in_a_row + 1 if status in (401, 403, 429, 503) else 0
+            tally.errors += 1
+            if _concerns(host, outcome):
+                tally.last_error = (f"http_{status}", status, f"the server answered {status}")
+                # A missing page says nothing about the host; being turned away does.
+                if status not in (401, 403, 429, 503):
+                    tally.errors_in_a_row = 0
+                elif outcome.entry.attempts == 0:
+                    tally.errors_in_a_row += 1
         case Failed():
-            tally.last_error = (outcome.code, outcome.status, outcome.reason)
-            tally.errors_in_a_row += 1
-            tally.errors += 1
             progress.errors += 1
+            tally.errors += 1
+            if _concerns(host, outcome):
+                tally.last_error = (outcome.code, outcome.status, outcome.reason)
+                # The same page tried again is still one page that fails.
+                tally.errors_in_a_row += outcome.entry.attempts == 0
         case _:
             tally.errors += 1
             progress.errors += 1
+
+
+def _concerns(host: LeasedHost, outcome: Outcome) -> bool:
+    """Whether an answer came from the host itself, and not from one that a redirect led to."""
+    requests = outcome.trail.requests
+    return not requests or requests[-1].host_id == host.lease.host_id

@@ -13,7 +13,7 @@ from comity.model.robots import RobotsVerdict
 from comity.rules.politeness import observed
 from comity.rules.retry_after import parse_retry_after
 from comity.walk.capacity import Capacity
-from comity.walk.leased_host import LeasedHost
+from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
 # A request that the host got later than we let it go counts from when it got it, so that the host's own log shows
 # no gap under the delay. A busy host looks at its clock somewhere between our sending and its answer; we give
@@ -24,9 +24,12 @@ _MARGIN_OF_DELAY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Unstarted:
-    """The gate did not let the request go: a block, a lease that is over, a slot that never came free."""
+    """The gate did not let the request go: a block, a lease that is over, a slot that never came free.
 
-    why: Wait | SlotTimeout
+    Without a reason it was withdrawn: what was allowed when it began to wait is not allowed any more.
+    """
+
+    why: Wait | SlotTimeout | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +57,19 @@ class Requests:
         *,
         verdict: RobotsVerdict | None = None,
         robots_version: str | None = None,
+        may_go: Callable[[], bool] | None = None,
     ) -> Asked | Unstarted:
-        """Wait for the host's next start, make the request, and tell the gate what it showed."""
-        slot = await host.gate.reserve()
+        """Wait for the host's next start, make the request, and tell the gate what it showed.
+
+        The host's delay is waited out, a block only as long as our patience lasts. `may_go` is asked once more when
+        the start has come.
+        """
+        slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, PATIENCE_S))
         if not isinstance(slot, Reservation):
             return Unstarted(slot)
+        if may_go is not None and not may_go():
+            host.gate.finish(slot)
+            return Unstarted(None)
         return await self.send(host, slot, request, purpose, verdict=verdict, robots_version=robots_version)
 
     async def send(

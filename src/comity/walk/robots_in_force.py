@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from comity.model.fetch import FailureKind
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
 from comity.rules.robots import AgentRules, RobotsFile
 
@@ -32,6 +33,15 @@ class RobotsInForce:
     def is_unreachable(self) -> bool:
         """Whether everything is disallowed only because the file could not be read."""
         return self.reading.access is RobotsAccess.DISALLOW_ALL
+
+    @property
+    def failure(self) -> tuple[str, int | None, str] | None:
+        """Why the file could not be read: a code, the status if there was one, a sentence."""
+        if not self.is_unreachable:
+            return None
+        status, reason = self.reading.http_status, self.reading.reason
+        named = next((str(kind) for kind in FailureKind if f"({kind})" in reason), "robots_unreachable")
+        return named if status is None else f"http_{status}", status, reason
 
     def verdict(self, path: str) -> RobotsVerdict:
         """Decide for a path with its query."""

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.instants import from_seconds, to_seconds
-from comity.model.fetch import FetchFailure, FetchLimits, FetchRequest, Response
-from comity.model.gate import SlotTimeout, Wait
+from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.backoff import retry_delay
@@ -23,6 +24,7 @@ from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.robots import RobotsFile, parse_robots
 from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
 from comity.rules.robots_parse import MAX_BYTES
+from comity.rules.takedown import Takedowns
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Requests, Unstarted
@@ -32,15 +34,26 @@ from comity.walk.robots_in_force import RobotsInForce
 _LIMITS: Final = FetchLimits(max_body_bytes=5 * MAX_BYTES, max_wire_bytes=5 * MAX_BYTES, total_timeout_s=30.0)
 _TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so it is asked for more than once
 _UNREACHABLE_FOR_S: Final = 3600.0
+_BUSY_FOR_S: Final = 5.0
+_READ: Final = (RobotsAccess.PARSE, RobotsAccess.UNCHANGED)
+# Failures that say nothing about the site: we would not ask there in the first place.
+NEVER_ASKED: Final = frozenset({FailureKind.ADDRESS_REFUSED, FailureKind.SCHEME_REFUSED, FailureKind.INVALID_URL})
 
 HostOf = Callable[[WebAddress], Awaitable[LeasedHost | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsPostponed:
-    """The file could not even be asked for: the host's gate did not open."""
+    """The file could not even be asked for: a gate did not open, or somebody else holds the host that has it."""
 
     why: Wait | SlotTimeout
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRefused:
+    """We will not ask there at all, for robots.txt or anything else: the address is not one that a crawler asks."""
+
+    failure: FetchFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,9 @@ class RobotsTerms:
     agent: str
     ttl_s: float = 12 * 3600.0
     unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW
+
+
+Found = RobotsInForce | RobotsPostponed | RobotsRefused
 
 
 class RobotsKeeper:
@@ -62,24 +78,31 @@ class RobotsKeeper:
         requests: Requests,
         terms: RobotsTerms,
         clock: Callable[[], float],
+        takedowns: Callable[[], Takedowns],
+        *,
+        collapse: bool = False,
     ) -> None:
         self._database = database
         self._thread = thread
         self._requests = requests
         self._terms = terms
         self._clock = clock
-        self._under_way: dict[tuple[UUID, str], asyncio.Task[RobotsInForce | RobotsPostponed]] = {}
+        self._takedowns = takedowns
+        self._collapse = collapse
+        self._under_way: dict[tuple[UUID, str], asyncio.Task[Found]] = {}
 
     def known(self, host: LeasedHost, origin: str) -> RobotsInForce | None:
         """What is in force in memory, if it is still fresh."""
         known = host.robots.get(origin)
         return known if known is not None and known.expires_at > self._clock() else None
 
-    async def in_force(self, host: LeasedHost, origin: str, host_of: HostOf) -> RobotsInForce | RobotsPostponed:
+    async def in_force(self, host: LeasedHost, origin: str, host_of: HostOf) -> Found:
         """What robots.txt of this origin says now; asks the host for it at most once."""
         known = self.known(host, origin)
         if known is not None:
             return known
+        if origin in host.refused:
+            return RobotsRefused(host.refused[origin])
         key = (host.lease.host_id, origin)
         task = self._under_way.get(key)
         if task is None:
@@ -87,76 +110,84 @@ class RobotsKeeper:
             task.add_done_callback(lambda _task: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _obtain(self, host: LeasedHost, origin: str, host_of: HostOf) -> RobotsInForce | RobotsPostponed:
+    async def _obtain(self, host: LeasedHost, origin: str, host_of: HostOf) -> Found:
         row = await self._thread.run(self._load, origin)
         if row is not None and (to_seconds(row.expires_at) or 0.0) > self._clock():
-            found = robots_from_row(row, self._terms.agent)
+            found = robots_from_row(row, self._terms.agent, self._terms.unreachable)
         else:
+            if row is not None and row.crawl_delay_ms is not None:
+                host.use_crawl_delay(row.crawl_delay_ms / 1000)  # holds until the file says otherwise
             answer = await self._fetch(host, origin, row, host_of)
-            if isinstance(answer, RobotsPostponed):
+            if not isinstance(answer, RobotsInForce):
                 return answer
             found = answer
         host.robots[origin] = found
         host.use_crawl_delay(found.crawl_delay_s)
         return found
 
-    async def _fetch(self, host: LeasedHost, origin: str, row: Any, host_of: HostOf) -> RobotsInForce | RobotsPostponed:
+    async def _fetch(self, host: LeasedHost, origin: str, row: Any, host_of: HostOf) -> Found:
         """Ask for the file, a few times if the way or the server fails, and keep what was learnt."""
-        result: tuple[RobotsReading, Response | None] | RobotsPostponed
         for attempt in range(1, _TRIES + 1):
             result = await self._follow(host, origin, row, host_of)
-            if isinstance(result, RobotsPostponed):
+            if isinstance(result, RobotsRefused):
+                host.refused[origin] = result.failure
+            if isinstance(result, RobotsRefused | RobotsPostponed):
                 return result
-            is_last = attempt == _TRIES or host.is_lost
-            if result[0].access is not RobotsAccess.DISALLOW_ALL or is_last:
+            reading, response, is_final = result
+            if is_final or not is_unread(reading) or attempt == _TRIES or host.is_closed:
                 break
             await asyncio.sleep(retry_delay(attempt))
-        assert not isinstance(result, RobotsPostponed)
-        reading, response = result
         now = self._clock()
-        # What could not be read is asked for again sooner: until then the whole origin is closed.
-        shut = reading.access is RobotsAccess.DISALLOW_ALL
-        expires_at = now + (min(_UNREACHABLE_FOR_S, self._terms.ttl_s) if shut else self._terms.ttl_s)
+        # What could not be read is asked for again sooner: until then the whole origin is closed, or open on a guess.
+        ttl_s = min(_UNREACHABLE_FOR_S, self._terms.ttl_s) if is_unread(reading) else self._terms.ttl_s
+        expires_at = now + ttl_s
         found = self._read(origin, reading, response, row, expires_at)
         await self._thread.run(self._store, host.name, found, response, row, now)
         return found
 
     async def _follow(
         self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
-    ) -> tuple[RobotsReading, Response | None] | RobotsPostponed:
-        """One attempt, through at most five redirects (RFC 9309 §2.3.1.2)."""
+    ) -> tuple[RobotsReading, Response | None, bool] | RobotsPostponed | RobotsRefused:
+        """One attempt, through at most five redirects (RFC 9309 §2.3.1.2); says whether another would end alike."""
         url, conditional = origin + "/robots.txt", row is not None and row.access == str(RobotsAccess.PARSE)
         unreachable = self._terms.unreachable
         for hops in range(MAX_ROBOTS_REDIRECTS + 1):
-            address = resolve_link(url, url)
-            holder = await host_of(address) if address is not None else None
-            if address is None or holder is None:
-                return read_failure(f"{url} may not be asked now", unreachable=unreachable), None
+            address = resolve_link(url, url, collapse=self._collapse)
+            if address is None or self._takedowns().covering(address) is not None:
+                return read_failure(f"{url[:200]} may not be asked", unreachable=unreachable), None, True
+            holder = host if address.host == host.name else await host_of(address)
+            if holder is None:
+                return RobotsPostponed(Wait(self._clock() + _BUSY_FOR_S, WaitReason.CONCURRENCY))
             request = FetchRequest(
                 url=address.url,
                 etag=row.etag if conditional and hops == 0 else None,
                 last_modified=row.last_modified if conditional and hops == 0 else None,
                 limits=_LIMITS,
             )
-            asked = await self._requests.ask(holder, request, Purpose.ROBOTS)
+            asked = await self._requests.ask(holder, request, Purpose.ROBOTS, may_go=partial(self._is_up, address))
             if isinstance(asked, Unstarted):
-                return RobotsPostponed(asked.why)
+                return RobotsPostponed(asked.why or Wait(self._clock(), WaitReason.DELAY))
             host.unsettled_requests.append(asked.row)
             if isinstance(asked.result, FetchFailure):
-                host.tally.last_error = (str(asked.result.kind), None, asked.result.detail)
-                return read_failure(str(asked.result.kind), unreachable=unreachable), None
+                if asked.result.kind in NEVER_ASKED and hops == 0:
+                    return RobotsRefused(asked.result)
+                kind = asked.result.kind
+                return read_failure(str(kind), unreachable=unreachable), None, kind.is_refusal
             response = asked.result
             location = response.headers.get("location")
             if may_follow_redirect(response.status, hops) and location:
-                target = resolve_link(location, response.url)
+                target = resolve_link(location, response.url, collapse=self._collapse)
                 if target is not None:
                     url = target.url
                     continue
             reading = read_status(
                 response.status, redirects_followed=hops, conditional=conditional, unreachable=unreachable
             )
-            return reading, response
+            return reading, response, False
         raise AssertionError("a redirect after the fifth ends the loop above")
+
+    def _is_up(self, address: WebAddress) -> bool:
+        return self._takedowns().covering(address) is None
 
     def _read(
         self, origin: str, reading: RobotsReading, response: Response | None, row: Any, expires_at: float
@@ -215,10 +246,20 @@ def _octets(row: Any) -> bytes:
     return bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
 
 
-def robots_from_row(row: Any, agent: str) -> RobotsInForce:
-    """What a cached row says."""
+def is_unread(reading: RobotsReading) -> bool:
+    """Whether the file could not be read, whatever that is taken for (RFC 9309 §2.3.1.4)."""
+    status = reading.http_status
+    return reading.access not in _READ and (status is None or status == 429 or status >= 500)
+
+
+def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
+    """What a cached row says, under the operator's present choice for files that could not be read."""
     access = RobotsAccess(row.access)
     reading = RobotsReading(access, Confidence.HIGH, row.detail or "robots.txt from the cache", row.http_status)
+    if is_unread(reading):
+        allowed = unreachable is RobotsUnreachable.ALLOW
+        access = RobotsAccess.ALLOW_ALL if allowed else RobotsAccess.DISALLOW_ALL
+        reading = replace(reading, access=access, confidence=Confidence.LOW if allowed else Confidence.HIGH)
     file = parse_robots(_octets(row), version=row.version) if access is RobotsAccess.PARSE else None
     rules = file.for_agent(agent) if file is not None else None
     return RobotsInForce(row.origin, reading, file, rules, to_seconds(row.expires_at) or 0.0)

@@ -172,11 +172,15 @@ class Settler:
         visited = (lease.host_id, entry.key)
         match outcome:
             case Postponed():
-                if outcome.not_before is not None and outcome.not_before < _NEVER:
+                if outcome.code == "robots_unreachable" and outcome.not_before is not None:
+                    # For this run only: its host is left as a whole, and robots.txt is asked for first when it is back.
+                    rows.put_off.append((entry, outcome.not_before))
+                elif outcome.not_before is not None and outcome.not_before < _NEVER:
                     self._put_off(lease, entry, outcome.not_before, 0, rows)
                 return
             case Refused():
-                rows.dropped.append(visited)
+                # A takedown is for good; everything else may be decided otherwise when the host is begun anew.
+                (rows.dropped if outcome.code == "taken_down" else rows.done).append(visited)
                 return
             case Fetched() | NotModified():
                 rows.done.append(visited)

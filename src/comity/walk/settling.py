@@ -26,6 +26,7 @@ class Settling:
         self._thread = thread
         self._on_settled = on_settled
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
+        self._under_way: dict[LeasedHost, list[Outcome]] = {}
         self._count = 0
         self._some = asyncio.Event()
         self._turn = asyncio.Lock()
@@ -43,7 +44,7 @@ class Settling:
 
     def is_waiting(self, host: LeasedHost) -> bool:
         """Whether outcomes of a host are not yet settled."""
-        return host in self._waiting or bool(host.unsettled_requests)
+        return host in self._waiting or host in self._under_way or bool(host.unsettled_requests)
 
     async def run(self) -> None:
         """Settle for as long as the run lasts."""
@@ -63,8 +64,9 @@ class Settling:
             self._some.clear()
 
     async def _settle_some(self) -> None:
-        taken = self._take(BATCH)
+        taken = self._under_way = self._take(BATCH)
         result = await self._thread.run(self._settler.settle, [_batch(host, taken[host]) for host in taken])
+        self._under_way = {}
         self._on_settled(taken, result)
 
     def _take(self, most: int) -> dict[LeasedHost, list[Outcome]]:

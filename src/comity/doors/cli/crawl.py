@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comity.doors.cli.crawl_shown import write_idle, write_summary
+from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
 from comity.doors.cli.output import note, write_json, write_line
 from comity.doors.cli.teaching import command
@@ -152,10 +153,12 @@ def _crawl(door: Chosen, seeds: list[Seed]) -> None:
         rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)
         idle = why_idle(opened.database, opened.clock, hosts - {line.host for line in summary.hosts})
     if door.as_json:
-        write_json({"summary": summary, "idle": idle, **_places(settings)})
-        return
-    write_summary(summary, _places(settings))
-    write_idle(idle)
+        write_json({"summary": summary, "idle": idle, "taken_down": report.taken_down, **_places(settings)})
+    else:
+        write_summary(summary, _places(settings))
+        write_idle(idle)
+    if summary.status == "stopped":
+        raise typer.Exit(INTERRUPTED)
 
 
 def _places(settings: Settings) -> dict[str, Any]:

@@ -29,9 +29,10 @@ ORDER: Final = (
     *("domain-status", "domain-info", "domain-reset", "top-domains"),
 )
 _FIRST_STEPS: Final = (
-    "comity seeds add example.com",
+    "comity demo",
+    "comity crawl https://example.com/",
     "comity domains list",
-    "comity domains info example.com",
+    "comity why https://example.com/private/",
 )
 _EXIT_CODES: Final = (
     "Exit codes: 0 done; 1 understood, but not possible; 2 cannot be used, and nothing was written; 130 interrupted."

@@ -34,6 +34,8 @@ class ProgressBars:
 
         def show(done: int) -> None:
             nonlocal task
+            if task is None and total is not None and done >= total:
+                return  # over before it could be shown
             progress = self._started()
             if task is None:
                 task = progress.add_task(title, total=total)

@@ -1,0 +1,56 @@
+"""Hosts that robots.txt closed: the file is read again at its own age, and a change wakes them early."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Final
+
+from comity.clock import Clock
+from comity.database import hosts
+from comity.database import robots as robots_table
+from comity.database.connection import Database
+from comity.model.errors import ComityError
+from comity.model.host import HostStatus
+from comity.rules.canonical import WebAddress, web_address
+from comity.walk.robots_in_force import RobotsInForce
+
+MOST_AT_ONCE: Final = 20
+
+Read = Callable[[WebAddress], Awaitable[RobotsInForce]]
+
+
+async def reread_robots(
+    database: Database, clock: Clock, read: Read, among: Collection[str] | None = None
+) -> list[str]:
+    """Read the expired robots.txt of closed hosts again, a bounded number of them; gives the hosts that were woken."""
+    woken = []
+    for row in _due(database, clock, among):
+        try:
+            found = await read(web_address(f"{row.origin}/robots.txt"))
+        except ComityError:
+            continue  # busy or not to be asked: the next look may do better
+        changed = found.version != row.version or str(found.reading.access) != row.access
+        if changed and not found.is_unreachable and _wake(database, row.host):
+            woken.append(row.host)
+    return woken
+
+
+def _due(database: Database, clock: Clock, among: Collection[str] | None) -> list[Any]:
+    with database.read() as connection:
+        now = None if database.is_shared else clock.now()
+        return list(robots_table.expired_of_closed_hosts(connection, now, among, MOST_AT_ONCE))
+
+
+def _wake(database: Database, host: str) -> bool:
+    """Make a host pending again; its cooldown was for the file that is gone."""
+    with database.write() as connection:
+        row = hosts.get(connection, host)
+        if row is None or row.status is not HostStatus.BLOCKED or row.claimed_by is not None:
+            return False
+        values = {
+            "status": HostStatus.PENDING,
+            "next_crawl_after": None,
+            "block_reason": None,
+            "block_reason_code": None,
+        }
+        return hosts.change(connection, row.id, values, expected_version=row.version)

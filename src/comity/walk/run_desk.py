@@ -1,0 +1,64 @@
+"""A run as the state remembers it: what it takes over when it begins, and how it ended. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database import records, runs
+from comity.database import takedowns as takedowns_table
+from comity.database.connection import Database
+from comity.database.instants import from_seconds
+from comity.fetch.inflate import inflate_coded
+from comity.leases.holder import is_dead_store_name
+from comity.leases.room import Leases
+from comity.model.page_record import PageRecord
+from comity.rules.takedown import Takedowns
+from comity.store.pages import PageStore, recover
+
+
+class RunDesk:
+    """Opens and closes one run."""
+
+    def __init__(self, database: Database, leases: Leases, store: PageStore, clock: Clock, run_id: UUID) -> None:
+        self._database = database
+        self._leases = leases
+        self._store = store
+        self._clock = clock
+        self._run_id = run_id
+
+    def open(self, settings: dict[str, Any]) -> Takedowns:
+        """Take over what dead processes of this machine left, and note that the run starts."""
+        self._leases.free_own_dead()
+        recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
+        with self._database.write() as connection:
+            runs.begin(
+                connection,
+                self._run_id,
+                door="crawl",
+                holder=self._leases.holder,
+                settings=settings,
+                now=self._clock.now(),
+            )
+        return self.takedowns()
+
+    def takedowns(self) -> Takedowns:
+        """The takedowns as they stand."""
+        with self._database.read() as connection:
+            return Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
+
+    def close(self, status: str, reason: str) -> None:
+        """Note how the run ended."""
+        with self._database.write() as connection:
+            runs.end(connection, self._run_id, status=status, reason=reason[:50], now=self._clock.now())
+
+    def _committed(self, batch: Collection[PageRecord]) -> list[bool]:
+        with self._database.read() as connection:
+            found = {
+                (run_id, *visit)
+                for run_id in {record.run_id for record in batch}
+                for visit in records.committed(connection, run_id, [record.url_key for record in batch])
+            }
+        return [(record.run_id, record.url_key, from_seconds(record.crawl_time)) in found for record in batch]

@@ -1,0 +1,188 @@
+"""Politeness, judged by the site's own log. The crawler runs in a process of its own, so that the log's clock is fair."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from comity.rules.backoff import fibonacci
+from tests.servers.waiting import wait_until
+from tests.walk.crawling import DROPPED, Place
+from tests.walk.site import Answer, Asked, Site, Web, page, tree
+
+TAKES_EFFECT_S = 0.3
+
+
+def crawl(place: Place, site: Site, *options: object) -> None:
+    told = place.comity_apart("crawl", site.url(), *options)
+    assert told.code == 0, told.err
+
+
+@pytest.mark.parametrize("per_host", [1, 4])
+def test_the_crawl_delay_holds_between_any_two_requests(web: Web, place: Place, per_host: int) -> None:
+    site = web.site(tree(8), robots="User-agent: *\nCrawl-delay: 0.2\n")
+    crawl(place, site, "--delay", 0, "--per-host", per_host)
+    assert len(site.log) == 9
+    assert min(site.gaps()[1:]) >= 0.2, "from the moment at which robots.txt has said so"
+    assert place.comity("verify-politeness").code == 0
+
+
+def test_the_delay_that_was_asked_for_on_the_command_line_holds_from_the_start(web: Web, place: Place) -> None:
+    site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.01\n")
+    crawl(place, site, "--delay", 0.15)
+    assert min(site.gaps()) >= 0.15
+
+
+def test_a_policy_is_a_floor_under_the_door_and_under_robots(web: Web, place: Place) -> None:
+    site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.05\n")
+    assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 250).code == 0
+    crawl(place, site, "--delay", 0, "--per-host", 3)
+    assert min(site.gaps()) >= 0.25
+    assert site.overlaps() == 0, "its max_concurrency is 1"
+
+
+def test_one_request_at_a_time_also_where_answers_are_slow(web: Web, place: Place) -> None:
+    routes = {path: Answer(body=body, after_s=0.1) for path, body in tree(6).items()}
+    site = web.site(routes)  # type: ignore[arg-type]
+    crawl(place, site, "--delay", 0)
+    assert site.overlaps() == 0
+    assert min(site.gaps()[1:]) >= 0.1
+
+
+def test_a_policy_that_is_edited_during_the_crawl_takes_effect(web: Web, place: Place) -> None:
+    site = web.site(tree(400))
+    with place.begun("crawl", site.url(), "--delay", 0.05) as process:
+        wait_until(lambda: len(site.log) > 10, 15, "some pages")
+        edited = time.monotonic()
+        assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 400).code == 0
+        committed = time.monotonic()
+        wait_until(lambda: len([seen for seen in site.log if seen.at > committed + TAKES_EFFECT_S]) >= 4, 15, "more pages")
+        process.kill()
+    before = [seen.at for seen in site.log if seen.at < edited]
+    assert max(b - a for a, b in zip(before, before[1:], strict=False)) < 0.4
+    after = site.gaps(since=committed + TAKES_EFFECT_S)
+    assert min(after) >= 0.4
+
+
+def test_a_takedown_that_is_added_during_the_crawl_stops_requests(web: Web, place: Place) -> None:
+    site = web.site(tree(400) | tree(100, prefix="/out/"))
+    other = web.site(tree(400))
+    with place.begun("crawl", site.url(), other.url(), "--delay", 0.03) as process:
+        wait_until(lambda: len(site.log) > 10 and len(other.log) > 10, 15, "some pages")
+        assert place.comity("takedown", "add", site.host).code == 0
+        committed = time.monotonic()
+        wait_until(lambda: other.log[-1].at > committed + 1.0, 15, "the other site to go on")
+        process.kill()
+    assert [seen.path for seen in site.log if seen.at > committed + TAKES_EFFECT_S] == []
+    assert DROPPED in place.frontier(site.host).values()
+
+
+def test_a_takedown_comes_between_a_request_and_its_turn(web: Web, place: Place) -> None:
+    """The next page waits for a long delay when its address is taken down: it is not asked for when its turn comes."""
+    site = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nCrawl-delay: 2\n")
+    with place.begun("crawl", site.url(), "--delay", 0) as process:
+        wait_until(lambda: "/" in site.paths, 15, "the first page")
+        assert place.comity("takedown", "add", site.url("/a")).code == 0
+        assert process.wait(15) == 0
+    assert site.paths == ["/robots.txt", "/"]
+    assert place.frontier(site.host)[site.url("/a")] == DROPPED
+
+
+def in_two_seconds(_asked: Asked) -> str:
+    """A date counts in whole seconds: this one is between one and two seconds away."""
+    return format_datetime(datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2), usegmt=True)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_silences_the_whole_host(web: Web, place: Place, status: int, form: str) -> None:
+    def tired(asked: Asked) -> Answer | str:
+        if asked.count > 1:
+            return page()
+        return Answer(status, headers={"Retry-After": "1" if form == "seconds" else in_two_seconds(asked)})
+
+    site = web.site({"/": page("/a", "/b", "/tired", "/c", "/d"), "/tired": tired}, fallback=page())
+    crawl(place, site, "--delay", 0.02)
+    assert sorted(site.pages()) == ["/", "/a", "/b", "/c", "/d", "/tired", "/tired"]
+    refused = site.of("/tired")[0]
+    assert refused.ended_at is not None
+    later = [seen.at - refused.ended_at for seen in site.log if seen.at > refused.at]
+    assert min(later) >= (1.0 if form == "seconds" else 0.9), "nothing at all is asked in the meantime"
+    assert [row["outcome"] for row in place.fetches(site.host)].count("rate_limited") == 1
+    assert place.comity("verify-politeness").code == 0
+
+
+def test_a_burst_of_503_is_met_with_growing_pauses_and_given_up_after_five_retries(web: Web, place: Place) -> None:
+    """The first page is fine and the only other one never is: pauses by Fibonacci, six tries in all."""
+    site = web.site({"/": page("/tired")}, fallback=Answer(503))
+    crawl(place, site, "--delay", 0)
+    tries = site.of("/tired")
+    assert len(tries) == 6
+    pauses = [later.at - earlier.at for earlier, later in zip(tries, tries[1:], strict=False)]
+    for number, pause in enumerate(pauses, start=1):
+        assert fibonacci(number) <= pause < fibonacci(number) + 1.0
+    assert [row["outcome"] for row in place.fetches(site.host)] == ["fetched"] + 6 * ["failed"]
+    assert place.kept()[site.url("/tired")]["http_status"] == 503
+    assert (place.host(site.host)["status"], place.host(site.host)["total_error_count"]) == ("exhausted", 6)
+
+
+def test_a_longer_patience_than_ours_gives_the_host_back_until_then(web: Web, place: Place) -> None:
+    tired = Answer(429, headers={"Retry-After": "3600"})
+    site = web.site({"/": page("/tired", "/a", "/b"), "/tired": tired}, fallback=page())
+    other = web.site(tree(3))
+    asked = datetime.now(UTC)
+    summary = place.comity_apart("crawl", site.url(), other.url(), "--delay", 0, "--json").json["summary"]
+    assert summary["seconds"] < 10
+    assert site.pages() == ["/", "/tired"], "the whole host is left in peace"
+    row = place.host(site.host)
+    assert (row["status"], row["claimed_by"], row["block_reason_code"]) == ("active", None, None)
+    due = datetime.fromisoformat(row["next_crawl_after"]).replace(tzinfo=UTC)
+    assert timedelta(minutes=59) < due - asked < timedelta(minutes=61)
+    assert len(other.pages()) == 3
+    again = place.comity("crawl", site.url(), "--json").json
+    assert again["summary"]["pages"] == 0
+    assert len(site.log) == 3, "not before that time"
+    (idle,) = again["idle"]
+    assert idle["host"] == site.host
+    assert idle["due_at"] is not None
+    place.execute("UPDATE domains SET next_crawl_after = NULL")
+    assert place.comity("crawl", site.url(), "--json").json["summary"]["pages"] == 0
+    assert len(site.log) == 3, "the gate remembers, too"
+
+
+def test_a_robots_file_that_asks_for_patience_is_not_asked_again_meanwhile(web: Web, place: Place) -> None:
+    site = web.site(tree(3), robots=Answer(429, headers={"Retry-After": "600"}))
+    crawl(place, site)
+    assert site.paths == ["/robots.txt"]
+    row = place.host(site.host)
+    assert row["claimed_by"] is None
+    assert row["blocked_until"] is not None
+    assert place.comity("robots", site.url()).code == 1
+    assert site.paths == ["/robots.txt"]
+
+
+def test_the_pause_is_kept_from_one_run_to_the_next(web: Web, place: Place) -> None:
+    site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.8\n")
+    for pages in (1, 1, 1):
+        crawl(place, site, "--max-pages", pages, "--delay", 0)
+    assert len(site.log) == 4
+    assert min(site.gaps()[1:]) >= 0.8
+
+
+def test_a_slow_site_is_asked_less_often(web: Web, place: Place) -> None:
+    """It answers quickly at first and then takes its time; the pause between requests grows with that."""
+    routes = {path: (lambda asked: Answer(body=page(), after_s=0.0)) for path in tree(1)}
+    fast, slow = [f"/f{number}" for number in range(12)], [f"/s{number}" for number in range(12)]
+    site = web.site(
+        routes | {"/": page(*fast, *slow)},
+        fallback=lambda asked: Answer(body=page(), after_s=0.25 if asked.path.startswith("/s") else 0.0),
+    )
+    crawl(place, site, "--delay", 0.05)
+    gaps_fast = [gap for gap, seen in zip(site.gaps(), site.log[1:], strict=True) if seen.path.startswith("/f")]
+    gaps_slow = [gap for gap, seen in zip(site.gaps(), site.log[1:], strict=True) if seen.path.startswith("/s")]
+    assert max(gaps_slow[6:]) > 0.3 > min(gaps_fast)
+    sources = {row["delay_source"] for row in place.rows("SELECT delay_source FROM politeness_ledger")}
+    assert "adaptive" in sources
