@@ -6,13 +6,11 @@ import random
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, open_database
 from comity.database.schema import ensure_current
-from comity.fetch.fetcher import Fetcher
-from comity.fetch.settings import FetchSettings, ProxySettings
 from comity.leases.room import Leases, LeaseTerms
 from comity.model.budget import Budget
 from comity.model.errors import BadInput
@@ -22,11 +20,14 @@ from comity.model.robots import RobotsUnreachable
 from comity.model.scope import CrawlScope
 from comity.rules.canonical import WebAddress
 from comity.settings import Settings
-from comity.store.pages import PageStore
-from comity.walk.crawl import Crawl, CrawlTerms
-from comity.walk.read_robots import read_robots
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_keeper import RobotsTerms
+
+# The walk, the fetcher and the store are slow to import, and most commands need none of them.
+if TYPE_CHECKING:
+    from comity.fetch.fetcher import Fetcher
+    from comity.fetch.settings import ProxySettings
+    from comity.walk.crawl import Crawl
+    from comity.walk.robots_in_force import RobotsInForce
+    from comity.walk.robots_keeper import RobotsTerms
 
 _SECRET: Final = {"database_url", "proxy", "proxy_user", "proxy_password"}
 
@@ -50,6 +51,9 @@ class State:
 
     def crawl(self, fetcher: Fetcher, hosts: Collection[str] | None) -> Crawl:
         """A whole-site crawl of some hosts, or of whatever the table offers."""
+        from comity.store.pages import PageStore
+        from comity.walk.crawl import Crawl, CrawlTerms
+
         settings = self.settings
         leases = self.leases()
         terms = CrawlTerms(
@@ -81,6 +85,8 @@ class State:
         return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts)
 
     def _proxy(self) -> ProxySettings | None:
+        from comity.fetch.settings import ProxySettings
+
         settings = self.settings
         if settings.proxy is None:
             return None
@@ -91,6 +97,8 @@ class State:
 
     async def read_robots(self, fetcher: Fetcher, address: WebAddress) -> RobotsInForce:
         """What robots.txt of an address's origin says now."""
+        from comity.walk.read_robots import read_robots
+
         return await read_robots(
             self.database,
             self.leases(),
@@ -108,6 +116,8 @@ class State:
         return replace(DOOR_PROFILES[Door.CRAWL], interval_s=settings.delay_s, max_concurrency=settings.per_host)
 
     def _robots_terms(self) -> RobotsTerms:
+        from comity.walk.robots_keeper import RobotsTerms
+
         settings = self.settings
         return RobotsTerms(
             agent=settings.identity,
@@ -117,6 +127,9 @@ class State:
 
     def fetcher(self) -> Fetcher:
         """A client that says who we are and refuses what it must."""
+        from comity.fetch.fetcher import Fetcher
+        from comity.fetch.settings import FetchSettings
+
         settings = self.settings
         return Fetcher(
             FetchSettings(

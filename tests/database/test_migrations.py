@@ -227,3 +227,11 @@ def test_two_operators_may_migrate_one_server_at_once(postgres_url: str) -> None
     with database.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM alembic_version")).scalar() == 1
     database.close()
+
+
+def test_the_age_that_the_code_names_is_that_of_the_newest_migration() -> None:
+    from alembic.script import ScriptDirectory
+
+    from comity.database import schema
+
+    assert ScriptDirectory.from_config(schema._config()).get_current_head() == schema.HEAD

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, Select, case, func, or_, select, update
+from sqlalchemy import Connection, Double, Row, Select, case, cast, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.instants import instant
@@ -144,11 +144,12 @@ def page(
 
 
 def ranked_by_yield(connection: Connection, limit: int) -> Sequence[Row[Any]]:
-    """Hosts that gave the most images per page."""
+    """Hosts that gave the most images per page, by the counters as they stand."""
+    per_page = cast(domains.c.images_stored, Double) / domains.c.pages_crawled
     return connection.execute(
         select(domains)
         .where(domains.c.pages_crawled > 0)
-        .order_by(domains.c.image_yield_rate.desc().nulls_last(), domains.c.images_stored.desc(), domains.c.domain)
+        .order_by(per_page.desc(), domains.c.images_stored.desc(), domains.c.domain)
         .limit(limit)
     ).all()
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from comity.model.errors import BadAddress
 from comity.model.host import Seed
-from comity.rules.canonical import WebAddress, canonical_host, web_address
+from comity.rules.canonical import canonical_host, web_address
+
+_WRITTEN_OUT: Final = re.compile(r"[/?#\\\\]")  # anything beyond a host and its port
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,10 @@ class BadLine:
 def read_seed(text: str, *, rank: int | None = None, collapse: bool = False) -> Seed:
     """Read one host or URL; only a URL that somebody wrote out is queued as it stands."""
     host = canonical_host(text, collapse=collapse)
-    return Seed(host, _written_url(text, web_address(text)), rank)
+    if not _WRITTEN_OUT.search(text):
+        return Seed(host, None, rank)
+    address = web_address(text)
+    return Seed(host, address.url if "://" in text or address.path != "/" else None, rank)
 
 
 def read_seed_lines(lines: Iterable[str], *, collapse: bool = False) -> Iterator[Seed | BadLine]:
@@ -43,7 +50,3 @@ def read_seed_lines(lines: Iterable[str], *, collapse: bool = False) -> Iterator
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
-
-
-def _written_url(text: str, address: WebAddress) -> str | None:
-    return address.url if "://" in text or address.path != "/" else None

@@ -1,0 +1,142 @@
+"""`kill -9` at random moments: what was reported done is kept, what was in flight is repeated, and the sites notice nothing."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from comity.database.connection import open_database
+from comity.database.schema import upgrade
+from tests.servers.waiting import wait_until
+from tests.walk.crawling import Place
+from tests.walk.forking import Apart
+from tests.walk.site import Answer, Asked, Site, Web, page, tree
+
+PAGES = 40
+DELAY_S = 0.08
+ROBOTS = f"User-agent: *\nCrawl-delay: {DELAY_S}\n"
+# One request under way at each site, and what came in the 50 ms before and waits to be settled together.
+AT_RISK_PER_SITE = 2
+
+
+def sites_to_crawl(web: Web, count: int = 3) -> list[Site]:
+    """Sites with pages of every fate: most are fine, one moves on, one is missing."""
+    made = []
+    for number in range(count):
+        routes = tree(PAGES - 2) | {
+            "/p37": Answer(body=page("/moved", "/missing", title=f"site {number}"), is_gzipped=True),
+            "/moved": Answer(302, headers={"Location": "/p1"}),
+        }
+        routes["/p12"] = page("/p37")
+        made.append(web.site(routes, robots=ROBOTS))
+    return made
+
+
+def contents(place: Place) -> dict[str, tuple[int | None, str | None]]:
+    return {url: (row["http_status"], row["content_hash"]) for url, row in place.kept().items()}
+
+
+def kill_somewhere(process: Apart, sites: list[Site], chance: random.Random) -> None:
+    seen = sum(len(site.log) for site in sites)
+    wanted = seen + chance.randrange(1, 12)
+    wait_until(lambda: sum(len(site.log) for site in sites) >= wanted or process.poll() is not None, 20, "requests")
+    process.kill()
+
+
+@pytest.mark.parametrize(("kind", "kills"), [("sqlite", 9), ("postgresql", 4)])
+def test_killed_again_and_again_a_crawl_ends_as_if_nothing_had_happened(
+    web: Web, place: Place, request: pytest.FixtureRequest, tmp_path: Path, kind: str, kills: int
+) -> None:
+    sites = sites_to_crawl(web)
+    command = ["crawl", *(site.url() for site in sites), "--delay", 0]
+    undisturbed = Place(tmp_path / "undisturbed", place.server)
+    undisturbed.folder.mkdir()
+    assert undisturbed.comity_apart(*command, within_s=60).code == 0
+    expected = contents(undisturbed)
+    assert len(expected) == 3 * PAGES
+    once = {site.host: Counter(site.paths) for site in sites}
+    for site in sites:
+        site.log.clear()
+    if kind == "postgresql":
+        place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
+        database = open_database(url)
+        upgrade(database)
+        database.close()
+    chance = random.Random(20260207)
+    for _ in range(kills):
+        with place.begun(*command) as process:
+            kill_somewhere(process, sites, chance)
+    last = place.comity_apart(*command, within_s=60)
+    assert last.code == 0, last.err
+    assert contents(place) == expected
+    for site in sites:
+        asked = Counter(site.paths)
+        assert set(asked) == set(once[site.host])
+        again = asked - once[site.host]
+        again.pop("/robots.txt", None)
+        assert again.total() <= AT_RISK_PER_SITE * kills
+        assert min(site.gaps()[1:]) >= DELAY_S
+        assert site.overlaps() == 0
+    claims = place.comity("domains", "claims", "--json").json
+    assert claims["holders"] == []
+    assert place.comity("verify-politeness").code == 0
+    assert not list(place.pages.glob("*.open")) or kind == "sqlite"
+    idle = place.comity("crawl", sites[0].url(), "--json").json
+    assert (idle["summary"]["pages"], len(idle["idle"])) == (0, 1)
+
+
+def test_counters_after_a_kill_are_still_the_rows(web: Web, place: Place) -> None:
+    (site,) = sites_to_crawl(web, 1)
+    chance = random.Random(3)
+    for _ in range(3):
+        with place.begun("crawl", site.url()) as process:
+            kill_somewhere(process, [site], chance)
+    assert place.comity_apart("crawl", site.url()).code == 0
+    host, fetches = place.host(site.host), place.fetches(site.host)
+    assert host["pages_crawled"] == sum(row["outcome"] == "fetched" for row in fetches) == PAGES - 1
+    assert host["total_error_count"] == sum(row["outcome"] != "fetched" for row in fetches) == 1
+    assert host["pages_discovered"] == len(place.frontier(site.host)) - 1
+    ended = [row["status"] for row in place.rows("SELECT status FROM crawl_runs ORDER BY started_at")]
+    assert ended[-1] == "finished"
+
+
+def test_a_crawl_into_the_same_folder_for_another_state_takes_nothing_away(web: Web, place: Place) -> None:
+    """The pages of a crawl that was killed wait for their own state, whoever else keeps pages there meanwhile."""
+    site = web.site(tree(12), robots=ROBOTS)
+    with place.begun("crawl", site.url()) as process:
+        wait_until(lambda: len(place.rows("SELECT id FROM fetches")) >= 4 if place.state.exists() else False, 20, "pages")
+        process.kill()
+    done = {row["page_url"] for row in place.rows("SELECT page_url FROM fetches WHERE outcome = 'fetched'")}
+    other = web.site(tree(2))
+    stranger = Place(place.folder, place.server, {"COMITY_STATE": str(place.folder / "other.db")})
+    assert stranger.comity_apart("crawl", other.url()).code == 0
+    assert place.comity_apart("crawl", site.url()).code == 0
+    kept = place.kept()
+    assert done <= set(kept)
+    assert len(kept) == 14
+
+
+def test_two_that_start_at_once_after_a_kill_share_the_inheritance(web: Web, place: Place) -> None:
+    sites = [web.site(tree(15), robots=ROBOTS) for _ in range(2)]
+    with place.begun("crawl", *(site.url() for site in sites)) as process:
+        wait_until(lambda: all(len(site.log) > 6 for site in sites), 20, "some pages")
+        process.kill()
+    with place.begun("crawl", sites[0].url()) as first, place.begun("crawl", sites[1].url()) as second:
+        assert (first.wait(30), second.wait(30)) == (0, 0), (first.err, second.err)
+    assert set(place.kept()) == {site.url(path) for site in sites for path in tree(15)}
+
+
+def test_a_request_that_was_in_the_air_when_the_crawler_died_is_made_again(web: Web, place: Place) -> None:
+    def slow_once(asked: Asked) -> Answer:
+        return Answer(body=page(title="slow"), after_s=5.0 if asked.count == 1 else 0.0)
+
+    site = web.site({"/": page("/slow", "/a"), "/slow": slow_once, "/a": page()})
+    with place.begun("crawl", site.url()) as process:
+        wait_until(lambda: "/slow" in site.paths, 20, "the slow page")
+        process.kill()
+    assert place.comity_apart("crawl", site.url()).code == 0
+    assert len(site.of("/slow")) == 2
+    assert set(place.kept()) == {site.url(path) for path in ("/", "/slow", "/a")}
