@@ -292,7 +292,7 @@ CLIENTS: dict[str, tuple[Callable[..., dict[str, float]], float]] = {
     "comity": (on_uvloop(comity), 1.0),
     "comity-stdloop": (lambda *arguments: asyncio.run(comity(*arguments)), 1.0),
     "aiohttp-uvloop": (on_uvloop(aiohttp_client), 0.25),
-    "httpx": (on_uvloop(httpx_client), 0.04),
+    "httpx": (on_uvloop(httpx_client), 0.15),
 }
 
 
@@ -360,7 +360,7 @@ def report(figures: dict[str, list[dict[str, float]]]) -> None:
         speeds = [run["pages_s"] for run in runs]
         best, median = min(costs[name]), statistics.median(costs[name])
         ratios = "".join(
-            f"{best / min(costs[base]):>10.2f}{median / statistics.median(costs[base]):>6.2f}" for base in bases
+            f"{best / min(costs[base]):>9.2f}{median / statistics.median(costs[base]):>7.2f}" for base in bases
         )
         print(f"{name:<16}{max(speeds):>16,.0f}{statistics.median(speeds):>16,.0f}{best:>16.1f}{median:>16.1f}{ratios}")
 

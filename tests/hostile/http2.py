@@ -139,6 +139,8 @@ class _Connection(asyncio.Protocol):
                 self.h2.reset_stream(stream, ErrorCodes.REFUSED_STREAM)
             case "/goaway":
                 self.h2.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+                self.flush()
+                self.transport.close()
             case "/drop":
                 self.transport.abort()
             case "/header-flood":

@@ -128,8 +128,20 @@ def scans(database: Database) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("statistics", ["none", "fresh"])
-def test_sqlite_reads_the_front_of_the_index_of_candidates(embedded_database: Database, statistics: str) -> None:
+@pytest.mark.parametrize("leased", ["none", "most", "most, and run out"])
+def test_sqlite_reads_the_front_of_the_index_of_candidates(
+    embedded_database: Database, statistics: str, leased: str
+) -> None:
     fill(embedded_database, HOSTS)
+    if leased != "none":
+        ends = "-20 minutes" if "run out" in leased else "+20 minutes"
+        with embedded_database.write() as connection:
+            connection.execute(
+                text(
+                    f"UPDATE domains SET claimed_by = 'other' || priority_score % 50,"
+                    f" claim_expires_at = datetime('now', '{ends}') WHERE priority_score > {HOSTS // 10}"
+                )
+            )
     if statistics == "fresh":
         with embedded_database.write() as connection:
             connection.exec_driver_sql("ANALYZE")

@@ -61,9 +61,9 @@ def test_sixteen_workers_share_twenty_thousand_hosts_on_postgresql(shared_databa
 
 
 def test_four_workers_share_one_file_and_never_find_it_locked(embedded_database: Database) -> None:
-    fill(embedded_database, 4_000)
-    told = run_together([Worker("claim_all", url_of(embedded_database), 25) for _ in range(4)])
-    every_host_went_to_one_worker(embedded_database, told, 4_000)
+    fill(embedded_database, 20_000)
+    told = run_together([Worker("claim_all", url_of(embedded_database), 50) for _ in range(4)])
+    every_host_went_to_one_worker(embedded_database, told, 20_000)
 
 
 def test_a_host_that_goes_from_hand_to_hand_never_has_two_holders_with_one_token(database: Database) -> None:

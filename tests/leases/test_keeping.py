@@ -315,9 +315,76 @@ def test_it_can_be_asked_which_leases_hold(state: State) -> None:
     leases = state.leases()
     held = leases.claim(4)
     leases.release(held[0])
+    asked = [held[0], held[1], replace(held[2], token=99), replace(held[3], holder="somebody")]
     with state.database.write() as connection:
-        asked = [held[0], held[1], replace(held[2], token=99), replace(held[3], holder="somebody")]
-        assert leasing.still_held(connection, asked, state.clock.now()) == {held[1].host_id}
-        assert leasing.still_held(connection, [], state.clock.now()) == set()
+        assert leases.still_held(connection, asked) == {held[1].host_id}
+        assert leases.still_held(connection, []) == set()
+    with state.database.write() as connection:
         state.clock.advance(minutes=30)
-        assert leasing.still_held(connection, asked, state.clock.now()) == set()
+        assert leases.still_held(connection, held) == set()
+    assert leases.held == []
+
+
+def test_asking_after_an_old_lease_does_not_forget_the_new_one(state: State) -> None:
+    state.add("host.example")
+    leases = state.leases()
+    (old,) = leases.claim(1)
+    state.clock.advance(minutes=31)
+    (new,) = leases.claim(1)
+    with state.database.write() as connection:
+        assert leases.still_held(connection, [old]) == set()
+    assert leases.held == [new]
+
+
+def test_settling_many_hosts_writes_what_progress_writes_for_one(state: State) -> None:
+    progress = HostProgress(
+        pages_crawled=3, pages_discovered=9, images_found=5, images_stored=4, errors=2, depth_reached=6
+    )
+    memory = GateMemory(
+        next_fetch_at=BEGINNING.timestamp() + 1.25,
+        blocked_until=BEGINNING.timestamp() + 60,
+        backoff_step=2,
+        adaptive_delay_s=0.75,
+        latency_baseline_s=0.1,
+        latency_recent_s=0.2,
+        unclean_end_at=BEGINNING.timestamp() - 5,
+        last_start_at=BEGINNING.timestamp() + 0.000001,
+    )
+    stretches = [
+        (progress, memory),
+        (replace(progress, depth_reached=2, consecutive_errors=7), GateMemory()),
+        (HostProgress(), memory),
+        (HostProgress(consecutive_errors=0), GateMemory()),
+    ]
+    leases = state.leases()
+    for host in ("one.example", "many.example"):
+        state.add(host, pages_crawled=100, crawl_depth_reached=4, consecutive_error_count=3, images_stored=1)
+    one, many = leases.take(["one.example"])[0], leases.take(["many.example"])[0]
+    own_columns = {"id", "domain", "parent_domain", "first_seen_at", "updated_at"}
+    for each in stretches:
+        with state.database.write() as connection:
+            leases.add_progress(connection, one, *each)
+            leases.settle(connection, [(many, *each)])
+        rows = [state.row(host) for host in ("one.example", "many.example")]
+        first, second = ({name: row[name] for name in row.keys() - own_columns} for row in rows)
+        assert second == first
+
+
+def test_settling_under_a_token_that_has_passed_changes_nothing(state: State) -> None:
+    for host in ("host.example", "other.example"):
+        state.add(host)
+    late = state.leases()
+    lost, kept = late.take(["host.example"])[0], late.take(["other.example"])[0]
+    state.clock.advance(minutes=20)
+    late.heartbeat()
+    with state.database.write() as connection:
+        connection.execute(domains.update().where(domains.c.domain == lost.host).values(claim_expires_at=BEGINNING))
+    state.leases().take(["host.example"])
+    before = state.row("host.example")
+    with state.database.write() as connection:
+        assert late.still_held(connection, [lost, kept]) == {kept.host_id}
+        rows = [(lease, HostProgress(pages_crawled=9), GateMemory(backoff_step=9)) for lease in (lost, kept)]
+        late.settle(connection, rows)
+        late.settle(connection, [])
+    assert state.row("host.example") == before
+    assert state.row("other.example")["pages_crawled"] == 9

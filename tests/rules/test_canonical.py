@@ -243,6 +243,7 @@ def test_a_password_is_refused_and_never_repeated(text: str) -> None:
         ("https://example.com?b=2&a=1", "https://example.com/?b=2&a=1", "https://example.com", "/?b=2&a=1"),
         ("https://münchen.de/", "https://xn--mnchen-3ya.de/", "https://xn--mnchen-3ya.de", "/"),
         ("http://[::1]:8080/x", "http://[::1]:8080/x", "http://[::1]:8080", "/x"),
+        ("https://example.com/list?", "https://example.com/list?", "https://example.com", "/list?"),
     ],
 )
 def test_an_address_keeps_what_is_asked_for(text: str, url: str, origin: str, path: str | None) -> None:
@@ -347,7 +348,10 @@ def test_an_address_is_its_own_canonical_form(text: str) -> None:
 
 
 @settings(deadline=None)  # the first call reads the list of public suffixes
-@given(st.text() | authorities, st.sampled_from([BASE, "http://[::1]:8080/", "https://xn--mnchen-3ya.de/a/"]))
+@given(
+    st.text() | st.text("?#&/;.%a@:") | authorities,
+    st.sampled_from([BASE, "http://[::1]:8080/", "https://xn--mnchen-3ya.de/a/"]),
+)
 def test_resolving_a_link_never_fails(href: str, base: str) -> None:
     found = resolve_link(href, base)
     if found is not None:

@@ -70,7 +70,9 @@ def test_a_site_whose_robots_cannot_be_read_is_blocked_though_its_urls_stay_queu
     """They are not lost: the site may answer again tomorrow."""
     seen = {"robots_unreachable": True, "queued": 400, "pages_before": 100}
     assert ending(**seen) == (HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE)
-    assert ending(**seen, pages=3) == (HostStatus.ACTIVE, None), "one of several origins does not close a host that serves"
+    assert ending(**seen, pages=3) == (HostStatus.ACTIVE, None), (
+        "one of several origins does not close a host that serves"
+    )
 
 
 @given(

@@ -33,12 +33,16 @@ def test_being_sent_to_a_login_page_is_a_wall(path: str) -> None:
     assert wall(final_url=f"https://id.example.org{path}", link_count=500), "also on another host, and with many links"
 
 
-@pytest.mark.parametrize("path", ["/authors/ann", "/blogin", "/catalogin", "/design-index", "/sessions", "/oauthless", "/logins-of-history"])
+@pytest.mark.parametrize(
+    "path", ["/authors/ann", "/blogin", "/catalogin", "/design-index", "/sessions", "/oauthless", "/logins-of-history"]
+)
 def test_words_that_only_contain_a_login_word_are_none(path: str) -> None:
     assert not wall(final_url=f"https://example.com{path}")
 
 
-@pytest.mark.parametrize("title", ["Log in", "Login", "Sign in – Example", "Please sign in", "Example: Log-in", "Anmelden"])
+@pytest.mark.parametrize(
+    "title", ["Log in", "Login", "Sign in – Example", "Please sign in", "Example: Log-in", "Anmelden"]
+)
 def test_a_bare_page_whose_title_asks_for_a_login_is_a_wall(title: str) -> None:
     assert wall(title=title)
     assert not wall(title=title, link_count=200), "a whole page with a form in its corner is none"

@@ -99,11 +99,7 @@ def test_every_violation_says_what_was_wrong_in_a_sentence() -> None:
 def test_the_audit_finds_a_gap_exactly_where_there_is_one(pauses: list[float], delay_s: float) -> None:
     starts = list(accumulate(pauses))
     lines = [line(number, at, ended_at=at, delay_s=delay_s) for number, at in enumerate(starts)]
-    expected = [
-        number
-        for number in range(1, len(starts))
-        if starts[number] - starts[number - 1] < delay_s - 3e-6
-    ]
+    expected = [number for number in range(1, len(starts)) if starts[number] - starts[number - 1] < delay_s - 3e-6]
     allowed = [number for number in range(1, len(starts)) if starts[number] - starts[number - 1] < delay_s]
     found = [violation.number for violation in audit(lines) if violation.breach is Breach.TOO_SOON]
     assert set(expected) <= set(found) <= set(allowed)

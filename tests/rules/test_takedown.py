@@ -17,6 +17,8 @@ from comity.rules.takedown import Takedowns, read_entry
         ("example.com", "example.com"),
         ("https://www.Example.com/", "example.com"),
         ("https://example.com:443/#part", "example.com"),
+        ("https://example.com/?", "example.com"),
+        ("https://example.com/private?", "example.com/private"),
         ("example.com:8080", "example.com:8080"),
         ("https://example.com/private", "example.com/private"),
         ("http://www.example.com/private/", "example.com/private/"),

@@ -38,7 +38,8 @@ def test_a_host_rests_as_long_as_its_reason_asks_and_then_is_pending(state: Stat
     assert end_cooldowns(state.database, state.clock) == 1
     row = state.row("host.example")
     assert (row["status"], row["next_crawl_after"]) == (HostStatus.PENDING, None)
-    assert (row["consecutive_error_count"], row["cooldown_count"]) == (0, 1)
+    counted = reason is not BlockReason.ROBOTS_UNREACHABLE
+    assert (row["consecutive_error_count"], row["cooldown_count"]) == (0, int(counted))
     assert row["first_blocked_at"] == BEGINNING
     assert end_cooldowns(state.database, state.clock) == 0
     assert names(state.leases().claim(1)) == ["host.example"]
@@ -61,6 +62,15 @@ def test_after_three_automatic_retries_a_host_is_left_alone_until_somebody_reset
     reset_host(state.database, state.clock, "host.example")
     assert state.row("host.example")["cooldown_count"] == 0
     assert names(state.leases().claim(1)) == ["host.example"]
+
+
+def test_a_host_whose_robots_file_cannot_be_read_is_looked_at_again_without_end(state: State) -> None:
+    state.add("host.example")
+    for _day in range(6):
+        block(state, "host.example", BlockReason.ROBOTS_UNREACHABLE)
+        state.clock.advance(hours=13)
+        assert end_cooldowns(state.database, state.clock) == 1
+    assert state.row("host.example")["cooldown_count"] == 0
 
 
 def test_a_success_gives_all_retries_back(state: State) -> None:

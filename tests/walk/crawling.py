@@ -47,7 +47,7 @@ class Place:
     """A folder with a state and pages in it, and the crawls on them."""
 
     folder: Path
-    server: Callable[[], ForkServer]
+    server: Callable[[], ForkServer] | None = None
     env: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -77,16 +77,17 @@ class Place:
             os.environ.update(before)
         return Told(code, out.getvalue(), err.getvalue())
 
-    def comity_apart(self, *arguments: object, within_s: float = 60.0) -> Told:
+    def comity_apart(self, *arguments: object, within_s: float = 60.0, largest_file: int | None = None) -> Told:
         """Run a command in a process of its own, to its end."""
-        with self.begun(*arguments) as process:
+        with self.begun(*arguments, largest_file=largest_file) as process:
             code = process.wait(within_s)
             return Told(code, process.out, process.err)
 
     @contextmanager
-    def begun(self, *arguments: object) -> Iterator[Apart]:
+    def begun(self, *arguments: object, largest_file: int | None = None) -> Iterator[Apart]:
         """Start a command in a process of its own; it is killed if it still runs at the end of the block."""
-        process = self.server().start(list(map(str, arguments)), self.environment(), self.folder)
+        assert self.server is not None, "this place has no processes"
+        process = self.server().start(list(map(str, arguments)), self.environment(), self.folder, largest_file)
         try:
             yield process
         finally:
@@ -108,7 +109,11 @@ class Place:
             yield state
 
     def crawl(
-        self, *seeds: str, meanwhile: Callable[[Crawl, State], Any] | None = None, within_s: float = 60.0, **changes: Any
+        self,
+        *seeds: str,
+        meanwhile: Callable[[Crawl, State], Any] | None = None,
+        within_s: float = 60.0,
+        **changes: Any,
     ) -> RunSummary:
         """Crawl by `State.crawl` in this process; `meanwhile` may return a coroutine that runs beside it."""
         with self.opened(**changes) as state:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -17,6 +18,8 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+
+from tests.walk.site import come_before_others
 
 
 class Apart:
@@ -70,11 +73,11 @@ class ForkServer:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def start(self, argv: list[str], env: dict[str, str], folder: Path) -> Apart:
-        """Run `comity` with these arguments."""
+    def start(self, argv: list[str], env: dict[str, str], folder: Path, largest_file: int | None = None) -> Apart:
+        """Run `comity` with these arguments; with `largest_file`, on a disk that is full once a file has so many bytes."""
         number = time.monotonic_ns()
         out, err = folder / f".out-{number}", folder / f".err-{number}"
-        asked = {"argv": argv, "env": env, "cwd": str(folder), "out": str(out), "err": str(err)}
+        asked = {"argv": argv, "env": env, "cwd": str(folder), "out": str(out), "err": str(err), "limit": largest_file}
         assert self._process.stdin is not None
         with self._changed:
             self._process.stdin.write(json.dumps(asked) + "\n")
@@ -152,16 +155,20 @@ def _tell(document: dict[str, Any]) -> None:
 
 def _become(asked: dict[str, Any]) -> None:
     """What the child does: be `comity`, and nothing else."""
+    come_before_others(0)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
-    for number, flags, name in ((0, os.O_RDONLY, os.devnull), (1, os.O_WRONLY | os.O_CREAT, asked["out"]), (2, os.O_WRONLY | os.O_CREAT, asked["err"])):
-        file = os.open(name, flags, 0o644)
+    for number, name in enumerate((os.devnull, asked["out"], asked["err"])):
+        file = os.open(name, os.O_RDWR | os.O_CREAT, 0o644)
         os.dup2(file, number)
         os.close(file)
+    if asked["limit"] is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["limit"], asked["limit"]))
     from comity.doors.cli.main import run
 
     code = 1

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+LOG_IS_EXACT_TO_S = 0.005  # a thread that shares its cores with everything else looks at the clock
 _LONGEST_HEAD = 65_536
 _REASONS = {200: "OK", 301: "Moved", 302: "Found", 304: "Not Modified", 404: "Not Found", 429: "Too Many", 503: "Busy"}
 
@@ -71,7 +72,9 @@ Route = str | bytes | Answer | Callable[[Asked], Any]
 def page(*links: str, title: str = "", head: str = "", body: str = "") -> str:
     """An HTML page that leads to other pages."""
     anchors = "".join(f'<a href="{link}">{link}</a> ' for link in links)
-    return f"<!doctype html><html><head><title>{title or 'page'}</title>{head}</head><body>{anchors}{body}</body></html>"
+    return (
+        f"<!doctype html><html><head><title>{title or 'page'}</title>{head}</head><body>{anchors}{body}</body></html>"
+    )
 
 
 def redirect(location: str, status: int = 302) -> Answer:
@@ -91,9 +94,7 @@ def tree(count: int, *, prefix: str = "/p", width: int = 3) -> dict[str, Route]:
 class Site:
     """One site on one port."""
 
-    def __init__(
-        self, routes: Mapping[str, Route], robots: Route | None, fallback: Route | None, address: str
-    ) -> None:
+    def __init__(self, routes: Mapping[str, Route], robots: Route | None, fallback: Route | None, address: str) -> None:
         self.routes = dict(routes)
         if robots is not None:
             self.routes["/robots.txt"] = Answer(body=robots, type="text/plain") if isinstance(robots, str) else robots
@@ -158,6 +159,7 @@ class Web:
         self._connections = 0
 
     def __enter__(self) -> Web:
+        come_before_others()  # whoever holds the interpreter's lock must not be kept waiting, either
         self._thread.start()
         return self
 
@@ -186,9 +188,7 @@ class Web:
         asyncio.run_coroutine_threadsafe(self._close_site(site), self._loop).result(10)
 
     def _run(self) -> None:
-        # The log is only as good as the moment at which it is written: this thread comes before everybody else.
-        with suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -15)
+        come_before_others()
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
@@ -248,6 +248,12 @@ class Web:
             writer.close()
 
 
+def come_before_others(priority: int = -15) -> None:
+    """Put this thread before all others where that is allowed: a log is as good as the moment at which it is written."""
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), priority)
+
+
 def _read_head(head: bytes, at: float, connection: int) -> Seen:
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     pairs = (line.partition(":") for line in lines)
@@ -271,7 +277,10 @@ def _encoded(answer: Answer, seen: Seen) -> bytes:
         headers["Content-Length"] = str(len(body))
     if answer.closes:
         headers["Connection"] = "close"
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Answer')}", *(f"{name}: {text}" for name, text in headers.items())]
+    lines = [
+        f"HTTP/1.1 {status} {_REASONS.get(status, 'Answer')}",
+        *(f"{name}: {text}" for name, text in headers.items()),
+    ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body
 
 

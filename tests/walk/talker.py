@@ -22,6 +22,7 @@ from comity.model.ledger import Purpose
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Asked, Requests
+from tests.walk.site import come_before_others
 
 TASKS = 8
 DELAY_S = 0.5  # as robots.txt of the host would ask for
@@ -67,6 +68,7 @@ async def _use(host: LeasedHost, leases: Leases, requests: Requests, url: str) -
 
 
 def main() -> None:
+    come_before_others(0)
     url_of_database, host, url, seconds = sys.argv[1:]
     database = open_database(url_of_database)
     print("ready", flush=True)

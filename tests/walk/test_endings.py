@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.walk.crawling import DONE, QUEUED, Place, line_of
-from tests.walk.site import Answer, Site, Web, page, redirect, tree
+from tests.walk.site import Answer, Web, page, redirect, tree
 
 LOGIN = page("/login", "/forgot", title="Sign in", body='<form><input type="password" name="p"></form>')
 
@@ -26,19 +26,9 @@ def left(place: Place, host: str) -> tuple[str, str | None]:
     return row["status"], row["block_reason_code"]
 
 
-def test_a_closed_port_is_unreachable(place: Place) -> None:
-    host = f"127.0.0.1:{closed_port()}"
-    summary = place.crawl(f"http://{host}/")
-    assert left(place, host) == ("unreachable", "connection_failure")
-    assert line_of(summary, host).status == "unreachable"
-    assert place.frontier(host) == {f"http://{host}/": QUEUED}, "what could not be asked is still to be asked"
-    row = place.host(host)
-    assert row["next_crawl_after"] is not None
-    assert row["first_blocked_at"] is not None
-
-
 def test_a_name_that_does_not_resolve_is_unreachable(place: Place) -> None:
-    place.crawl("http://nowhere.invalid/")
+    place.crawl("nowhere.invalid")
+    assert place.frontier("nowhere.invalid") == {"https://nowhere.invalid/": QUEUED}, "a bare host begins at its root"
     assert left(place, "nowhere.invalid") == ("unreachable", "dns_failure")
     told = place.comity("domains", "list")
     assert "nowhere.invalid" in told.out
@@ -52,6 +42,7 @@ def test_a_robots_file_that_fails_closes_the_site(web: Web, place: Place) -> Non
     assert set(site.paths) == {"/robots.txt"}
     assert 1 < len(site.paths) <= 3
     assert place.frontier(site.host) == {site.url(): QUEUED}
+    assert "robots.txt answered 503" in place.comity("why", site.url()).out
 
 
 def test_a_robots_outage_in_the_middle_loses_nothing(web: Web, place: Place) -> None:
@@ -108,7 +99,9 @@ def test_one_login_form_does_not_close_a_site(web: Web, place: Place) -> None:
     assert left(place, site.host) == ("exhausted", None)
 
 
-@pytest.mark.parametrize(("status", "reason"), [(403, "forbidden"), (401, "login_required"), (451, None), (404, None), (410, None)])
+@pytest.mark.parametrize(
+    ("status", "reason"), [(403, "forbidden"), (401, "login_required"), (451, None), (404, None), (410, None)]
+)
 def test_a_site_whose_root_answers_so_is_left_so(web: Web, place: Place, status: int, reason: str | None) -> None:
     site = web.site(fallback=Answer(status))
     place.crawl(site.url())
@@ -144,10 +137,11 @@ def test_a_few_broken_pages_do_not_block_a_site_that_serves(web: Web, place: Pla
     """A broken page is tried several times, but it is one error of the host, not many."""
     broken = [f"/broken{number}" for number in range(3)]
     site = web.site({"/": page("/a", *broken), "/a": page()}, fallback=Answer(500))
-    place.crawl(site.url(), max_domain_errors=4)
-    assert left(place, site.host) == ("exhausted", None)
+    place.crawl(site.url(), max_domain_errors=4, max_minutes=2.5 / 60)
+    assert left(place, site.host) == ("active", None)
+    assert place.host(site.host)["consecutive_error_count"] == 3
     for path in broken:
-        assert len(site.of(path)) == 6, "once, and five times again"
+        assert len(site.of(path)) == 3, "once, and twice again so far"
 
 
 def test_the_dead_end_of_others_is_not_held_against_a_host(web: Web, place: Place) -> None:
@@ -166,7 +160,10 @@ def test_a_connection_that_breaks_is_tried_again(web: Web, place: Place) -> None
     place.crawl(site.url())
     assert left(place, site.host) == ("exhausted", None)
     assert len(site.of("/a")) == 2
-    assert [row["outcome"] for row in place.fetches(site.host) if row["page_url"].endswith("/a")] == ["failed", "fetched"]
+    assert [row["outcome"] for row in place.fetches(site.host) if row["page_url"].endswith("/a")] == [
+        "failed",
+        "fetched",
+    ]
     assert site.url("/a") in place.kept()
 
 
@@ -191,17 +188,15 @@ def test_a_private_address_is_refused_and_says_what_would_change_it(web: Web, pl
 
 def test_hosts_are_left_one_by_one(web: Web, place: Place) -> None:
     """A bad neighbour does not touch the others of the same run."""
-    good = web.site(tree(5))
-    bad = web.site(fallback=Answer(403))
-    dead = f"127.0.0.1:{closed_port()}"
+    good, bad, dead = web.site(tree(5)), web.site(fallback=Answer(403)), f"127.0.0.1:{closed_port()}"
     summary = place.crawl(good.url(), bad.url(), f"http://{dead}/")
     statuses = {line.host: line.status for line in summary.hosts}
     assert statuses == {good.host: "exhausted", bad.host: "blocked", dead: "unreachable"}
     assert summary.status == "finished"
-
-
-def sites_of(web: Web, count: int) -> list[Site]:
-    return [web.site(tree(3)) for _ in range(count)]
+    assert left(place, dead) == ("unreachable", "connection_failure")
+    assert place.frontier(dead) == {f"http://{dead}/": QUEUED}, "what could not be asked is still to be asked"
+    assert place.host(dead)["next_crawl_after"] is not None
+    assert place.host(dead)["first_blocked_at"] is not None
 
 
 def test_a_304_that_nobody_asked_for_is_no_page(web: Web, place: Place) -> None:

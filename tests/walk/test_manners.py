@@ -11,7 +11,7 @@ import pytest
 from comity.rules.backoff import fibonacci
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import DROPPED, Place
-from tests.walk.site import Answer, Asked, Site, Web, page, tree
+from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, tree
 
 TAKES_EFFECT_S = 0.3
 
@@ -26,21 +26,21 @@ def test_the_crawl_delay_holds_between_any_two_requests(web: Web, place: Place, 
     site = web.site(tree(8), robots="User-agent: *\nCrawl-delay: 0.2\n")
     crawl(place, site, "--delay", 0, "--per-host", per_host)
     assert len(site.log) == 9
-    assert min(site.gaps()[1:]) >= 0.2, "from the moment at which robots.txt has said so"
+    assert min(site.gaps()[1:]) >= 0.2 - LOG_IS_EXACT_TO_S, "from the moment at which robots.txt has said so"
     assert place.comity("verify-politeness").code == 0
 
 
 def test_the_delay_that_was_asked_for_on_the_command_line_holds_from_the_start(web: Web, place: Place) -> None:
     site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.01\n")
     crawl(place, site, "--delay", 0.15)
-    assert min(site.gaps()) >= 0.15
+    assert min(site.gaps()) >= 0.15 - LOG_IS_EXACT_TO_S
 
 
 def test_a_policy_is_a_floor_under_the_door_and_under_robots(web: Web, place: Place) -> None:
     site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.05\n")
     assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 250).code == 0
     crawl(place, site, "--delay", 0, "--per-host", 3)
-    assert min(site.gaps()) >= 0.25
+    assert min(site.gaps()) >= 0.25 - LOG_IS_EXACT_TO_S
     assert site.overlaps() == 0, "its max_concurrency is 1"
 
 
@@ -49,7 +49,7 @@ def test_one_request_at_a_time_also_where_answers_are_slow(web: Web, place: Plac
     site = web.site(routes)  # type: ignore[arg-type]
     crawl(place, site, "--delay", 0)
     assert site.overlaps() == 0
-    assert min(site.gaps()[1:]) >= 0.1
+    assert min(site.gaps()[1:]) >= 0.1 - LOG_IS_EXACT_TO_S
 
 
 def test_a_policy_that_is_edited_during_the_crawl_takes_effect(web: Web, place: Place) -> None:
@@ -59,12 +59,24 @@ def test_a_policy_that_is_edited_during_the_crawl_takes_effect(web: Web, place: 
         edited = time.monotonic()
         assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 400).code == 0
         committed = time.monotonic()
-        wait_until(lambda: len([seen for seen in site.log if seen.at > committed + TAKES_EFFECT_S]) >= 4, 15, "more pages")
+        wait_until(
+            lambda: len([seen for seen in site.log if seen.at > committed + TAKES_EFFECT_S]) >= 4, 15, "more pages"
+        )
         process.kill()
     before = [seen.at for seen in site.log if seen.at < edited]
     assert max(b - a for a, b in zip(before, before[1:], strict=False)) < 0.4
     after = site.gaps(since=committed + TAKES_EFFECT_S)
-    assert min(after) >= 0.4
+    assert min(after) >= 0.4 - LOG_IS_EXACT_TO_S
+
+
+def test_a_policy_that_is_relaxed_during_the_crawl_takes_effect_on_the_wait_under_way(web: Web, place: Place) -> None:
+    site = web.site(tree(3))
+    assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 30_000).code == 0
+    with place.begun("crawl", site.url(), "--delay", 0) as process:
+        wait_until(lambda: site.paths == ["/robots.txt"], 15, "robots.txt")
+        assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 50).code == 0
+        assert process.wait(10) == 0
+    assert len(site.pages()) == 3
 
 
 def test_a_takedown_that_is_added_during_the_crawl_stops_requests(web: Web, place: Place) -> None:
@@ -81,8 +93,8 @@ def test_a_takedown_that_is_added_during_the_crawl_stops_requests(web: Web, plac
 
 
 def test_a_takedown_comes_between_a_request_and_its_turn(web: Web, place: Place) -> None:
-    """The next page waits for a long delay when its address is taken down: it is not asked for when its turn comes."""
-    site = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nCrawl-delay: 2\n")
+    """The next page waits for its delay when its address is taken down: it is not asked for when its turn comes."""
+    site = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nCrawl-delay: 1\n")
     with place.begun("crawl", site.url(), "--delay", 0) as process:
         wait_until(lambda: "/" in site.paths, 15, "the first page")
         assert place.comity("takedown", "add", site.url("/a")).code == 0
@@ -165,24 +177,23 @@ def test_a_robots_file_that_asks_for_patience_is_not_asked_again_meanwhile(web: 
 
 
 def test_the_pause_is_kept_from_one_run_to_the_next(web: Web, place: Place) -> None:
-    site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.8\n")
+    site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.5\n")
     for pages in (1, 1, 1):
         crawl(place, site, "--max-pages", pages, "--delay", 0)
     assert len(site.log) == 4
-    assert min(site.gaps()[1:]) >= 0.8
+    assert min(site.gaps()[1:]) >= 0.5 - LOG_IS_EXACT_TO_S
 
 
 def test_a_slow_site_is_asked_less_often(web: Web, place: Place) -> None:
     """It answers quickly at first and then takes its time; the pause between requests grows with that."""
-    routes = {path: (lambda asked: Answer(body=page(), after_s=0.0)) for path in tree(1)}
-    fast, slow = [f"/f{number}" for number in range(12)], [f"/s{number}" for number in range(12)]
+    fast, slow = [f"/f{number}" for number in range(10)], [f"/s{number}" for number in range(8)]
     site = web.site(
-        routes | {"/": page(*fast, *slow)},
-        fallback=lambda asked: Answer(body=page(), after_s=0.25 if asked.path.startswith("/s") else 0.0),
+        {"/": page(*fast, *slow)},
+        fallback=lambda asked: Answer(body=page(), after_s=0.2 if asked.path.startswith("/s") else 0.0),
     )
     crawl(place, site, "--delay", 0.05)
     gaps_fast = [gap for gap, seen in zip(site.gaps(), site.log[1:], strict=True) if seen.path.startswith("/f")]
     gaps_slow = [gap for gap, seen in zip(site.gaps(), site.log[1:], strict=True) if seen.path.startswith("/s")]
-    assert max(gaps_slow[6:]) > 0.3 > min(gaps_fast)
+    assert max(gaps_slow) > 0.25 > min(gaps_fast)
     sources = {row["delay_source"] for row in place.rows("SELECT delay_source FROM politeness_ledger")}
     assert "adaptive" in sources

@@ -17,7 +17,7 @@ from tests.walk.site import Answer, Web, page
 from tests.walk.talker import DELAY_S
 
 PROCESSES = 4
-SECONDS = 8.0
+SECONDS = 7.0
 KILLS = 5
 
 
@@ -43,7 +43,7 @@ def test_no_number_of_tasks_and_processes_comes_closer_than_the_delay(web: Web, 
     ended: list[subprocess.Popen[str]] = []
     try:
         for number in range(KILLS):
-            time.sleep(0.6 + chance.random() * 0.7)
+            time.sleep(0.5 + chance.random() * 0.6)
             victim = talkers[number % PROCESSES]
             victim.kill()
             ended.append(victim)

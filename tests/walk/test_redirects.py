@@ -10,16 +10,18 @@ import time
 from comity.leases.room import Leases
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import QUEUED, Place, line_of
-from tests.walk.site import Answer, Web, page, redirect, tree
+from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Web, page, redirect, tree
 
 
 def test_a_loop_ends_after_five_redirects(web: Web, place: Place) -> None:
     site = web.site({"/": page("/loop", "/a"), "/loop": redirect("/loop"), "/a": page()})
     summary = place.crawl(site.url())
     assert len(site.of("/loop")) == 6
-    assert summary.refused == 1
+    assert (summary.pages, summary.errors) == (2, 1)
     assert line_of(summary, site.host).status == "exhausted"
     assert "/a" in site.paths
+    assert place.kept()[site.url("/loop")]["error"] == "too_many_redirects: more than 5 redirects"
+    assert "too_many_redirects" in place.comity("why", site.url("/loop")).out
 
 
 def test_a_chain_within_the_limit_is_followed_and_one_beyond_is_not(web: Web, place: Place) -> None:
@@ -28,24 +30,32 @@ def test_a_chain_within_the_limit_is_followed_and_one_beyond_is_not(web: Web, pl
     place.crawl(site.url(), follow_links=True)
     kept = place.kept()
     assert (kept[site.url("/hop4")]["final_url"], kept[site.url("/hop4")]["redirect_count"]) == (site.url("/hop9"), 5)
-    assert site.url("/hop2") not in kept
+    assert kept[site.url("/hop2")]["body"] is None
 
 
 def test_another_host_is_asked_under_its_own_lease_and_robots(web: Web, place: Place) -> None:
-    other = web.site({"/ok": page("/more", "/secret"), "/more": page(), "/secret": page()}, robots="User-agent: *\nDisallow: /secret\n")
-    site = web.site({"/": page("/out", "/out2"), "/out": redirect(other.url("/ok")), "/out2": redirect(other.url("/secret"))})
+    other = web.site(
+        {"/ok": page("/more", "/secret"), "/more": page(), "/secret": page()},
+        robots="User-agent: *\nDisallow: /secret\n",
+    )
+    site = web.site(
+        {"/": page("/out", "/out2"), "/out": redirect(other.url("/ok")), "/out2": redirect(other.url("/secret"))}
+    )
     summary = place.crawl(site.url())
     assert other.paths == ["/robots.txt", "/ok"], "its robots.txt first, nothing forbidden, and no crawl of its own"
     kept = place.kept()
     assert kept[site.url("/out")]["final_url"] == other.url("/ok")
-    assert site.url("/out2") not in kept
+    assert kept[site.url("/out2")]["body"] is None
+    assert kept[site.url("/out2")]["error"].startswith("robots_denied")
     assert place.evidence(other.url("/secret"))[0]["type"] == "blocked_by_robots"
     row = place.host(other.host)
     assert (row["is_seeded"], row["status"], row["source"], row["claimed_by"]) == (0, "pending", "redirect", None)
     assert row["lease_token"] >= 1
     assert row["last_start_at"] is not None, "the gate remembers for the next holder"
     assert line_of(summary, site.host).status == "exhausted"
-    ledger = place.rows("SELECT url FROM politeness_ledger JOIN domains ON domains.id = domain_id WHERE domain = ?", other.host)
+    ledger = place.rows(
+        "SELECT url FROM politeness_ledger JOIN domains ON domains.id = domain_id WHERE domain = ?", other.host
+    )
     assert sorted(row["url"] for row in ledger) == sorted(other.url(path) for path in other.paths)
     assert place.crawl(other.url("/ok")).pages == 2, "once it is seeded it is crawled like any other"
 
@@ -53,12 +63,14 @@ def test_another_host_is_asked_under_its_own_lease_and_robots(web: Web, place: P
 def test_the_pace_of_another_host_is_kept_by_all_who_are_sent_there(web: Web, place: Place) -> None:
     other = web.site(fallback=page(), robots="User-agent: *\nCrawl-delay: 0.3\n")
     sites = [
-        web.site({"/": page(*(f"/{number}" for number in range(3)))}, fallback=lambda asked: redirect(other.url(asked.path)))
+        web.site(
+            {"/": page(*(f"/{number}" for number in range(3)))}, fallback=lambda asked: redirect(other.url(asked.path))
+        )
         for _ in range(2)
     ]
     place.crawl(*(site.url() for site in sites))
     assert len(other.pages()) == 6
-    assert min(other.gaps()[1:]) >= 0.29
+    assert min(other.gaps()[1:]) >= 0.3 - LOG_IS_EXACT_TO_S
     assert other.overlaps() == 0
 
 
@@ -74,10 +86,11 @@ def test_a_slow_host_is_not_given_back_while_somebody_waits_for_it(web: Web, pla
 def test_a_host_that_both_redirects_and_is_crawled_has_one_gate(web: Web, place: Place) -> None:
     first = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nCrawl-delay: 0.15\n")
     second = web.site(
-        {"/": page(*(f"/to{number}" for number in range(4)))} | {f"/to{number}": redirect(first.url("/a")) for number in range(4)}
+        {"/": page(*(f"/to{number}" for number in range(4)))}
+        | {f"/to{number}": redirect(first.url("/a")) for number in range(4)}
     )
     place.crawl(first.url(), second.url())
-    assert min(first.gaps()[1:]) >= 0.14
+    assert min(first.gaps()[1:]) >= 0.15 - LOG_IS_EXACT_TO_S
     assert first.overlaps() == 0
     told = place.comity("verify-politeness")
     assert (told.code, "no violation" in told.out) == (0, True)
@@ -92,8 +105,9 @@ def test_a_private_address_behind_a_redirect_is_refused_with_evidence(web: Web, 
     assert secret.log == []
     (found,) = [row for row in place.evidence(secret.url("/admin")) if row["type"] == "address_refused"]
     assert "loopback" in found["content"]["reason"]
-    assert summary.refused == 1
+    assert summary.errors == 1
     assert line_of(summary, site.host).status == "exhausted"
+    assert place.kept()[site.url("/out")]["error"].startswith("address_refused")
     assert place.host(secret.host)["claimed_by"] is None
 
 
@@ -145,12 +159,19 @@ def test_a_target_that_somebody_else_holds_is_put_off_and_not_hammered(web: Web,
 
 
 def test_a_redirect_to_nowhere_is_refused(web: Web, place: Place) -> None:
-    places = ["http://[bad", "mailto:x@example.org", "ftp://127.0.0.1/x", "http://user:pass@127.0.0.1/", "javascript:alert(1)"]
+    places = [
+        "http://[bad",
+        "mailto:x@example.org",
+        "ftp://127.0.0.1/x",
+        "http://user:pass@127.0.0.1/",
+        "javascript:alert(1)",
+    ]
     site = web.site(
-        {"/": page(*(f"/{number}" for number in range(5)))} | {f"/{number}": redirect(to) for number, to in enumerate(places)}
+        {"/": page(*(f"/{number}" for number in range(5)))}
+        | {f"/{number}": redirect(to) for number, to in enumerate(places)}
     )
     summary = place.crawl(site.url())
-    assert summary.refused == 5
+    assert (summary.pages, summary.errors) == (1, 5)
     assert sorted(site.pages()) == ["/", "/0", "/1", "/2", "/3", "/4"]
 
 
@@ -178,7 +199,7 @@ def test_collapsed_sub_domains_share_one_lease_and_one_gate(web: Web, place: Pla
     hosts = [row["domain"] for row in place.rows("SELECT domain FROM domains")]
     assert hosts == [f"one.localhost:{port}"]
     assert {seen.host.partition(":")[0] for seen in site.log} == {"one.localhost", "a.one.localhost", "b.one.localhost"}
-    assert min(site.gaps()) >= 0.09
+    assert min(site.gaps()) >= 0.1 - LOG_IS_EXACT_TO_S
 
 
 def free_port() -> int:

@@ -14,10 +14,10 @@ from tests.walk.site import Answer, Asked, Web, page, tree
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_one_signal_stops_cleanly_and_the_next_run_goes_on(web: Web, place: Place, number: signal.Signals) -> None:
-    sites = [web.site(tree(60)) for _ in range(2)]
+    sites = [web.site(tree(40)) for _ in range(2)]
     command = ["crawl", *(site.url() for site in sites), "--delay", 0.04]
     with place.begun(*command) as process:
-        wait_until(lambda: all(len(site.log) > 10 for site in sites), 20, "some pages")
+        wait_until(lambda: all(len(site.log) > 8 for site in sites), 20, "some pages")
         asked = time.monotonic()
         process.send(number)
         assert process.wait(10) == 130
@@ -34,8 +34,8 @@ def test_one_signal_stops_cleanly_and_the_next_run_goes_on(web: Web, place: Plac
     assert len(place.kept()) == run["pages_crawled"]
     assert place.comity_apart(*command).code == 0
     for site in sites:
-        assert sorted(site.pages()) == sorted(tree(60)), "each page once over both runs"
-    assert len(place.kept()) == 120
+        assert sorted(site.pages()) == sorted(tree(40)), "each page once over both runs"
+    assert len(place.kept()) == 80
 
 
 def test_what_is_in_flight_is_finished_and_kept(web: Web, place: Place) -> None:
@@ -80,7 +80,13 @@ def test_two_signals_leave_at_once_and_lose_nothing(web: Web, place: Place) -> N
         assert "leaving at once" in process.err
     assert place.comity_apart("crawl", site.url()).code == 0
     assert set(place.kept()) == {site.url(path) for path in ("/", "/a", "/b", "/c", "/slow")}
-    assert {path: len(site.of(path)) for path in ("/", "/a", "/b", "/c", "/slow")} == {"/": 1, "/a": 1, "/b": 1, "/c": 1, "/slow": 2}
+    assert {path: len(site.of(path)) for path in ("/", "/a", "/b", "/c", "/slow")} == {
+        "/": 1,
+        "/a": 1,
+        "/b": 1,
+        "/c": 1,
+        "/slow": 2,
+    }
     assert place.host(site.host)["claimed_by"] is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import xxhash
 
 from tests.walk.crawling import DONE, Place, line_of
-from tests.walk.site import Answer, Site, Web, page, redirect, tree
+from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Site, Web, page, redirect, tree
 
 ROBOTS = "User-agent: *\nDisallow: /private/\nAllow: /private/open\nCrawl-delay: 0.01\nDisallow: /*?session=\n"
 CYRILLIC = "<title>Привет</title><p>Съешь ещё этих мягких французских булок</p>"
@@ -21,7 +22,18 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 def a_site_of_every_kind(web: Web) -> Site:
     """Twelve pages, a missing one, forbidden ones, and every way to write text."""
     home = page(
-        *("/a", "/b", "/b#part", "./a", "/gone", "/private/diary", "/private/open", "/list?session=1", "/moved", "/nofollowed"),
+        *(
+            "/a",
+            "/b",
+            "/b#part",
+            "./a",
+            "/gone",
+            "/private/diary",
+            "/private/open",
+            "/list?session=1",
+            "/moved",
+            "/nofollowed",
+        ),
         *("/cyrillic", "/japanese", "/wide", "/marked", "/plain", "/gzipped", "/hidden", "/hidden.txt", "/image"),
         title="home",
         body='<a rel="nofollow" href="/never">never</a> <a href="mailto:x@example.org">x</a> <a href="http://[bad">y</a>',
@@ -53,10 +65,14 @@ def a_site_of_every_kind(web: Web) -> Site:
     )
 
 
-@pytest.fixture
-def crawled(web: Web, place: Place) -> tuple[Site, Place, Any]:
-    site = a_site_of_every_kind(web)
-    return site, place, place.crawl(site.url())
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Place, Any]]:
+    """One crawl, looked at from many sides."""
+    place = Place(tmp_path_factory.mktemp("whole-site"))
+    with Web() as web:
+        site = a_site_of_every_kind(web)
+        summary = place.crawl(site.url())
+        yield site, place, summary
 
 
 FETCHED = {
@@ -120,7 +136,7 @@ def test_counters_are_the_rows(crawled: tuple[Site, Place, Any]) -> None:
     assert host["status"] == "exhausted"
     assert host["pages_crawled"] == sum(row["outcome"] == "fetched" for row in fetches) == len(FETCHED)
     assert host["total_error_count"] == sum(row["outcome"] != "fetched" for row in fetches) == len(FAILED)
-    assert host["pages_discovered"] + 1 == len(frontier) == len(FETCHED | FAILED), "the seed was given, not discovered"
+    assert host["pages_discovered"] == len(frontier) == len(FETCHED | FAILED)
     assert set(frontier.values()) == {DONE}
     assert host["crawl_depth_reached"] == 3
     assert (host["claimed_by"], host["claim_expires_at"], host["frontier_size"]) == (None, None, 0)
@@ -238,12 +254,14 @@ def test_two_sites_side_by_side_keep_their_own_pace_and_pages(web: Web, place: P
     summary = place.crawl(*(site.url() for site in sites))
     for site, delay in zip(sites, (0.02, 0.08), strict=True):
         assert len(site.pages()) == len(set(site.pages())) == 8
-        assert min(site.gaps()[1:]) >= delay
+        assert min(site.gaps()[1:]) >= delay - LOG_IS_EXACT_TO_S
         assert place.host(site.host)["pages_crawled"] == 8
     assert summary.pages == len(place.kept()) == 16
 
 
-@pytest.mark.parametrize("rule", [b"Disallow: /caf\xe9\n", b"Disallow: /caf\xc3\xa9\n", b"Disallow: /a\0b\nDisallow: /caf\n"])
+@pytest.mark.parametrize(
+    "rule", [b"Disallow: /caf\xe9\n", b"Disallow: /caf\xc3\xa9\n", b"Disallow: /a\0b\nDisallow: /caf\n"]
+)
 def test_a_robots_file_in_any_octets_is_obeyed_and_remembered(web: Web, place: Place, rule: bytes) -> None:
     site = web.site(
         {"/": page("/caf%E9", "/caf%C3%A9", "/ok"), "/ok": page()},

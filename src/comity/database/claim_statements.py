@@ -164,10 +164,8 @@ def _candidates(kind: ClaimKind) -> Select[Any]:
         .order_by(domains.c.claim_expires_at)
         .limit(bindparam("expired_limit", type_=Integer()))
     )
-    if not kind.names_hosts:
-        expired = expired.with_hint(domains, "INDEXED BY idx_domains_lease_expiry", "sqlite")
-        if kind.is_smart:
-            free = free.with_hint(domains, "INDEXED BY idx_domains_discovery_candidates", "sqlite")
+    if kind.is_smart and not kind.names_hosts:
+        free = free.with_hint(domains, "INDEXED BY idx_domains_discovery_candidates", "sqlite")
     if kind.can_skip_locked:
         free, expired = free.with_for_update(skip_locked=True), expired.with_for_update(skip_locked=True)
     both = union_all(select(free.cte("free")), select(expired.cte("expired"))).subquery("both_kinds")

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Double, Row, Select, case, cast, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Double, Row, Select, case, cast, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.instants import instant
@@ -15,6 +15,7 @@ from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domains
 from comity.model.errors import IllegalTransition
 from comity.model.host import CanonicalHost, HostStatus, Seed
+from comity.rules.cooldown import UNCOUNTED_REASONS
 
 _BATCH: Final = 1000
 
@@ -211,11 +212,15 @@ def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool
             status=HostStatus.PENDING,
             next_crawl_after=None,
             consecutive_error_count=0,
-            cooldown_count=case(
-                (domains.c.status == HostStatus.EXHAUSTED, domains.c.cooldown_count), else_=domains.c.cooldown_count + 1
-            ),
+            cooldown_count=case((_is_uncounted(), domains.c.cooldown_count), else_=domains.c.cooldown_count + 1),
             version=domains.c.version + 1,
         )
         .returning(domains.c.id)  # SQLite's driver counts no rows of a statement that begins with a CTE
     )
     return len(connection.execute(woken).all())
+
+
+def _is_uncounted() -> ColumnElement[bool]:
+    """Whether a host is woken without a retry being used up: it refused nothing."""
+    reasons = [str(reason) for reason in UNCOUNTED_REASONS]
+    return or_(domains.c.status == HostStatus.EXHAUSTED, func.coalesce(domains.c.block_reason_code, "").in_(reasons))

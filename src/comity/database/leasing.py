@@ -138,10 +138,12 @@ def add_progress(connection: Connection, rows: Iterable[tuple[Lease, HostProgres
         (
             progress.pages_crawled,
             progress.pages_discovered,
+            progress.images_found,
+            progress.images_stored,
             progress.errors,
             progress.depth_reached,
             progress.depth_reached,
-            progress.consecutive_errors or 0,
+            progress.consecutive_errors,
             moment,
             encode.time_or_none(memory.next_fetch_at),
             encode.time_or_none(memory.blocked_until),
@@ -171,15 +173,18 @@ def _progress_text(dialect: str) -> str:
         .ordered_values(
             (column.pages_crawled, column.pages_crawled + _whole("pages")),
             (column.pages_discovered, column.pages_discovered + _whole("found")),
+            (column.images_found, column.images_found + _whole("images_found")),
+            (column.images_stored, column.images_stored + _whole("images_stored")),
             (column.total_error_count, column.total_error_count + _whole("errors")),
             (depth, deepest),
-            (column.consecutive_error_count, _whole("in_a_row")),
+            (column.consecutive_error_count, func.coalesce(_whole("in_a_row"), column.consecutive_error_count)),
             (column.last_crawled_at, bindparam("moment")),
             *((column[name], bindparam(f"new_{name}")) for name in _MEMORY),
             (column.version, column.version + literal_column("1")),
         )
     )
-    names = ("pages", "found", "errors", "depth", "depth_again", "in_a_row", "moment")
+    counters = ("pages", "found", "images_found", "images_stored", "errors")
+    names = (*counters, "depth", "depth_again", "in_a_row", "moment")
     return driver_text(dialect, statement, (*names, *(f"new_{name}" for name in _MEMORY), "host", "token"))
 
 

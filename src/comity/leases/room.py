@@ -119,7 +119,7 @@ class Leases:
         held = leasing.still_held(connection, leases, self._now())
         for lease in leases:
             if lease.host_id not in held:
-                self._held.pop(lease.host_id, None)
+                self._forget(lease)
         return held
 
     def add_progress(self, connection: Connection, lease: Lease, progress: HostProgress, memory: GateMemory) -> None:

@@ -10,6 +10,7 @@ class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
     `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
+    `headers` and `address` are for archives, and None where nobody asked for them.
     """
 
     run_id: UUID
@@ -30,3 +31,5 @@ class PageRecord(NamedTuple):
     title: str | None
     coded: bytes | None = None
     coding: str | None = None
+    headers: tuple[tuple[str, str], ...] | None = None
+    address: str | None = None

@@ -43,4 +43,7 @@ def _explain(host: str, row: Any, now: datetime) -> IdleHost:
     if status in (HostStatus.BLOCKED, HostStatus.UNREACHABLE):
         reason = row.block_reason or status
         return IdleHost(host, f"it is {status} ({reason})", due_at, again)
+    if due_at is not None and due_at > now:
+        why = "it asked for patience, or what is left waits"
+        return IdleHost(host, why, due_at, "The same command goes on then.")
     return IdleHost(host, "it waits for its turn", due_at, "Run the command again.")

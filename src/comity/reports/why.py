@@ -180,7 +180,7 @@ def _history(fetched: Any, evidence: Any) -> list[UrlHistory]:
         for row in fetched
     ]
     decisions = [UrlHistory(row.created_at, row.type, _said(row.content, row.confidence)) for row in evidence]
-    return sorted(visits + decisions, key=lambda event: event.at)
+    return sorted(decisions + visits, key=lambda event: event.at)  # of the same moment, what was decided comes first
 
 
 def _said(content: dict[str, Any], confidence: str) -> str:

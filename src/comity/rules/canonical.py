@@ -16,6 +16,7 @@ from xxhash import xxh3_64_intdigest
 
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost
+from comity.rules.tracking import TrackingRules, clean_query
 
 LONGEST_URL: Final = 8192
 _LONGEST_LABEL: Final = 63  # RFC 1035 §2.3.4
@@ -59,8 +60,13 @@ def web_address(text: str, *, collapse: bool = False) -> WebAddress:
     return _address(parsed, host)
 
 
-def resolve_link(href: str, base: str, *, collapse: bool = False) -> WebAddress | None:
-    """Resolve a link found on a page; None if it leads nowhere that a crawler goes."""
+def resolve_link(
+    href: str, base: str, *, collapse: bool = False, tracking: TrackingRules | None = None
+) -> WebAddress | None:
+    """Resolve a link found on a page; None if it leads nowhere that a crawler goes.
+
+    With `tracking`, parameters that do not name the page fall away.
+    """
     if len(href) > LONGEST_URL:
         return None
     try:
@@ -73,6 +79,8 @@ def resolve_link(href: str, base: str, *, collapse: bool = False) -> WebAddress 
     end = url.find("#")
     if end >= 0:
         url = url[:end]
+    if tracking is not None and ("?" in url or ";" in url or "/(" in url):
+        url = clean_query(url, tracking)
     path_at = url.index("/", 8)
     host = _host_of_origin(url[:path_at], collapse)
     if host is None:
@@ -89,8 +97,8 @@ def url_key(url: str) -> int:
 def _address(parsed: ada_url.URL, host: str) -> WebAddress:
     """Drop the fragment, which is never sent, and note the parts."""
     parsed.hash = ""
-    url = parsed.href
-    return WebAddress(url, parsed.origin, host, parsed.pathname + parsed.search, url_key(url))
+    url, origin = parsed.href, parsed.origin
+    return WebAddress(url, origin, host, url.removeprefix(origin), url_key(url))
 
 
 def _parse(shown: str, text: str) -> ada_url.URL:

@@ -23,6 +23,7 @@ COOLDOWNS: Mapping[BlockReason, timedelta] = {
     BlockReason.CONNECTION_FAILURE: timedelta(days=7),
 }
 
+UNCOUNTED_REASONS = frozenset({BlockReason.ROBOTS_UNREACHABLE})
 UNREACHABLE_REASONS = frozenset({BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE})
 
 
@@ -32,8 +33,11 @@ def status_for(reason: BlockReason) -> HostStatus:
 
 
 def cooldown_ends_at(now: datetime, reason: BlockReason, retries_so_far: int) -> datetime | None:
-    """When the host is tried again by itself; None once the automatic retries are used up."""
-    if retries_so_far >= MAX_AUTOMATIC_RETRIES:
+    """When the host is tried again by itself; None once the automatic retries are used up.
+
+    A robots.txt that cannot be read is no refusal: it is looked at again for as long as it takes.
+    """
+    if retries_so_far >= MAX_AUTOMATIC_RETRIES and reason not in UNCOUNTED_REASONS:
         return None
     return now + COOLDOWNS[reason]
 

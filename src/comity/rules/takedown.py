@@ -27,9 +27,11 @@ class TakedownEntry:
 def read_entry(text: str) -> TakedownEntry:
     """Read a host or URL that somebody asks us to leave alone; raise `BadAddress` if it is neither."""
     address = web_address(text)
-    if address.path == "/":
+    path, _, query = address.path.partition("?")
+    path += f"?{query}" if query else ""  # an empty query narrows nothing
+    if path == "/":
         return TakedownEntry(address.host, address.host, None)
-    return TakedownEntry(f"{address.host}{address.path}", address.host, address.path)
+    return TakedownEntry(f"{address.host}{path}", address.host, path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """The page store of one process: segments while pages come, parts once there are enough.
 
 A page counts as kept only when the transaction that names its visit is committed. Whatever else a crash leaves in
-a segment is left out when the segment becomes a part. Parts are written on a thread of their own.
+a segment is left out when the segment becomes a part. Parts are written on a thread of their own, and joined to the
+file that was asked for on another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,137 +15,160 @@ from time import monotonic
 from typing import Final
 
 from comity.model.page_record import PageRecord
-from comity.store.parquet import PartWriter, write_part
-from comity.store.segment import Decode, SegmentWriter, read_segment
+from comity.store.joining import join_parts
+from comity.store.parts import PartWriter
+from comity.store.recovery import recover
+from comity.store.segment import OPEN, SegmentWriter
+from comity.store.target import Format, Target, read_target
+from comity.store.writers import part_writer
+
+__all__ = ["PageStore", "open_sink", "recover"]
 
 ROWS_PER_PART: Final = 20_000
 BYTES_PER_PART: Final = 512 * 1024 * 1024  # of bodies
 SECONDS_PER_PART: Final = 300.0  # a slow crawl's pages can be read after this time at the latest
-ROWS_PER_GROUP: Final = 1000
-BYTES_PER_GROUP: Final = 8 * 1024 * 1024  # what waits in memory
+WAIT_AT_THE_END_S: Final = 10.0  # for a file that another process has
 
-Committed = Callable[[Sequence[PageRecord]], list[bool]]
+
+def open_sink(place: str | Path, name: str) -> PageStore:
+    """A store for the place that somebody named; `BadInput` if pages cannot go there. Nothing is made yet."""
+    return PageStore(read_target(place), name)
 
 
 class PageStore:
-    """Takes pages in batches; the folder then holds `part-*.parquet` files, and segments not yet turned into one."""
+    """Takes pages in batches: `append`, then commit their visits, then `keep`."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.folder = folder
+    def __init__(self, target: Target | Path, name: str) -> None:
+        self.target = target if isinstance(target, Target) else Target(target, Format.PARQUET)
+        self.folder = self.target.spool
+        self.wants_headers = self.target.format.is_archive
+        self.parts_waiting = 0  # after the end: parts that another process kept us from joining
         self._name = name.replace(":", "-")
         self._number = 0
         self._open: _OpenPart | None = None
         self._waiting: dict[int, PageRecord] = {}  # appended, not yet known to be committed
-        self._kept: list[PageRecord] = []
-        self._kept_bytes = 0
-        self._writer: ThreadPoolExecutor | None = None
+        self._thread: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
+        self._join_thread: ThreadPoolExecutor | None = None
+        self._joining: Future[int] | None = None
+        self._failure: BaseException | None = None
 
     def append(self, records: Sequence[PageRecord]) -> list[int]:
         """Put pages safely on disk; gives the places to name in `keep` once their visits are committed."""
         if not records:
             return []
+        if self._failure is not None:
+            raise self._failure
         if self._open is None:
-            self._number += 1
-            path = self.folder / f"segment-{self._name}-{self._number:06d}.open"
-            self._open = _OpenPart(SegmentWriter(path), PartWriter(_part_of(path)), monotonic())
+            path = self._next_segment()
+            self._open = _OpenPart(SegmentWriter(path), part_writer(self.target, path), monotonic())
+        if self._waiting:
+            self._open.is_doubtful = True  # nobody said what became of those before
         places = self._open.segment.append(records)
         self._waiting.update(zip(places, records, strict=True))
         return places
 
     def keep(self, places: Iterable[int]) -> None:
         """The visits of these pages are committed; those appended with them and not named are not."""
-        for place in places:
-            record = self._waiting[place]
-            self._kept.append(record._replace(coded=None))
-            self._kept_bytes += len(record.body or b"")
+        kept = [self._waiting[place] for place in places]
         self._waiting.clear()
         part = self._open
         if part is None:
             return
-        if len(self._kept) >= ROWS_PER_GROUP or self._kept_bytes >= BYTES_PER_GROUP:
-            self._write_group(part)
-        is_old = monotonic() - part.since >= SECONDS_PER_PART
-        if part.rows >= ROWS_PER_PART or part.body_bytes >= BYTES_PER_PART or (is_old and (part.rows or self._kept)):
-            self._finish(part)
+        if kept:
+            part.rows += len(kept)
+            part.body_bytes += sum(len(record.body) for record in kept if record.body is not None)
+            self._write(part.writer.add, kept)
+        is_old = part.rows > 0 and monotonic() - part.since >= SECONDS_PER_PART
+        if part.rows >= ROWS_PER_PART or part.body_bytes >= BYTES_PER_PART or is_old:
+            self._open = None
+            self._write(self._become_part, part)
 
     def close(self) -> None:
-        """Turn everything that is kept into parts, and wait until they are written."""
-        if self._open is not None:
-            self._finish(self._open)
-        self._wait()
-        if self._writer is not None:
-            self._writer.shutdown()
-            self._writer = None
+        """Turn everything that is kept into parts, and wait until they are where they belong.
 
-    def _write_group(self, part: _OpenPart) -> None:
-        part.rows += len(self._kept)
-        part.body_bytes += self._kept_bytes
-        kept, self._kept, self._kept_bytes = self._kept, [], 0
-        self._submit(part.writer.add, kept)
+        What cannot be turned into a part now stays on disk as it is, for whoever comes next; the failure is told.
+        """
+        part, self._open = self._open, None
+        try:
+            if part is not None and self._waiting:
+                part.is_doubtful = True
+            self._wait()
+            if part is not None:
+                part.finish()
+            if self._joining is not None:
+                self._joining.result()
+            self.parts_waiting = join_parts(self.target, WAIT_AT_THE_END_S)
+        finally:
+            if part is not None:
+                part.leave()  # unless it is done
+            for thread in (self._thread, self._join_thread):
+                if thread is not None:
+                    thread.shutdown()
+            self._thread = self._join_thread = None
 
-    def _finish(self, part: _OpenPart) -> None:
-        self._write_group(part)
-        self._open = None
-        part.segment.close()
-        self._submit(_become_part, part)
+    def _next_segment(self) -> Path:
+        while True:
+            self._number += 1
+            path = self.folder / f"segment-{self._name}-{self._number:06d}{OPEN}"
+            if not self.target.part_of(path).exists():  # no part is ever written over
+                return path
 
-    def _submit(self, work: Callable[..., None], *arguments: object) -> None:
+    def _become_part(self, part: _OpenPart) -> None:
+        try:
+            part.finish()
+        finally:
+            part.leave()
+        if not self.target.is_folder:
+            self._join()
+
+    def _join(self) -> None:
+        """Join what is finished, beside everything else; if that still goes on, the next part takes care of this."""
+        if self._joining is not None:
+            if not self._joining.done():
+                return
+            self._joining.result()
+        self._join_thread = self._join_thread or ThreadPoolExecutor(1, thread_name_prefix="comity-joins")
+        self._joining = self._join_thread.submit(join_parts, self.target, 0.0)
+
+    def _write(self, work: Callable[..., None], *arguments: object) -> None:
         """Write beside whoever calls; waits only for what was to be written before."""
         self._wait()
-        self._writer = self._writer or ThreadPoolExecutor(1, thread_name_prefix="comity-pages")
-        self._writing = self._writer.submit(work, *arguments)
+        self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="comity-pages")
+        self._writing = self._thread.submit(work, *arguments)
 
     def _wait(self) -> None:
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            writing.result()  # a failure to write is the caller's to hear
+        """A failure to write is the caller's to hear, now and ever after: its part is not to be finished."""
+        if self._failure is None and self._writing is not None:
+            self._failure = self._writing.exception()
+            self._writing = None
+        if self._failure is not None:
+            raise self._failure
 
 
 @dataclass(slots=True)
 class _OpenPart:
-    """A part that is being written, and the segment that stands for it until then."""
+    """A part that is being written, and the segment that stands for it until then.
+
+    While it is in doubt which of its visits were committed, it is not made from memory: only the database can tell.
+    """
 
     segment: SegmentWriter
     writer: PartWriter
     since: float
     rows: int = 0
     body_bytes: int = 0
+    is_doubtful: bool = False
+    is_done: bool = False
 
+    def finish(self) -> None:
+        if not self.is_doubtful:
+            self.writer.finish()
+            self.segment.remove()
+            self.is_done = True
 
-def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, decode: Decode) -> int:
-    """Turn segments that dead processes left behind into parts; returns how many pages were saved."""
-    saved = 0
-    for path in sorted(folder.glob("segment-*.open")):
-        holder = path.name.removeprefix("segment-").rpartition("-")[0]
-        if not is_dead(holder):
-            continue
-        if _part_of(path).exists():
-            path.unlink()  # the crash came between writing the part and taking the segment away
-            continue
-        saved += write_part(_part_of(path), _only_committed(path, committed, decode))
-        path.unlink()
-    return saved
-
-
-def _only_committed(path: Path, committed: Committed, decode: Decode) -> Iterator[PageRecord]:
-    batch: list[PageRecord] = []
-
-    def sifted() -> Iterator[PageRecord]:
-        yield from (record for record, is_kept in zip(batch, committed(batch), strict=True) if is_kept)
-
-    for record in read_segment(path, decode):
-        batch.append(record)
-        if len(batch) >= 200:
-            yield from sifted()
-            batch.clear()
-    yield from sifted()
-
-
-def _become_part(part: _OpenPart) -> None:
-    part.writer.finish()
-    part.segment.path.unlink(missing_ok=True)
-
-
-def _part_of(segment: Path) -> Path:
-    return segment.with_name(segment.name.replace("segment-", "part-", 1).removesuffix(".open") + ".parquet")
+    def leave(self) -> None:
+        if not self.is_done:
+            self.is_done = True
+            self.segment.leave()
+            self.writer.abandon()

@@ -1,153 +1,279 @@
-"""Parts: finished Parquet files that any DuckDB, Arrow or pandas opens at once."""
+"""Parts as Parquet, which any DuckDB, Arrow or pandas opens at once. Pages enter, the octets of the file leave.
+
+Written here rather than by a library, since a library holds a row group's pages several times over: here a body is
+compressed as soon as a data page is full, and of a row group only the small columns wait in memory. Apache Parquet 2:
+plain values, definition levels by runs, zstd.
+"""
 
 from __future__ import annotations
 
-import codecs
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+import struct
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import zstandard
 
+from comity import __version__
 from comity.model.page_record import PageRecord
-from comity.store.text import as_text
+from comity.store import thrift
+from comity.store.columns import COLUMNS, NAMES, Column, Kind, body_as_columns, microseconds, utf8
+from comity.store.parts import PartWriter
 
-_TIME: Final = pa.timestamp("us", tz="UTC")
-SCHEMA: Final = pa.schema(
-    [
-        ("url", pa.string()),
-        ("surt_key", pa.string()),
-        ("http_status", pa.int32()),
-        ("body", pa.string()),
-        ("content_type", pa.string()),
-        ("crawl_time", _TIME),
-        ("error", pa.string()),
-        ("etag", pa.string()),
-        ("last_modified", pa.string()),
-        ("content_hash", pa.string()),
-        ("final_url", pa.string()),
-        ("redirect_count", pa.int32()),
-        ("title", pa.string()),
-        ("body_bytes", pa.binary()),  # where the body is not text
-        ("run_id", pa.string()),
-    ]
-)
-_ROW_GROUP: Final = 200
-_UTF8: Final = ("utf-8", "utf8")
-_PLAIN: Final = ("http_status", "content_type", "run_id", "redirect_count")  # few values, many times
+# A reader holds a row group of bodies in memory, and so does a vector of DuckDB's.
+BYTES_PER_GROUP: Final = 32 * 1024 * 1024
+ROWS_PER_GROUP: Final = 2000
+BYTES_PER_PAGE: Final = 1024 * 1024
+_WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of `body_bytes` that wait for `body` to end
+_LEVEL: Final = 1
+_MAGIC: Final = b"PAR1"
+_BODY: Final = NAMES.index("body")
+_OCTETS: Final = NAMES.index("body_bytes")
+_WITH_BOUNDS: Final = ("url", "crawl_time")  # what people look for
+# Names of the format (parquet.thrift).
+_TYPES: Final = {Kind.TEXT: 6, Kind.OCTETS: 6, Kind.NUMBER: 1, Kind.TIME: 2}
+_LETTERS: Final = {Kind.NUMBER: "i", Kind.TIME: "q"}  # as `struct` knows them
+_OPTIONAL: Final = 1
+_PLAIN: Final = 0
+_RLE: Final = 3
+_ZSTD: Final = 6
+_DATA_PAGE: Final = 0
 
 
-class PartWriter:
-    """Writes one part, row group by row group; it is there, whole, only once it is finished."""
+class _Chunk(NamedTuple):
+    """A column of a row group, as it is in the file."""
+
+    column: Column
+    offset: int
+    values: int
+    plain_bytes: int
+    coded_bytes: int
+    nulls: int
+    bounds: tuple[bytes, bytes] | None
+
+
+class _ColumnPages:
+    """The data pages of one column while its row group is written."""
+
+    def __init__(self, column: Column, compressor: zstandard.ZstdCompressor) -> None:
+        self._column = column
+        self._compressor = compressor
+        self._levels: list[bool] = []  # whether each value is there
+        self._pieces: list[bytes] = []
+        self._waiting_bytes = 0
+        self._bounds: tuple[bytes, bytes] | None = None
+        self.done: list[bytes] = []  # headers and compressed pages, not yet written
+        self.done_bytes = 0
+        self._values = self._nulls = self._plain_bytes = self._coded_bytes = 0
+
+    def add(self, value: bytes | None) -> None:
+        """One body; a page that is full is compressed."""
+        self._levels.append(value is not None)
+        if value is not None:
+            self._pieces += (len(value).to_bytes(4, "little"), value)
+            self._waiting_bytes += len(value)
+            if self._waiting_bytes >= BYTES_PER_PAGE:
+                self.end_page()
+
+    def add_texts(self, values: Sequence[str | None]) -> None:
+        """All values of a column of text."""
+        self._levels = [value is not None for value in values]
+        there = [utf8(value) for value in values if value is not None]
+        self._pieces = [piece for value in there for piece in (len(value).to_bytes(4, "little"), value)]
+        if self._column.name in _WITH_BOUNDS:
+            self._bounds = min(there), max(there)
+
+    def add_numbers(self, values: Sequence[int | None]) -> None:
+        """All values of a column of numbers or times."""
+        self._levels = [value is not None for value in values]
+        there = [value for value in values if value is not None]
+        letter = _LETTERS[self._column.kind]
+        self._pieces = [struct.pack(f"<{len(there)}{letter}", *there)]
+        if self._column.name in _WITH_BOUNDS:
+            self._bounds = struct.pack(f"<{letter}", min(there)), struct.pack(f"<{letter}", max(there))
+
+    def end_page(self) -> None:
+        """Compress what waits."""
+        count = len(self._levels)
+        if not count:
+            return
+        levels = _runs(self._levels)
+        plain = b"".join((len(levels).to_bytes(4, "little"), levels, *self._pieces))
+        self._nulls += count - sum(self._levels)
+        self._values += count
+        self._levels, self._pieces, self._waiting_bytes = [], [], 0
+        coded = self._compressor.compress(plain)
+        head = thrift.struct(
+            thrift.i32(1, _DATA_PAGE),
+            thrift.i32(2, len(plain)),
+            thrift.i32(3, len(coded)),
+            thrift.nested(5, thrift.i32(1, count), thrift.i32(2, _PLAIN), thrift.i32(3, _RLE), thrift.i32(4, _RLE)),
+        )
+        self._plain_bytes += len(head) + len(plain)
+        self._coded_bytes += len(head) + len(coded)
+        self.done += (head, coded)
+        self.done_bytes += len(coded)
+
+    def take(self) -> list[bytes]:
+        """What can be written now."""
+        done, self.done, self.done_bytes = self.done, [], 0
+        return done
+
+    def chunk(self, offset: int) -> _Chunk:
+        """The column as it ended up."""
+        return _Chunk(
+            self._column, offset, self._values, self._plain_bytes, self._coded_bytes, self._nulls, self._bounds
+        )
+
+
+class ParquetPart(PartWriter):
+    """A part in Parquet. The pages of `body` go to the file as they fill, those of all other columns after them."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        self._writer: pq.ParquetWriter | None = None
-        self.count = 0
+        super().__init__(path)
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._groups: list[tuple[list[_Chunk], int]] = []
+        self._at = 0
+        self._begin_group()
 
-    def add(self, records: list[PageRecord]) -> None:
-        """Write a row group."""
-        if not records:
-            return
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(
-                self._temporary,
-                SCHEMA,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=list(_PLAIN),
-                write_statistics=["url"],
-            )
-        self._writer.write_table(_table(records))
-        self.count += len(records)
+    def _begin(self, file: BinaryIO) -> None:
+        self._write(file, _MAGIC)
 
-    def finish(self) -> None:
-        """Put the part in its place; one without pages is none."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-            _sync(self._temporary)
-            self._temporary.rename(self._path)
-            _sync(self._path.parent)
+    def _begin_group(self) -> None:
+        self._rows: list[tuple[str | int | None, ...]] = []
+        self._bodies = _ColumnPages(COLUMNS[_BODY], self._compressor)
+        self._octets = _ColumnPages(COLUMNS[_OCTETS], self._compressor)
+        self._bodies_at = 0
+        self._body_bytes = 0
 
-    def abandon(self) -> None:
-        """Leave nothing behind."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-        self._temporary.unlink(missing_ok=True)
+    def _add(self, file: BinaryIO, record: PageRecord) -> None:
+        text, octets = body_as_columns(record)
+        length = len(text or b"") + len(octets or b"")
+        if self._rows and (
+            self._body_bytes + length > BYTES_PER_GROUP
+            or len(self._rows) >= ROWS_PER_GROUP
+            or self._octets.done_bytes > _WAITING_BYTES
+        ):
+            self._end_group(file)
+        self._body_bytes += length
+        self._rows.append(_small_values(record))
+        self._octets.add(octets)
+        self._bodies.add(text)
+        if self._bodies.done:
+            self._write_bodies(file)
+
+    def _write_bodies(self, file: BinaryIO) -> None:
+        self._bodies_at = self._bodies_at or self._at
+        for piece in self._bodies.take():
+            self._write(file, piece)
+
+    def _end_group(self, file: BinaryIO) -> None:
+        self._bodies.end_page()
+        self._write_bodies(file)
+        chunks: dict[str, _Chunk] = {"body": self._bodies.chunk(self._bodies_at)}
+        small: Iterator[Any] = zip(*self._rows, strict=True)
+        for column in COLUMNS:
+            if column.name == "body":
+                continue
+            pages = self._octets
+            if column.name != "body_bytes":
+                pages = _ColumnPages(column, self._compressor)
+                (pages.add_texts if column.kind is Kind.TEXT else pages.add_numbers)(next(small))
+            pages.end_page()
+            offset = self._at
+            for piece in pages.take():
+                self._write(file, piece)
+            chunks[column.name] = pages.chunk(offset)
+        self._groups.append(([chunks[name] for name in NAMES], len(self._rows)))
+        self._begin_group()
+
+    def _end(self, file: BinaryIO) -> None:
+        self._end_group(file)
+        footer = _footer(self._groups)
+        self._write(file, b"".join((footer, len(footer).to_bytes(4, "little"), _MAGIC)))
+
+    def _write(self, file: BinaryIO, octets: bytes) -> None:
+        file.write(octets)
+        self._at += len(octets)
 
 
-def write_part(path: Path, records: Iterable[PageRecord]) -> int:
-    """Write a part whole or not at all; returns how many pages it holds."""
-    part = PartWriter(path)
-    try:
-        for batch in _batches(records):
-            part.add(batch)
-        part.finish()
-    finally:
-        part.abandon()
-    return part.count
-
-
-def _batches(records: Iterable[PageRecord]) -> Iterator[list[PageRecord]]:
-    rest = iter(records)
-    while batch := list(islice(rest, _ROW_GROUP)):
-        yield batch
-
-
-def _table(batch: list[PageRecord]) -> pa.Table:
-    texts, octets = zip(*(_body(record) for record in batch), strict=True)
-    return pa.Table.from_arrays(
-        [
-            pa.array([record.url for record in batch], pa.string()),
-            pa.array([record.surt_key for record in batch], pa.string()),
-            pa.array([record.http_status for record in batch], pa.int32()),
-            _strings(texts),
-            pa.array([record.content_type for record in batch], pa.string()),
-            pa.array([round(record.crawl_time * 1e6) for record in batch], pa.int64()).cast(
-                SCHEMA.field("crawl_time").type
-            ),
-            pa.array([record.error for record in batch], pa.string()),
-            pa.array([record.etag for record in batch], pa.string()),
-            pa.array([record.last_modified for record in batch], pa.string()),
-            pa.array([record.content_hash for record in batch], pa.string()),
-            pa.array([record.final_url for record in batch], pa.string()),
-            pa.array([record.redirect_count for record in batch], pa.int32()),
-            pa.array([record.title for record in batch], pa.string()),
-            pa.array(octets, pa.binary()),
-            pa.array([str(record.run_id) for record in batch], pa.string()),
-        ],
-        schema=SCHEMA,
+def _small_values(record: PageRecord) -> tuple[str | int | None, ...]:
+    """All columns but the two bodies, in order."""
+    return (
+        record.url,
+        record.surt_key,
+        record.http_status,
+        record.content_type,
+        microseconds(record),
+        record.error,
+        record.etag,
+        record.last_modified,
+        record.content_hash,
+        record.final_url,
+        record.redirect_count,
+        record.title,
+        str(record.run_id),
     )
 
 
-def _body(record: PageRecord) -> tuple[bytes | None, bytes | None]:
-    """The body as UTF-8 text where it is text, as octets where it is not."""
-    body = record.body
-    if body is None:
-        return None, None
-    if record.encoding is not None and record.encoding.lower() in _UTF8 and not body.startswith(codecs.BOM_UTF8):
-        return body, None  # checked in one go with the rest of the column
-    text = as_text(body, record.content_type, record.encoding)
-    return (text.encode("utf-8", "replace"), None) if text is not None else (None, body)
+def _runs(levels: list[bool]) -> bytes:
+    """Definition levels, run by run (Encodings.md, RLE with a bit width of one)."""
+    return b"".join(
+        thrift.varint(sum(1 for _ in run) << 1) + (b"\1" if is_there else b"\0") for is_there, run in groupby(levels)
+    )
 
 
-def _strings(texts: Sequence[bytes | None]) -> pa.Array:
-    """A column of text from UTF-8 octets; what is not UTF-8 after all is mended as a browser would."""
-    try:
-        return pa.array(texts, pa.binary()).cast(pa.string())
-    except pa.ArrowInvalid:
-        return pa.array([None if text is None else text.decode("utf-8", "replace") for text in texts], pa.string())
+def _footer(groups: list[tuple[list[_Chunk], int]]) -> bytes:
+    """What a reader reads first: the columns, and where each row group has them."""
+    root = thrift.struct(thrift.octets(4, b"schema"), thrift.i32(5, len(COLUMNS)))
+    ordered = thrift.struct(thrift.nested(1))  # bounds are in the order that a column's type defines
+    return thrift.struct(
+        thrift.i32(1, 2),
+        thrift.listing(2, thrift.STRUCT, [root, *(_schema(column) for column in COLUMNS)]),
+        thrift.i64(3, sum(rows for _chunks, rows in groups)),
+        thrift.listing(4, thrift.STRUCT, [_group(chunks, rows) for chunks, rows in groups]),
+        thrift.octets(6, f"comity version {__version__}".encode()),
+        thrift.listing(7, thrift.STRUCT, [ordered] * len(COLUMNS)),
+    )
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _schema(column: Column) -> bytes:
+    fields = [thrift.i32(1, _TYPES[column.kind]), thrift.i32(3, _OPTIONAL), thrift.octets(4, column.name.encode())]
+    if column.kind is Kind.TEXT:
+        fields += (thrift.i32(6, 0), thrift.nested(10, thrift.nested(1)))
+    elif column.kind is Kind.TIME:
+        microseconds_in_utc = thrift.nested(8, thrift.flag(1, True), thrift.nested(2, thrift.nested(2)))
+        fields += (thrift.i32(6, 10), thrift.nested(10, microseconds_in_utc))
+    return thrift.struct(*fields)
+
+
+def _group(chunks: list[_Chunk], rows: int) -> bytes:
+    return thrift.struct(
+        thrift.listing(1, thrift.STRUCT, [_column_chunk(chunk) for chunk in chunks]),
+        thrift.i64(2, sum(chunk.plain_bytes for chunk in chunks)),
+        thrift.i64(3, rows),
+        thrift.i64(5, min(chunk.offset for chunk in chunks)),
+        thrift.i64(6, sum(chunk.coded_bytes for chunk in chunks)),
+    )
+
+
+def _column_chunk(chunk: _Chunk) -> bytes:
+    statistics = [thrift.i64(3, chunk.nulls)]
+    if chunk.bounds is not None:
+        statistics += (thrift.octets(5, chunk.bounds[1]), thrift.octets(6, chunk.bounds[0]))
+    return thrift.struct(
+        thrift.i64(2, chunk.offset),
+        thrift.nested(
+            3,
+            thrift.i32(1, _TYPES[chunk.column.kind]),
+            thrift.listing(2, thrift.I32, thrift.numbers((_PLAIN, _RLE))),
+            thrift.listing(3, thrift.BINARY, thrift.texts((chunk.column.name,))),
+            thrift.i32(4, _ZSTD),
+            thrift.i64(5, chunk.values),
+            thrift.i64(6, chunk.plain_bytes),
+            thrift.i64(7, chunk.coded_bytes),
+            thrift.i64(9, chunk.offset),
+            thrift.nested(12, *statistics),
+        ),
+    )

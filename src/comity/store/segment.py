@@ -1,29 +1,37 @@
 """Segments: pages appended as they come, safe on disk before anything says that they are done.
 
 A record is a small header, its fields as JSON and its body, compressed as the site sent it. Reading stops at the first
-record that is cut short or damaged: that is where a crash ended the file.
+record that is cut short or damaged: that is where a crash ended the file. Whoever writes or reads a whole segment
+holds a lock on it, so that no two processes make a part of it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final, NamedTuple
 from uuid import UUID
 
 from xxhash import xxh3_64_intdigest
 
 from comity.model.page_record import PageRecord
+from comity.store.parts import sync_folder
 
 Decode = Callable[[bytes, str], bytes]  # a coded body and its coding; gives the body
 
+OPEN: Final = ".open"  # somebody writes it, or died doing so
+LEFT: Final = ".left"  # its writer gave it up, since it could not make a part of it
 _HEADER: Final = struct.Struct("<4sIIIQ")
 _MAGIC: Final = b"CSG1"
 _NO_BODY: Final = 0
 _HAS_BODY: Final = 1
+_LONGEST_FIELDS: Final = 64 * 1024 * 1024
+_BYTES_PER_CALL: Final = 512 * 1024
 _to_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -32,13 +40,21 @@ class SegmentWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        self._file = _new_file(path)
+        _lock(self._file)
+        self._is_sound = True
         self.size = 0
-        _sync_folder(path.parent)
+        try:
+            sync_folder(path.parent)
+        except OSError:
+            self.path.unlink()
+            self._close()
+            raise
 
     def append(self, records: Iterable[PageRecord]) -> list[int]:
         """Write records and wait until the disk has them; gives where each one begins."""
+        if not self._is_sound:
+            raise OSError(f"{self.path} ends in half a record and takes no more")
         pieces: list[bytes] = []
         places: list[int] = []
         at = self.size
@@ -47,30 +63,58 @@ class SegmentWriter:
             for piece in encode(record):
                 pieces.append(piece)
                 at += len(piece)
-        data = memoryview(b"".join(pieces))
         try:
-            while data:
-                data = data[os.write(self._file, data) :]
+            _write_all(self._file, pieces)
             os.fdatasync(self._file)
         except OSError:
             # A full disk leaves no half record behind: the next append begins where this one did.
+            self._is_sound = False
             os.ftruncate(self._file, self.size)
+            self._is_sound = True
             raise
         self.size = at
         return places
 
-    def close(self) -> None:
-        """Close the file; it stays until its part is written."""
+    def remove(self) -> None:
+        """Its pages are in a part: take it away."""
+        self.path.unlink(missing_ok=True)
+        sync_folder(self.path.parent)
+        self._close()
+
+    def leave(self) -> None:
+        """Close the file and let whoever comes next make a part of it."""
+        with suppress(OSError):  # it is found under its old name too, once this process has ended
+            self.path.rename(self.path.with_suffix(LEFT))
+        self._close()
+
+    def _close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+class KeptPage(NamedTuple):
+    """A page as a segment has it: its body is still coded, and not yet in the record."""
+
+    record: PageRecord
+    octets: bytes | None
+
+    def decoded(self, decode: Decode) -> PageRecord:
+        """The page with its body; one that cannot be decoded any more says so in `error`."""
+        octets, record = self.octets, self.record
+        if octets is None or record.coding is None:
+            return record._replace(body=octets)
+        try:
+            return record._replace(body=decode(octets, record.coding), coded=octets)
+        except Exception as problem:  # whatever it is, one page must not stand in the way of all others
+            return record._replace(error=record.error or f"undecodable: {problem}"[:200], coding=None)
 
 
 def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
     """One record as it is written: header, fields, body."""
     body = record.coded if record.coded is not None else record.body
     coding = record.coding if record.coded is not None else None
-    fields = [str(record.run_id), *record[1:5], *record[6:16], coding]
+    fields = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
     meta = _to_json(fields).encode("utf-8", "surrogatepass")
     octets = body or b""
     # The body has its own check in `content_hash`; this one finds where a crash cut the file.
@@ -79,23 +123,99 @@ def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
     return _HEADER.pack(_MAGIC, kind, len(meta), len(octets), digest), meta, octets
 
 
+def read_kept(file: BinaryIO) -> Iterator[KeptPage]:
+    """The whole records of a segment."""
+    while len(header := file.read(_HEADER.size)) == _HEADER.size:
+        magic, kind, meta_length, body_length, digest = _HEADER.unpack(header)
+        if magic != _MAGIC or meta_length > _LONGEST_FIELDS:
+            return
+        meta, octets = file.read(meta_length), file.read(body_length)
+        if len(octets) != body_length or xxh3_64_intdigest(octets, seed=xxh3_64_intdigest(meta)) != digest:
+            return
+        run_id, url_key, url, surt_key, http_status, *rest = json.loads(meta)
+        coding, headers, address = (*rest[10:], None, None)[:3]
+        pairs = tuple((name, value) for name, value in headers) if headers is not None else None
+        values = (UUID(run_id), url_key, url, surt_key, http_status, None, *rest[:10], None, coding, pairs, address)
+        record = PageRecord._make(values)
+        yield KeptPage(record, None if kind == _NO_BODY else octets)
+
+
 def read_segment(path: Path, decode: Decode) -> Iterator[PageRecord]:
-    """Read the whole records of a segment."""
+    """The pages of a segment with their bodies."""
     with path.open("rb") as file:
+        for kept in read_kept(file):
+            yield kept.decoded(decode)
+
+
+def count_pages(path: Path) -> int:
+    """How many pages a segment holds, by its headers alone."""
+    count = 0
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
         while len(header := file.read(_HEADER.size)) == _HEADER.size:
-            magic, kind, meta_length, body_length, digest = _HEADER.unpack(header)
-            payload = file.read(meta_length + body_length) if magic == _MAGIC else b""
-            meta, octets = payload[:meta_length], payload[meta_length:]
-            if len(octets) != body_length or xxh3_64_intdigest(octets, seed=xxh3_64_intdigest(meta)) != digest:
-                return
-            run_id, url_key, url, surt_key, http_status, *rest, coding = json.loads(meta)
-            body = None if kind == _NO_BODY else (decode(octets, coding) if coding else octets)
-            yield PageRecord(UUID(run_id), url_key, url, surt_key, http_status, body, *rest)
+            magic, _kind, meta_length, body_length, _digest = _HEADER.unpack(header)
+            if magic != _MAGIC or file.seek(meta_length + body_length, os.SEEK_CUR) > size:
+                break
+            count += 1
+    return count
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+@contextmanager
+def taken_over(path: Path) -> Iterator[BinaryIO | None]:
+    """A segment that nobody else has, open and locked; None if somebody has it, or it is gone."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        file = path.open("rb")
+    except FileNotFoundError:
+        yield None
+        return
+    with file:
+        yield file if _lock(file.fileno()) and _is_at(file.fileno(), path) else None
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file for as long as it is open; False if somebody else has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # a file system without locks: the name of a segment's holder must do
+    return True
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether a file is still the one that its name leads to."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _new_file(path: Path) -> int:
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        except FileNotFoundError:
+            if path.parent.is_dir():
+                raise
+            # Another process found the folder empty at its end, and took it away just now.
+
+
+def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
+    """Write many small pieces in few calls, without ever holding them all twice."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _BYTES_PER_CALL:
+            _write(descriptor, b"".join(waiting))
+            waiting, size = [], 0
+    _write(descriptor, b"".join(waiting))
+
+
+def _write(descriptor: int, octets: bytes) -> None:
+    data = memoryview(octets)
+    while data:
+        data = data[os.write(descriptor, data) :]

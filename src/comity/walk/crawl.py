@@ -376,17 +376,25 @@ class Crawl:
     async def _keep_leases(self) -> None:
         while True:
             await asyncio.sleep(self._leases.terms.renew_every_s)
-            await self._board.heartbeat()
+            self._look_again(await self._board.heartbeat())
 
     async def _watch(self) -> None:
         """Operators' edits (policies, takedowns) take effect while the crawl goes on."""
         while True:
-            await self._board.refresh_policies()
+            self._look_again(await self._board.refresh_policies())
             self._takedowns = await self._thread.run(self._run_desk.takedowns)
             await self._board.release_guests()
             self.progress.hosts_blocked, self.progress.hosts_waiting = self._board.standing(self._clock.seconds())
             self._look_at_the_time()
             await asyncio.sleep(_WATCH_EVERY_S)
+
+    def _look_again(self, hosts: list[LeasedHost]) -> None:
+        """Something changed for hosts that may be waiting for a time that is not right any more."""
+        for host in hosts:
+            if host in self._open:
+                self._dispatcher.ready(host)
+        if hosts:
+            self._dispatcher.serve()
 
     def _look_at_the_time(self) -> None:
         """A run whose hosts all wait ends in time, too."""

@@ -85,22 +85,18 @@ class HostBoard:
             guest.used_at = self._clock.seconds()
             return guest.host
 
-    async def heartbeat(self) -> list[str]:
-        """Prolong every lease; gives the names of the hosts that were lost."""
+    async def heartbeat(self) -> list[LeasedHost]:
+        """Prolong every lease; gives the hosts that were lost."""
         lost = await self._thread.run(self._leases.heartbeat)
         held = {lease.host: lease for lease in self._leases.held}
         for host in self._all():
             if host.name in held:
                 host.keep_lease(held[host.name])
-        for lease in lost:
-            self.lose(lease.host)
-        return [lease.host for lease in lost]
-
-    def lose(self, name: str) -> None:
-        """A lease is gone: its host may start nothing more."""
-        for host in self._all():
-            if host.name == name:
-                host.lose_lease()
+        gone = {(lease.host_id, lease.token) for lease in lost}
+        lost_hosts = [host for host in self._all() if (host.lease.host_id, host.lease.token) in gone]
+        for host in lost_hosts:
+            host.lose_lease()
+        return lost_hosts
 
     async def release_guests(self, *, idle_only: bool = True) -> int:
         """Give back hosts that were only passed through; gives how many."""
@@ -140,14 +136,13 @@ class HostBoard:
                 waiting += 1
         return blocked, waiting
 
-    async def refresh_policies(self) -> None:
-        """Put operators' edits in force on every open gate."""
+    async def refresh_policies(self) -> list[LeasedHost]:
+        """Put operators' edits in force on every open gate; gives the hosts that are concerned."""
         names = [host.name for host in self._all()]
         if not names:
-            return
+            return []
         found = await self._thread.run(self._policies, names)
-        for host in self._all():
-            host.use_policy(found.get(host.name))
+        return [host for host in self._all() if host.use_policy(found.get(host.name))]
 
     def _all(self) -> list[LeasedHost]:
         return [*self.hosts.values(), *(guest.host for guest in self._guests.values())]

@@ -74,11 +74,13 @@ class LeasedHost:
         """The host's canonical authority."""
         return self.lease.host
 
-    def use_policy(self, policy: HostPolicy | None) -> None:
-        """Put an operator's edit in force, also on the wait that is under way."""
-        if policy != self.policy:
-            self.policy = policy
-            self.gate.update_limits(self._limits())
+    def use_policy(self, policy: HostPolicy | None) -> bool:
+        """Put an operator's edit in force, also on the wait that is under way; whether there was one."""
+        if policy == self.policy:
+            return False
+        self.policy = policy
+        self.gate.update_limits(self._limits())
+        return True
 
     def use_crawl_delay(self, crawl_delay_s: float | None) -> None:
         """Put robots.txt's delay in force; of several origins of the host, the longest holds."""

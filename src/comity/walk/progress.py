@@ -72,8 +72,11 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
         case Postponed():
             tally.robots_unread += outcome.code == "robots_unreachable"
         case Refused():
-            progress.refused += 1
-            if not outcome.trail.requests:  # decided about this host itself, not about one that it leads to
+            if outcome.trail.requests:  # it was asked for, and led where we do not go
+                tally.errors += 1
+                progress.errors += 1
+            else:
+                progress.refused += 1
                 tally.refused_by_robots += outcome.code.startswith("robots")
                 if outcome.code == FailureKind.ADDRESS_REFUSED:
                     tally.last_error = (outcome.code, None, outcome.reason)

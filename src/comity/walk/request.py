@@ -17,8 +17,8 @@ from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
 # A request that the host got later than we let it go counts from when it got it, so that the host's own log shows
 # no gap under the delay. A busy host looks at its clock somewhere between our sending and its answer; we give
-# it the time until then, up to one twentieth of the delay.
-_LEAST_MARGIN_S = 0.01
+# it the time until then, up to 50 ms or one twentieth of the delay.
+_LEAST_MARGIN_S = 0.05
 _MARGIN_OF_DELAY = 0.05
 
 

@@ -119,7 +119,7 @@ class Settler:
         """Store the pages, then commit everything else; leases found lost are told, and none of theirs is written."""
         rows = {batch.lease.host_id: (batch, self._rows(batch)) for batch in batches}
         pages = [(host_id, page) for host_id, (_batch, each) in rows.items() for page in each.pages]
-        places = self._store.append([page for _host_id, page in pages])
+        places = self._keep_pages([page for _host_id, page in pages])
         result = Settled()
         with self._database.write() as connection:
             held = self._leases.still_held(connection, [batch.lease for batch in batches])
@@ -127,6 +127,14 @@ class Settler:
             self._write(connection, [pair for host_id, pair in rows.items() if host_id in held], result)
         self._store.keep(place for (host_id, _page), place in zip(pages, places, strict=True) if host_id in held)
         return result
+
+    def _keep_pages(self, pages: list[PageRecord]) -> list[int]:
+        """Put the pages on disk; a disk that will not take them is named."""
+        try:
+            return self._store.append(pages)
+        except OSError as error:
+            error.filename = error.filename or str(self._store.folder)
+            raise
 
     def _write(self, connection: Connection, rows: list[tuple[HostBatch, _Rows]], result: Settled) -> None:
         """Everything of the hosts whose leases hold, table by table."""
@@ -181,7 +189,10 @@ class Settler:
             case Refused():
                 # A takedown is for good; everything else may be decided otherwise when the host is begun anew.
                 (rows.dropped if outcome.code == "taken_down" else rows.done).append(visited)
-                return
+                if not outcome.trail.requests:
+                    return
+                rows.errors += 1  # it was asked for, and led where we do not go
+                is_final = True
             case Fetched() | NotModified():
                 rows.done.append(visited)
                 rows.crawled += 1
@@ -224,9 +235,24 @@ class Settler:
         return False
 
     def _fetch_row(
-        self, lease: Lease, outcome: Fetched | NotModified | Gone | RateLimited | Rejected | Failed
+        self, lease: Lease, outcome: Fetched | NotModified | Gone | RateLimited | Rejected | Failed | Refused
     ) -> FetchRow:
         entry, name = outcome.entry, _NAMES[type(outcome)]
+        if isinstance(outcome, Refused):
+            first, last = outcome.trail.requests[0], outcome.trail.requests[-1]
+            return FetchRow(
+                lease.host_id,
+                lease.host,
+                entry.url,
+                entry.key,
+                name,
+                last.status,
+                f"{outcome.code}: {outcome.reason}",
+                first.started_at,
+                max(0.0, last.ended_at - first.started_at),
+                0,
+                entry.depth,
+            )
         if isinstance(outcome, Rejected | Failed):
             return FetchRow(
                 lease.host_id,
@@ -295,4 +321,5 @@ _NAMES = {
     RateLimited: "rate_limited",
     Rejected: "rejected",
     Failed: "failed",
+    Refused: "refused",
 }

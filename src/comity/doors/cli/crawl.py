@@ -113,8 +113,9 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
     if not door.as_json:
         write_line("")
         write_line("Look around:")
+        program = "comity" if shutil.which("comity") else ".venv/bin/comity"
         for command in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
-            write_line(f"  .venv/bin/comity --state {folder}/state.db {command}")
+            write_line(f"  {program} --state {folder}/state.db {command}")
 
 
 def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:

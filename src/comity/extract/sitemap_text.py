@@ -1,0 +1,55 @@
+"""Sitemaps that are plain lists, one address a line (sitemaps.org, "Text file"): octets in, chunks out."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from comity.extract.sitemap_octets import Readable
+from comity.model.sitemap import SitemapChunk, SitemapEntry, SitemapKind, SitemapLimits, SitemapProblem
+
+_WINDOW_BYTES: Final = 1 << 18
+_LINE: Final = re.compile(rb"[^\s][^\r\n]*")
+_ADDRESS: Final = re.compile(rb"https?://[^\s/?#]\S*\s*", re.IGNORECASE)
+
+
+def iter_lines(source: Readable, limits: SitemapLimits, chunk_entries: int) -> Iterator[SitemapChunk]:
+    """Read a list whose first line is an address; lines that are none are passed over."""
+    octets, problems = source.octets, set(source.problems)
+    first = _LINE.search(octets, 0, _WINDOW_BYTES)
+    if first is None or not _ADDRESS.fullmatch(first[0]):
+        yield SitemapChunk(SitemapKind.NOT_A_SITEMAP, problems=frozenset(problems))
+        return
+    entries: list[SitemapEntry] = []
+    room, start = limits.most_entries, 0
+    while start < len(octets):
+        end = min(start + _WINDOW_BYTES, len(octets))
+        if end < len(octets):
+            # A line is not cut in two, unless it is longer than any address.
+            end = max(octets.rfind(b"\n", start, end), octets.rfind(b"\r", start, end)) + 1 or end
+        for line in _LINE.finditer(octets, start, end):
+            if not _ADDRESS.fullmatch(line[0]):
+                continue
+            if len(line[0]) > limits.most_loc_characters:
+                problems.add(SitemapProblem.LOC_CHARACTERS)
+                continue
+            if not room:
+                problems.add(SitemapProblem.ENTRIES)
+                yield SitemapChunk(SitemapKind.TEXT, tuple(entries), problems=frozenset(problems))
+                return
+            room -= 1
+            entries.append(SitemapEntry(_decoded(line[0], source.encoding, problems).strip()))
+            if len(entries) >= chunk_entries:
+                yield SitemapChunk(SitemapKind.TEXT, tuple(entries))
+                entries.clear()
+        start = end
+        yield SitemapChunk(SitemapKind.TEXT, tuple(entries))
+        entries.clear()
+    yield SitemapChunk(SitemapKind.TEXT, problems=frozenset(problems))
+
+
+def _decoded(octets: bytes, encoding: str, problems: set[SitemapProblem]) -> str:
+    try:
+        return octets.decode(encoding)
+    except UnicodeDecodeError:
+        problems.add(SitemapProblem.BAD_ENCODING)
+        return octets.decode("cp1252", "replace")

@@ -1,0 +1,95 @@
+"""Nouns of a sitemap: what a site says about its own pages (sitemaps.org protocol 0.9, and feeds)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class SitemapKind(StrEnum):
+    """What a body turned out to be."""
+
+    URLSET = "urlset"
+    INDEX = "index"
+    TEXT = "text"
+    FEED = "feed"
+    NOT_A_SITEMAP = "not_a_sitemap"
+
+
+class ChangeFrequency(StrEnum):
+    """How often a page is said to change; a hint, never a command."""
+
+    ALWAYS = "always"
+    HOURLY = "hourly"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    MONTHLY = "monthly"
+    YEARLY = "yearly"
+    NEVER = "never"
+
+
+class SitemapProblem(StrEnum):
+    """Why a sitemap is not all there: something was left out or mended."""
+
+    BODY_BYTES = "body_bytes"
+    """Longer, when inflated, than what is read."""
+    ENTRIES = "entries"
+    """More entries than are taken."""
+    LOC_CHARACTERS = "loc_characters"
+    """An address longer than any server takes was left out."""
+    TRUNCATED = "truncated"
+    """The end is missing; an address that was cut is left out."""
+    BAD_GZIP = "bad_gzip"
+    """The compressed body is damaged; what came before the damage was read."""
+    BAD_ENCODING = "bad_encoding"
+    """Octets that the declared encoding does not have; they were read as Windows-1252."""
+
+
+class SitemapEntry(NamedTuple):
+    """One page, or one further sitemap; a tuple, because a file holds many. The address is as written."""
+
+    loc: str
+    lastmod: datetime | None = None
+    changefreq: ChangeFrequency | None = None
+    priority: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapLimits:
+    """How much of one file is read. The defaults are the protocol's own bounds."""
+
+    most_entries: int = 50_000
+    most_bytes: int = 52_428_800
+    most_loc_characters: int = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapChunk:
+    """A piece of a sitemap, in document order; it may be empty, where much was read and little found."""
+
+    kind: SitemapKind
+    entries: tuple[SitemapEntry, ...] = ()
+    nested: tuple[SitemapEntry, ...] = ()
+    problems: frozenset[SitemapProblem] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    """A whole sitemap as it was read; addresses are not yet resolved."""
+
+    url: str
+    kind: SitemapKind
+    entries: tuple[SitemapEntry, ...] = ()
+    nested: tuple[SitemapEntry, ...] = ()
+    """Further sitemaps that an index names."""
+    problems: frozenset[SitemapProblem] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapBounds:
+    """How many sitemaps of one host are asked for: each is a request like any other."""
+
+    most_files: int = 500
+    most_depth: int = 3
+    """How many indexes may stand above a sitemap; the protocol knows one."""
+    most_entries: int = 1_000_000

@@ -1,0 +1,63 @@
+"""Nouns of trap resistance: why a link is not followed, and where the bounds lie."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class TrapCode(StrEnum):
+    """Why a link looks like one of endlessly many."""
+
+    URL_TOO_LONG = "url_too_long"
+    PATH_TOO_DEEP = "path_too_deep"
+    REPEATED_SEGMENTS = "repeated_segments"
+    PERMUTED_SEGMENTS = "permuted_segments"
+    ECHOING_FOLDER = "echoing_folder"
+    FAR_DATE = "far_date"
+    NESTED_ESCAPES = "nested_escapes"
+    REPEATED_PARAMETERS = "repeated_parameters"
+    PERMUTED_QUERY = "permuted_query"
+    VARIANTS = "variants"
+    FACETS = "facets"
+    SAME_CONTENT = "same_content"
+    COUNTER = "counter"
+    PATTERN_FULL = "pattern_full"
+
+
+class TrapRefusal(NamedTuple):
+    """A link that is not followed; a tuple, because a trap makes many."""
+
+    code: TrapCode
+    reason: str
+    """One sentence for people."""
+    pattern: str
+    """What the link has in common with others of its kind."""
+    number: int
+    """How many links of this host were refused for this code so far, with this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrapTerms:
+    """Where the bounds lie. A large honest site stays far from all of them."""
+
+    longest_target: int = 2000
+    """Characters of path and query."""
+    most_segments: int = 25
+    most_parameters: int = 40
+    most_repeating_folders: int = 500
+    """Folders of one host in whose path two or more names come again."""
+    years_ahead: int = 2
+    """How far beyond today a calendar is followed."""
+    most_variants: int = 50
+    """Other orders and views of pages that are known, of one pattern, while they lead to nothing new."""
+    most_facets: int = 300
+    """Combinations of filters of one pattern, while they lead to nothing new."""
+    gain: int = 5
+    """How many more of the two above each page is worth that does lead to something new."""
+    same_in_a_row: int = 50
+    """Pages of one pattern whose content is known, after which it is closed; patterns that proved useful get more."""
+    counter_from: int = 1000
+    """Pages of one pattern that nothing but this pattern leads to, after which likeness counts as sameness."""
+    most_per_pattern: int = 1_000_000
+    remembered: int = 16_384
+    """How many URLs, contents and folders each are remembered for one host."""

@@ -1,0 +1,136 @@
+"""Which sitemaps of a host are read, in which order, and whose word counts for which pages.
+
+The lines of robots.txt enter, or the usual places where there are none; addresses to ask for leave one by one. What an
+index names joins behind. Every address is given once, and their number is bounded.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from comity.model.sitemap import SitemapBounds, SitemapEntry
+from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.tracking import TrackingRules
+
+_USUAL_PATHS: Final = ("/sitemap.xml", "/sitemap_index.xml", "/sitemap.xml.gz", "/sitemap-index.xml", "/sitemap.txt")
+_DEFAULT_BOUNDS: Final = SitemapBounds()
+
+
+class PlannedSitemap(NamedTuple):
+    """A sitemap to ask for; `is_guess` where nobody named it, so that its absence means nothing."""
+
+    address: WebAddress
+    depth: int
+    is_guess: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapCount:
+    """How a host's plan ended: for the log, and for remembering that there was nothing."""
+
+    asked: int
+    found: int
+    entries: int
+    left_out: int
+
+
+def common_sitemap_paths(origin: str) -> tuple[str, ...]:
+    """Where a sitemap is looked for when robots.txt names none, the likeliest first."""
+    return tuple(origin + path for path in _USUAL_PATHS)
+
+
+def may_list(sitemap: WebAddress, entry: WebAddress, named_by_entry_host: Collection[str]) -> bool:
+    """Whether a sitemap speaks for an entry: on its own host always, on another if that one's robots.txt names it.
+
+    The protocol also binds a sitemap to its own folder; there, sites err far more often than they lie.
+    """
+    return entry.host == sitemap.host or sitemap.url in named_by_entry_host
+
+
+class SitemapPlan:
+    """The sitemaps of one host that are still to be asked for."""
+
+    def __init__(
+        self,
+        host: str,
+        origin: str,
+        named: Iterable[str],
+        *,
+        bounds: SitemapBounds = _DEFAULT_BOUNDS,
+        collapse: bool = False,
+        tracking: TrackingRules | None = None,
+    ) -> None:
+        self._host = host
+        self._bounds = bounds
+        self._collapse = collapse
+        self._tracking = tracking
+        self._met: set[int] = set()
+        self._queue: deque[PlannedSitemap] = deque()
+        self._asked = 0
+        self._found = 0
+        self._entries = 0
+        self._left_out = 0
+        base = origin + "/robots.txt"
+        for url in named:
+            # robots.txt of this host names it, so it speaks for this host wherever it lies.
+            self._add(resolve_link(url.strip(), base, collapse=collapse), 0, is_guess=False)
+        if not self._queue:
+            for url in common_sitemap_paths(origin):
+                self._add(resolve_link(url, base, collapse=collapse), 0, is_guess=True)
+
+    def next(self) -> PlannedSitemap | None:
+        """Take the next sitemap to ask for; None when there is none, or enough was read."""
+        while self._queue:
+            planned = self._queue.popleft()
+            # One guess that was right answers for the others.
+            if planned.is_guess and self._found:
+                continue
+            if self._asked >= self._bounds.most_files or self._entries >= self._bounds.most_entries:
+                self._left_out += 1 + len(self._queue)
+                self._queue.clear()
+                return None
+            self._asked += 1
+            return planned
+        return None
+
+    def read(
+        self, planned: PlannedSitemap, nested: Iterable[SitemapEntry] = (), *, unchanged_since: datetime | None = None
+    ) -> None:
+        """Note that this one was a sitemap, and queue what it names, unless that is said not to have changed since."""
+        self._found += 1
+        for entry in nested:
+            if unchanged_since is not None and entry.lastmod is not None and entry.lastmod < unchanged_since:
+                continue
+            address = resolve_link(entry.loc, planned.address.url, collapse=self._collapse)
+            if address is None:
+                continue
+            # An index speaks for its own host; whom it may send elsewhere is for this host's robots.txt to say.
+            if address.host in (self._host, planned.address.host) and planned.depth < self._bounds.most_depth:
+                self._add(address, planned.depth + 1, is_guess=False)
+            else:
+                self._left_out += 1
+
+    def accept(self, planned: PlannedSitemap, entry: SitemapEntry) -> WebAddress | None:
+        """Resolve an entry of a planned sitemap; None if it is not of this host, or one too many."""
+        address = resolve_link(entry.loc, planned.address.url, collapse=self._collapse, tracking=self._tracking)
+        if address is None or address.host != self._host or self._entries >= self._bounds.most_entries:
+            return None
+        self._entries += 1
+        return address
+
+    def count(self) -> SitemapCount:
+        """How far the plan has come."""
+        return SitemapCount(self._asked, self._found, self._entries, self._left_out)
+
+    def _add(self, address: WebAddress | None, depth: int, *, is_guess: bool) -> None:
+        if address is None or address.key in self._met:
+            return
+        if len(self._met) >= 4 * self._bounds.most_files:
+            self._left_out += 1
+            return
+        self._met.add(address.key)
+        self._queue.append(PlannedSitemap(address, depth, is_guess))

@@ -1,0 +1,187 @@
+"""Kinds of URLs on one host, and how each has fared: what is counted, when a kind is closed, when it opens again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from comity.model.traps import TrapCode, TrapTerms
+from comity.rules.trap_queries import QueryParts
+from comity.rules.trap_shapes import DATE, TOKEN
+
+SAME: Final = 4  # how much a page that brought what is known counts towards closing its pattern
+MISSING: Final = 1  # and one that is not there
+_VARIANT_MARK: Final = "?~"
+_FACET_MARK: Final = "?+"
+_OTHERS: Final = "…"
+_MOST_SHAPES: Final = 2048
+_MOST_PATTERNS: Final = 64  # of one shape
+_MOST_FACETED: Final = 64  # shapes whose filters are looked at
+_MOST_FILTER_NAMES: Final = 32
+_MANY_VALUES: Final = 256  # a filter with more values than this names things instead of choosing among them
+_FACET_SETS: Final = 6
+_FACETS_AT_ONCE: Final = 3
+_LONGEST_NAMES: Final = 200
+_FIRST_PROBE: Final = 8
+
+
+class Pattern:
+    """One kind of URL."""
+
+    __slots__ = (
+        "admitted",
+        "closed_for",
+        "dull",
+        "fetched",
+        "found_inside",
+        "is_blurred",
+        "limit",
+        "limit_code",
+        "next_probe",
+        "productive",
+        "refused",
+        "text",
+        "useful",
+    )
+
+    def __init__(self, text: str, limit: int, limit_code: TrapCode, *, is_blurred: bool) -> None:
+        self.text = text
+        self.limit = limit
+        self.limit_code = limit_code
+        self.is_blurred = is_blurred  # whether likeness counts as sameness
+        self.admitted = 0
+        self.found_inside = 0  # admitted from a page of this very pattern
+        self.fetched = 0
+        self.useful = 0
+        self.productive = 0  # pages that led to something new elsewhere
+        self.dull = 0  # weight of the pages in a row that brought nothing
+        self.closed_for: TrapCode | None = None
+        self.refused = 0
+        self.next_probe = _FIRST_PROBE
+
+    def weigh(self, weight: int, terms: TrapTerms) -> None:
+        """Count a page that brought nothing, or open the pattern again for one that did (weight 0)."""
+        if not weight:
+            self.useful += 1
+            self.dull = 0
+            self.closed_for = None
+            return
+        self.dull += weight
+        # What proved useful gets more patience.
+        if self.closed_for is None and self.dull >= SAME * (terms.same_in_a_row + self.useful // 4):
+            is_counter = self.is_blurred and self.admitted >= terms.counter_from
+            self.closed_for = TrapCode.COUNTER if is_counter else TrapCode.SAME_CONTENT
+            self.refused, self.next_probe = 0, _FIRST_PROBE
+
+    def suspect(self, terms: TrapTerms) -> None:
+        """Begin to take likeness for sameness where a pattern only ever leads to itself."""
+        if not self.is_blurred and self.admitted >= terms.counter_from:
+            is_alone = self.found_inside >= 0.9 * self.admitted and self.productive * 50 < self.fetched
+            self.is_blurred = is_alone
+
+    def bars(self) -> TrapCode | None:
+        """Why another link of this kind is not followed; now and then, ever more rarely, one is all the same."""
+        code = self.closed_for
+        if code is None:
+            if self.admitted < self.limit:
+                return None
+            code = self.limit_code
+        self.refused += 1
+        if self.refused >= self.next_probe and code is not TrapCode.PATTERN_FULL:
+            self.next_probe *= 2
+            return None
+        return code
+
+    def complaint(self, code: TrapCode) -> str:
+        """Put the reason into a sentence."""
+        if code in (TrapCode.SAME_CONTENT, TrapCode.COUNTER):
+            return f"the last {self.dull // SAME} pages like {self.text[:100]} brought nothing new"
+        return f"of {self.admitted} links like {self.text[:100]}, {self.productive} led to something new"
+
+
+class Shape:
+    """Folders of one shape: the patterns in them, and what their dates and filters look like."""
+
+    __slots__ = ("facet_sets", "filters", "has_token", "is_calendar", "near_dates", "patterns", "text")
+
+    def __init__(self, text: str, *, has_token: bool) -> None:
+        self.text = text
+        self.has_token = has_token
+        self.patterns: dict[str, Pattern] = {}
+        self.near_dates = 0
+        self.is_calendar = True  # until a number stands where a calendar has a year near today's
+        self.facet_sets: set[str] | None = None
+        self.filters: dict[str, set[int]] = {}
+
+    def is_faceted(self, parts: QueryParts) -> bool:
+        """Whether filters are put together freely here, each of them with a few values only."""
+        if self.facet_sets is None or len(parts.filters) < _FACETS_AT_ONCE or len(self.facet_sets) < _FACET_SETS:
+            return False
+        return all(len(self.filters.get(name, ())) <= _MANY_VALUES for name, _value in parts.filters)
+
+
+class PatternTable:
+    """The shapes and patterns of one host, as many as are worth telling apart."""
+
+    def __init__(self, terms: TrapTerms) -> None:
+        self._terms = terms
+        self._shapes: dict[str, Shape] = {}
+        self._faceted = 0
+
+    def shape(self, text: str, place: str, *, has_token: bool) -> Shape:
+        """Find or make a shape; when there are too many, only the first name and the depth count."""
+        shape = self._shapes.get(text)
+        if shape is None and len(self._shapes) >= _MOST_SHAPES:
+            first = place.split("/", 2)[1][:40] if len(self._shapes) < 2 * _MOST_SHAPES else ""
+            text = f"/{first}{_OTHERS}{place.count('/')}/"
+            shape = self._shapes.get(text)
+        if shape is None:
+            shape = self._shapes[text] = Shape(text, has_token=has_token)
+        return shape
+
+    def plain(self, shape: Shape, leaf: str) -> Pattern:
+        """The pattern of a URL without a query."""
+        return shape.patterns.get(leaf) or self._made(shape, leaf, is_blurred=False)
+
+    def queried(self, shape: Shape, leaf: str, parts: QueryParts, *, is_variant: bool) -> Pattern:
+        """The pattern of a URL with a query: its own, or the one in which variants or filters are put together."""
+        if is_variant:
+            key = leaf + _VARIANT_MARK
+        elif shape.is_faceted(parts):
+            key = leaf + _FACET_MARK
+        else:
+            key = f"{leaf}?{parts.names[:_LONGEST_NAMES]}"
+        return shape.patterns.get(key) or self._made(shape, key, is_blurred=parts.has_token_or_date())
+
+    def note_filters(self, shape: Shape, filters: list[tuple[str, str]]) -> None:
+        """Remember which filters were put together, and with how many values each was met."""
+        if shape.facet_sets is None:
+            if self._faceted >= _MOST_FACETED:
+                return
+            self._faceted += 1
+            shape.facet_sets = set()
+        if len(shape.facet_sets) < 2 * _FACET_SETS:
+            shape.facet_sets.add("&".join(sorted([name for name, _value in filters])))
+        for name, value in filters:
+            values = shape.filters.get(name)
+            if values is None:
+                if len(shape.filters) >= _MOST_FILTER_NAMES:
+                    continue
+                values = shape.filters[name] = set()
+            if len(values) <= _MANY_VALUES:
+                values.add(hash(value))
+
+    def _made(self, shape: Shape, key: str, *, is_blurred: bool) -> Pattern:
+        terms = self._terms
+        limit, code = terms.most_per_pattern, TrapCode.PATTERN_FULL
+        if key.endswith(_VARIANT_MARK):
+            limit, code = terms.most_variants, TrapCode.VARIANTS
+        elif key.endswith(_FACET_MARK):
+            limit, code = terms.most_facets, TrapCode.FACETS
+        elif len(shape.patterns) >= _MOST_PATTERNS:
+            key = _OTHERS
+            known = shape.patterns.get(key)
+            if known is not None:
+                return known
+        is_blurred = is_blurred or shape.has_token or key[:1] in (DATE, TOKEN)
+        pattern = shape.patterns[key] = Pattern(shape.text + key, limit, code, is_blurred=is_blurred)
+        return pattern

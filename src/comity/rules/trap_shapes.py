@@ -1,0 +1,156 @@
+"""What the URLs of a site have in common: a folder, a file name or a query enters, its shape leaves.
+
+A shape is a path with whatever counts upwards taken out of it: numbers, digests, dates. Names stay, so that sites are
+not thrown together. Every function here is linear in its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import date, timedelta
+from typing import Final, NamedTuple
+
+NUMBER: Final = "#"
+TOKEN: Final = "%"  # noqa: S105  a shape, not a secret
+DATE: Final = "@"
+NAME: Final = "*"
+_KEPT_SEGMENTS: Final = 5
+_DIGITS: Final = re.compile(r"[0-9]+")
+_TOKEN: Final = re.compile(
+    r"(?=[^.]*[0-9])(?:[0-9a-fA-F]{16,}|[0-9A-Za-z]{24,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?:\.\w{1,5})?"
+)
+_ISO_DATE: Final = re.compile(r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?(?:\.\w{1,5})?", re.ASCII)
+_COMPACT_DATE: Final = re.compile(r"(2\d\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?", re.ASCII)
+_MONTH: Final = re.compile(r"0?[1-9]|1[0-2]", re.ASCII)
+_YEAR: Final = re.compile(r"(?:1[5-9]|20|21)\d\d", re.ASCII)
+_LEAST_TOKEN: Final = 16
+_DATE_NAME: Final = re.compile(r"date|day|month|cal|time|week|tag|jour|fecha|datum", re.IGNORECASE)
+_YEAR_NAMES: Final = frozenset({"year", "yr", "jahr", "annee", "anno", "ano", "aar", "calyear", "calendaryear"})
+
+
+class FolderShape(NamedTuple):
+    """What a folder's path says about it."""
+
+    text: str
+    segments: int
+    has_token: bool
+    year: int | None
+    """A year that ends the path, or has a month behind it."""
+    has_month: bool
+    has_loose_number: bool
+    """Whether a number stands where no year could."""
+    iso_date: date | None
+    repeats: int
+    """How many names of the path come a second time or more."""
+    repetition: str | None
+    """What is wrong with the way in which names are repeated, if anything is."""
+
+
+def folder_shape(folder: str) -> FolderShape:
+    """Read a folder's path, such as `/shop/2024/05/`."""
+    segments = folder.split("/")[1:-1]
+    shapes: list[str] = []
+    has_token = has_loose_number = has_month = False
+    year: int | None = None
+    iso: date | None = None
+    for at, segment in enumerate(segments):
+        shape = segment_shape(segment)
+        if shape == NUMBER:
+            if _YEAR.fullmatch(segment):
+                has_month = at + 1 < len(segments) and _MONTH.fullmatch(segments[at + 1]) is not None
+                if has_month or at + 1 == len(segments):
+                    year = int(segment)
+            elif len(segment) > 2:
+                has_loose_number = True
+        elif shape == TOKEN:
+            has_token = True
+        elif shape == DATE:
+            iso = read_iso_date(segment)
+        shapes.append(shape)
+    if len(shapes) > _KEPT_SEGMENTS:
+        shapes = [*shapes[:_KEPT_SEGMENTS], f"+{len(shapes) - _KEPT_SEGMENTS}"]
+    names = [segment for segment in segments if len(segment) > 1 and not segment.isdecimal()]
+    text = "/" + "".join(shape + "/" for shape in shapes)
+    repeats = len(names) - len(set(names))
+    repetition = (
+        _repetition(segments, names, repeats) if repeats > 1 or len(segments) > len(set(segments)) + 1 else None
+    )
+    return FolderShape(text, len(segments), has_token, year, has_month, has_loose_number, iso, repeats, repetition)
+
+
+def segment_shape(segment: str) -> str:
+    """The shape of one name in a path."""
+    if segment.isalpha():
+        return segment
+    if segment.isdecimal():
+        return NUMBER
+    if _ISO_DATE.fullmatch(segment):
+        return DATE
+    if len(segment) >= _LEAST_TOKEN and _TOKEN.fullmatch(segment):
+        return TOKEN
+    return _DIGITS.sub(NUMBER, segment)
+
+
+def leaf_shape(leaf: str) -> str:
+    """The shape of the last name in a path; names that people give all count as one."""
+    if not leaf:
+        return ""
+    if leaf[0] in "0123456789" or len(leaf) >= _LEAST_TOKEN:
+        if leaf.isdecimal():
+            return NUMBER
+        if _ISO_DATE.fullmatch(leaf):
+            return DATE
+        if len(leaf) >= _LEAST_TOKEN and _TOKEN.fullmatch(leaf):
+            return TOKEN
+    return NAME
+
+
+def read_iso_date(text: str) -> date | None:
+    """The day that a name or value stands for, or the first of its month."""
+    return _day(_ISO_DATE.fullmatch(text))
+
+
+def _day(found: re.Match[str] | None) -> date | None:
+    if found is None:
+        return None
+    try:
+        return date(int(found[1]), int(found[2]), int(found[3] or 1))
+    except ValueError:
+        return None
+
+
+def is_token(value: str) -> bool:
+    """Whether a value was made by a machine to be unlike any other."""
+    return len(value) >= _LEAST_TOKEN and _TOKEN.fullmatch(value) is not None
+
+
+def is_far_date(name: str, value: str, today: date, years_ahead: int) -> bool:
+    """Whether a parameter asks for a day or year that lies far ahead."""
+    if len(value) == 4:
+        year = int(value) if value.isdecimal() and name.lower() in _YEAR_NAMES else 0
+        return today.year + years_ahead < year <= 9999
+    if 6 <= len(value) <= 10 and value[0] == "2":
+        day = read_iso_date(value)
+        if day is None and _DATE_NAME.search(name):
+            day = _day(_COMPACT_DATE.fullmatch(value))
+        return day is not None and day > today + timedelta(days=366 * years_ahead)
+    return False
+
+
+def _repetition(segments: list[str], names: list[str], repeats: int) -> str | None:
+    """Say what is endless about a path, if anything is: a run that comes again, or names that come too often."""
+    most_common = Counter(names).most_common(1)
+    if most_common and most_common[0][1] >= 5:
+        return f"{most_common[0][0][:40]} stands {most_common[0][1]} times in its path"
+    if repeats >= 6:
+        return f"{repeats} names of its path come again"
+    for size in range(1, len(segments) // 3 + 1):
+        times = 4 if size == 1 else 3
+        for start in range(len(segments) - size * times + 1):
+            run = segments[start : start + size]
+            if run * times == segments[start : start + size * times] and any(
+                not segment.isdecimal() and segment for segment in run
+            ):
+                return f"/{'/'.join(run)[:60]}/ comes {times} times in a row"
+    return None

@@ -1,0 +1,144 @@
+"""Finished parts become rows of the table `pages` in a DuckDB file.
+
+A DuckDB file admits one process that writes, or many that read: it is open here only while parts are loaded. Each part
+is one transaction, together with a digest of it, so that a part is never loaded twice.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, Final
+
+import duckdb
+from xxhash import xxh3_128
+
+from comity.model.errors import BadInput
+from comity.store.columns import COLUMNS
+
+# No extension is fetched, and none is loaded from elsewhere.
+OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+_BESIDE_A_CRAWL: Final[dict[str, Any]] = {"threads": 1, "memory_limit": "256MB"}
+# Bodies are large: with groups of this size they are compressed and written as they come, not all at the end.
+_WRITABLE: Final = "(ROW_GROUP_SIZE 2048)"
+_TABLE: Final = f"CREATE TABLE IF NOT EXISTS pages ({', '.join(f'{name} {kind.value}' for name, kind in COLUMNS)})"
+_LOADED: Final = "CREATE TABLE IF NOT EXISTS comity.parts (digest VARCHAR PRIMARY KEY, name VARCHAR)"
+_LOOK_EVERY_S: Final = 0.1
+_BUSY: Final = "lock on file"
+_PIECE_BYTES: Final = 1024 * 1024
+
+
+class Busy(Exception):
+    """Another process has the file."""
+
+
+def load_parts(path: Path, parts: Sequence[Path], ends_at: float) -> bool:
+    """Load parts and take them away; False if another process has the file, and they have to wait."""
+    try:
+        with open_to_write(path, ends_at) as connection:
+            for part in parts:
+                digest = digest_of(part)
+                if not connection.execute("SELECT 1 FROM comity.parts WHERE digest = ?", [digest]).fetchall():
+                    _load(connection, path, part, digest)
+                part.unlink()
+    except Busy:
+        return False
+    return True
+
+
+@contextmanager
+def open_to_write(path: Path, ends_at: float) -> Iterator[Any]:
+    """A connection whose own tables are those of the file, with all that pages need; `Busy` if it cannot be had."""
+    overflow = path.with_name(f"{path.name}.overflow")  # where a load that outgrows its memory goes on
+    settings = OFFLINE | _BESIDE_A_CRAWL | {"temp_directory": str(overflow)}
+    with closing(duckdb.connect(":memory:", config=settings)) as connection:
+        _attach(connection, path, "kept", _WRITABLE, ends_at)
+        try:
+            connection.execute("USE kept")
+            connection.execute(_TABLE)
+            _check_columns(connection, path)
+            connection.execute("CREATE SCHEMA IF NOT EXISTS comity")
+            connection.execute(_LOADED)
+            yield connection
+        finally:
+            connection.execute("USE memory")
+            connection.execute("DETACH kept")
+            shutil.rmtree(overflow, ignore_errors=True)
+
+
+def check_table(path: Path) -> None:
+    """`BadInput` if the table `pages` of an existing file is somebody else's; a file that is busy is not looked at."""
+    with closing(duckdb.connect(":memory:", config=OFFLINE | _BESIDE_A_CRAWL)) as connection:
+        try:
+            attach_to_read(connection, path, "kept", 0.0)
+        except Busy:
+            return
+        if has_table(connection, "kept", "pages"):
+            connection.execute("USE kept")
+            _check_columns(connection, path)
+
+
+def attach_to_read(connection: Any, path: Path, name: str, ends_at: float) -> None:
+    """Make the tables of a file known under a name, to be read only; `Busy` if somebody writes there until then."""
+    _attach(connection, path, name, "(READ_ONLY)", ends_at)
+
+
+def has_table(connection: Any, database: str, name: str) -> bool:
+    """Whether a database has a table."""
+    question = "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND table_name = ?"
+    return bool(connection.execute(question, [database, name]).fetchall())
+
+
+def digest_of(part: Path) -> str:
+    """What a part is known by once it is loaded."""
+    digest = xxh3_128()
+    with part.open("rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def one_line(problem: BaseException) -> str:
+    """What DuckDB says, without its drawing of the place."""
+    said = str(problem).partition("\nLINE ")[0].partition("\n\nSee also")[0]
+    return " ".join(said.split()) or type(problem).__name__
+
+
+def quoted(text: str | Path) -> str:
+    """A text as SQL spells it, where no parameter may stand."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def _attach(connection: Any, path: Path, name: str, options: str, ends_at: float) -> None:
+    while True:
+        try:
+            connection.execute(f"ATTACH {quoted(path)} AS {name} {options}")
+        except duckdb.IOException as problem:
+            if _BUSY not in str(problem):
+                raise BadInput(f"{path}: {one_line(problem)}") from None
+            if monotonic() >= ends_at:
+                raise Busy from None
+            sleep(_LOOK_EVERY_S)
+        else:
+            return
+
+
+def _check_columns(connection: Any, path: Path) -> None:
+    found = connection.execute("SELECT column_name FROM (DESCRIBE pages)").fetchall()
+    missing = [column.name for column in COLUMNS if (column.name,) not in found]
+    if missing:
+        raise BadInput(f"{path}: its table pages has no column {missing[0]}; name another file")
+
+
+def _load(connection: Any, path: Path, part: Path, digest: str) -> None:
+    connection.begin()
+    try:
+        connection.execute("INSERT INTO pages BY NAME SELECT * FROM read_parquet(?)", [str(part)])
+        connection.execute("INSERT INTO comity.parts VALUES (?, ?)", [digest, part.name])
+        connection.commit()
+    except duckdb.Error as problem:
+        connection.rollback()
+        raise OSError(f"{path} did not take {part.name}: {one_line(problem)}") from None

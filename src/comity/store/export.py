@@ -1,0 +1,119 @@
+"""Pages from one kind of store to another: what a reader shows enters, a new file or folder leaves.
+
+A new file is there whole or not at all. A DuckDB file that exists is added to, and what it has already is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+from uuid import UUID
+
+from xxhash import xxh3_128_hexdigest
+
+from comity.model.errors import BadInput, ComityError
+from comity.model.page_record import PageRecord
+from comity.store.columns import NAMES
+from comity.store.parts import write_part
+from comity.store.reading import PageReader
+from comity.store.target import Format, Target, check_way, file_format, read_target
+from comity.store.writers import writer_of
+
+_WAIT_S: Final = 10.0
+_ROWS_PER_PART: Final = 20_000
+_CHARSET: Final = re.compile(r"(charset\s*=\s*)(\"[^\"]*\"|[^\s;]*)", re.IGNORECASE)
+_NO_RUN: Final = UUID(int=0)
+_ALL: Final = ", ".join(name if name != "crawl_time" else "epoch_us(crawl_time)" for name in NAMES)
+_VISIT: Final = ("run_id", "url", "crawl_time")
+_IS_THERE: Final = " AND ".join(f"old.{name} IS NOT DISTINCT FROM new.{name}" for name in _VISIT)
+
+
+def read_export_target(place: str | Path) -> Target:
+    """Understand where pages are to be written; only a DuckDB file may exist. A `.parquet` is one file here."""
+    path = Path(place).expanduser()
+    if _is_one_file(path):
+        target = Target(path, Format.PARQUET)
+        check_way(path, path.parent)
+    else:
+        target = read_target(place)
+    if target.format is not Format.DUCKDB and (path.is_file() or any(target.spool.glob("part-*"))):
+        raise BadInput(f"{path} exists; name one that does not")
+    return target
+
+
+def _is_one_file(path: Path) -> bool:
+    return file_format(path.name) is Format.PARQUET and not path.is_dir()
+
+
+def export(reader: PageReader, target: Target) -> int:
+    """Write every page that the reader shows; gives how many."""
+    pages = (_record(row) for row in reader.rows(f"SELECT {_ALL} FROM pages"))  # noqa: S608  # our own names
+    path = target.path
+    if target.format is Format.DUCKDB:
+        return _into_database(pages, path)
+    if target.is_folder and not _is_one_file(path):
+        return _into_folder(pages, path)
+    return write_part(writer_of(target.format, path, path.name), pages)
+
+
+def _into_folder(pages: Iterator[PageRecord], folder: Path) -> int:
+    number = written = 0
+    folder.mkdir(parents=True, exist_ok=True)
+    while True:
+        number += 1
+        path = folder / f"part-export-{number:06d}{Format.PARQUET}"
+        count = write_part(writer_of(Format.PARQUET, path, path.name), islice(pages, _ROWS_PER_PART))
+        if not count:
+            return written
+        written += count
+
+
+def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
+    """By way of a Parquet file: two databases cannot be joined where one of them is confined."""
+    from comity.store.duckdb_table import Busy, open_to_write
+
+    between = path.with_name(f".{path.name}.export{Format.PARQUET}")
+    try:
+        write_part(writer_of(Format.PARQUET, between, between.name), pages)
+        with open_to_write(path, monotonic() + _WAIT_S) as connection:
+            if not between.exists():
+                return 0
+            missing = f"FROM read_parquet(?) AS new WHERE NOT EXISTS (FROM pages AS old WHERE {_IS_THERE})"
+            (count,) = connection.execute(f"INSERT INTO pages BY NAME {missing}", [str(between)]).fetchone()
+            return int(count)
+    except Busy:
+        raise ComityError(f"{path} is open in another process; try again later") from None
+    finally:
+        between.unlink(missing_ok=True)
+
+
+def _record(row: tuple[Any, ...]) -> PageRecord:
+    values: dict[str, Any] = dict(zip(NAMES, row, strict=True))
+    text, octets = values.pop("body"), values.pop("body_bytes")
+    body = text.encode() if text is not None else octets
+    content_type = values.pop("content_type")
+    if text is not None and values["content_hash"] != xxh3_128_hexdigest(body):
+        content_type = _in_utf8(content_type)  # it was written in something else, and is not any more
+    run_id = values.pop("run_id")
+    return PageRecord(
+        run_id=UUID(run_id) if run_id else _NO_RUN,
+        url_key=0,
+        body=body,
+        encoding="utf-8" if text is not None else None,
+        content_type=content_type,
+        crawl_time=values.pop("crawl_time") / 1e6,
+        redirect_count=values.pop("redirect_count") or 0,
+        **values,
+    )
+
+
+def _in_utf8(content_type: str | None) -> str:
+    if content_type is None:
+        return "text/plain; charset=utf-8"
+    if _CHARSET.search(content_type):
+        return _CHARSET.sub(r"\1utf-8", content_type)
+    return f"{content_type}; charset=utf-8"

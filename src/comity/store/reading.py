@@ -1,0 +1,228 @@
+"""Pages that were crawled, as the table `pages` of a DuckDB that can read them and nothing else.
+
+A place enters, and which URLs are not to be shown; rows leave. Nothing is written, no extension is fetched, and the
+network is out of reach.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, BinaryIO, Final
+
+import duckdb
+
+from comity.model.errors import BadInput, ComityError, NotFound
+from comity.store.columns import COLUMNS, Kind
+from comity.store.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
+from comity.store.segment import count_pages
+from comity.store.target import Format, Target, file_format
+
+OUTPUTS: Final = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet, CODEC zstd"}
+_MEMORY: Final = "1GB"
+_MOST_THREADS: Final = 4
+_WAIT_S: Final = 5.0
+_LONGEST_LINE: Final = 256 * 1024 * 1024  # a body of JSON lines may be escaped throughout
+_ROWS_AT_ONCE: Final = 256
+
+IsHidden = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the pages of a place are now."""
+
+    target: Target
+    parquet: tuple[Path, ...] = ()
+    lines: tuple[Path, ...] = ()
+    database: Path | None = None
+    in_segments: int = 0  # pages that cannot be read yet
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to read."""
+        return not (self.parquet or self.lines or self.database)
+
+
+def find_sources(place: str | Path) -> Sources:
+    """Look what there is; `BadInput` for a place that cannot hold pages to be read."""
+    path = Path(place).expanduser()
+    kind = Format.PARQUET if path.is_dir() or not path.suffix else file_format(path.name)
+    if kind is None:
+        raise BadInput(f"{path}: pages are read from a folder, or from a file ending in .parquet, .duckdb or .jsonl")
+    if kind.is_archive:
+        raise BadInput(f"{path}: a WARC is read by archive tools; SQL needs Parquet, DuckDB or JSON lines")
+    if kind is Format.PARQUET and path.is_file():
+        return Sources(Target(path, kind), parquet=(path,))
+    target = Target(path, kind)
+    waiting = sum(_count(segment) for segment in target.segments())
+    parts = tuple(target.parts())
+    itself = (path,) if not target.is_folder and path.is_file() else ()
+    if kind in (Format.JSONL, Format.JSONL_GZ):
+        return Sources(target, lines=(*itself, *parts), in_segments=waiting)
+    return Sources(target, parquet=parts, database=itself[0] if itself else None, in_segments=waiting)
+
+
+class PageReader:
+    """Asks about pages. Made by `open_reader`."""
+
+    def __init__(self, connection: Any, sources: Sources, folder: Path) -> None:
+        self.sources = sources
+        self._connection = connection
+        self._folder = folder
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """What a statement of ours selects, a few rows at a time."""
+        with _in_one_line():
+            self._connection.execute(sql, list(values))
+        return self._fetched()
+
+    def ask(self, sql: str) -> tuple[list[str], Iterator[tuple[str | None, ...]]]:
+        """The columns that somebody's query has, and its rows as text."""
+        query = self._checked(sql)
+        rows = self.rows(f"SELECT COLUMNS(*)::VARCHAR FROM ({query}\n)")  # noqa: S608  # it was taken apart
+        return [column[0] for column in self._connection.description], rows
+
+    def copy(self, sql: str, output: str, file: BinaryIO) -> None:
+        """Write what somebody's query selects to a stream, as csv, json or parquet."""
+        query = self._checked(sql)
+        path = self._folder / "answer"
+        with _in_one_line():
+            self._connection.execute(f"COPY ({query}\n) TO {quoted(path)} ({OUTPUTS[output]})")
+        with path.open("rb") as answer:
+            shutil.copyfileobj(answer, file)
+        path.unlink()
+
+    def _fetched(self) -> Iterator[tuple[Any, ...]]:
+        while True:
+            with _in_one_line():
+                rows = self._connection.fetchmany(_ROWS_AT_ONCE)
+            if not rows:
+                return
+            yield from rows
+
+    def _checked(self, sql: str) -> str:
+        """One statement that only reads; DuckDB itself takes it apart."""
+        with _in_one_line():
+            statements = self._connection.extract_statements(sql)
+        if len(statements) != 1:
+            raise BadInput("give one SQL statement, such as: SELECT url, title FROM pages")
+        if statements[0].type is not duckdb.StatementType.SELECT:
+            raise BadInput("pages can be read, not changed: the statement must be a SELECT")
+        return str(statements[0].query).strip().rstrip(";")
+
+
+@contextmanager
+def open_reader(sources: Sources, is_hidden: IsHidden | None = None) -> Iterator[PageReader]:
+    """Open what there is; `NotFound` if that is nothing."""
+    if sources.is_empty:
+        wait = f"; {sources.in_segments:,} wait for their crawl to go on" if sources.in_segments else ""
+        raise NotFound(f"no pages can be read at {sources.target.path} yet{wait}")
+    folder = Path(tempfile.mkdtemp(prefix="comity-"))
+    settings = OFFLINE | {
+        "threads": min(_MOST_THREADS, os.cpu_count() or 1),
+        "memory_limit": _MEMORY,
+        "temp_directory": str(folder / "overflow"),
+    }
+    try:
+        with closing(duckdb.connect(":memory:", config=settings)) as connection:
+            with _in_one_line():
+                _make_view(connection, sources, is_hidden)
+                _confine(connection, sources, folder)
+            yield PageReader(connection, sources, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_view(connection: Any, sources: Sources, is_hidden: IsHidden | None) -> None:
+    connection.execute("SET TimeZone = 'UTC'")
+    selects = []
+    parquet = list(sources.parquet)
+    if sources.database is not None:
+        try:
+            attach_to_read(connection, sources.database, "kept", monotonic() + _WAIT_S)
+        except Busy:
+            raise ComityError(f"{sources.database} is being written by another process; try again later") from None
+        if has_table(connection, "kept", "pages"):
+            selects.append("SELECT * FROM kept.pages")
+        if has_table(connection, "kept", "parts"):
+            loaded = {digest for (digest,) in connection.execute("SELECT digest FROM kept.comity.parts").fetchall()}
+            parquet = [part for part in parquet if digest_of(part) not in loaded]
+    if parquet:
+        selects.append(f"SELECT * FROM read_parquet({_list(parquet)}, union_by_name = true)")  # noqa: S608  # quoted
+    if sources.lines:
+        selects.append(_lines(sources.lines))
+    if not selects:
+        raise NotFound(f"{sources.target.path} has no table pages")
+    everything = " UNION ALL BY NAME ".join(selects)
+    if is_hidden is None:
+        connection.execute(f"CREATE VIEW pages AS {everything}")
+        return
+    connection.execute("CREATE SCHEMA behind")
+    connection.execute(f"CREATE VIEW behind.pages AS {everything}")
+    connection.execute("CREATE TABLE behind.hidden (url VARCHAR)")
+    _hide(connection, is_hidden)
+    shown = "SELECT * FROM behind.pages WHERE url NOT IN (SELECT url FROM behind.hidden)"
+    connection.execute(f"CREATE VIEW pages AS {shown}")
+
+
+def _hide(connection: Any, is_hidden: IsHidden) -> None:
+    """Note the URLs that are not to be shown, also where only the end of a redirect is meant."""
+    reading = connection.cursor()
+    reading.execute("SELECT DISTINCT url, final_url FROM behind.pages")
+    while rows := reading.fetchmany(_ROWS_AT_ONCE):
+        found = [[url] for url, final_url in rows if is_hidden(url) or (final_url and is_hidden(final_url))]
+        if found:
+            connection.executemany("INSERT INTO behind.hidden VALUES (?)", found)
+
+
+def _confine(connection: Any, sources: Sources, folder: Path) -> None:
+    """From here on nothing but these pages can be read, and nothing but an answer be written."""
+    readable = [*sources.parquet, *sources.lines]
+    connection.execute(f"SET allowed_paths = {_list(readable)}")
+    connection.execute(f"SET allowed_directories = {_list([folder])}")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _lines(paths: Sequence[Path]) -> str:
+    kinds = {column.name: "VARCHAR" if column.kind is Kind.OCTETS else column.kind.value for column in COLUMNS}
+    columns = ", ".join(f"{name}: {quoted(kind)}" for name, kind in kinds.items())
+    # A line that is being written at this moment is not there yet.
+    options = f"format = 'newline_delimited', maximum_object_size = {_LONGEST_LINE}, ignore_errors = true"
+    source = f"read_json({_list(paths)}, columns = {{{columns}}}, {options})"
+    bodies = "from_base64(body_bytes) AS body_bytes"
+    return f"SELECT * REPLACE ({bodies}) FROM {source} WHERE url IS NOT NULL"  # noqa: S608  # quoted
+
+
+def _list(paths: Sequence[Path]) -> str:
+    return f"[{', '.join(quoted(path.absolute()) for path in paths)}]"
+
+
+def _count(segment: Path) -> int:
+    with suppress(FileNotFoundError):  # it became a part just now
+        return count_pages(segment)
+    return 0
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    """What DuckDB complains about, as an error of ours."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.OutOfMemoryException:
+        raise ComityError(f"the query needs more than {_MEMORY} of memory; select fewer columns or rows") from None
+    except duckdb.PermissionException:
+        raise BadInput("only the table pages can be read here, and no other file") from None
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as problem:
+        raise BadInput(one_line(problem)) from None
+    except duckdb.Error as problem:
+        raise ComityError(one_line(problem)) from None

@@ -1,0 +1,102 @@
+"""What dead processes left behind becomes parts: their segments enter, and what the database says of their visits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from comity.model.page_record import PageRecord
+from comity.store.joining import join_parts
+from comity.store.parts import sync_folder, write_part
+from comity.store.segment import LEFT, Decode, KeptPage, read_kept, taken_over
+from comity.store.target import Format, Target
+from comity.store.writers import part_writer
+
+# Whether each visit is committed; None where the database knows nothing of the run, so that it cannot tell.
+Committed = Callable[[Sequence[PageRecord]], Sequence[bool | None]]
+
+_ROWS_PER_QUESTION: Final = 200
+_BYTES_PER_QUESTION: Final = 8 * 1024 * 1024
+_UNTOUCHED_S: Final = 3600.0  # after which a segment that nobody has open is a dead process's, on whatever machine
+_WAIT_S: Final = 5.0
+
+
+class _SomebodyElses(Exception):
+    """The segment belongs to another database."""
+
+
+def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, decode: Decode) -> int:
+    """Turn segments that nobody writes any more into parts; returns how many pages were saved.
+
+    `folder` is that of a store. A segment whose runs this database does not know stays: another one's crawl left it.
+    """
+    target = Target.of_spool(folder)
+    saved = 0
+    for path in target.segments():
+        holder = path.name.removeprefix("segment-").rpartition("-")[0]
+        if path.suffix != LEFT and not is_dead(holder) and not _is_untouched(path):
+            continue
+        with taken_over(path) as file:
+            if file is not None:
+                saved += _become_part(target, path, file, committed, decode)
+    if target.format is Format.DUCKDB and target.path.exists():
+        from comity.store.duckdb_table import check_table
+
+        check_table(target.path)
+    join_parts(target, _WAIT_S)
+    return saved
+
+
+def _become_part(target: Target, path: Path, file: BinaryIO, committed: Committed, decode: Decode) -> int:
+    saved = 0
+    if not target.part_of(path).exists():  # else the crash came between writing the part and taking the segment away
+        try:
+            saved = write_part(part_writer(target, path), _only_committed(file, committed, decode))
+        except _SomebodyElses:
+            return 0
+    path.unlink()
+    sync_folder(path.parent)
+    return saved
+
+
+def _only_committed(file: BinaryIO, committed: Committed, decode: Decode) -> Iterator[PageRecord]:
+    seen: set[tuple[object, ...]] = set()
+    for batch in _batches(read_kept(file)):
+        verdicts = committed([kept.record for kept in batch])
+        for kept, is_committed in zip(batch, verdicts, strict=True):
+            if is_committed is None:
+                raise _SomebodyElses
+            visit = (kept.record.run_id, kept.record.url_key, kept.record.crawl_time)
+            if is_committed and visit not in seen:
+                seen.add(visit)
+                yield kept.decoded(decode)
+
+
+def _batches(pages: Iterator[KeptPage]) -> Iterator[list[KeptPage]]:
+    """As many pages as the database is asked about at once; bounded in bytes, since some pages are large."""
+    batch: list[KeptPage] = []
+    size = 0
+    for kept in pages:
+        batch.append(kept)
+        size += len(kept.octets or b"")
+        if len(batch) >= _ROWS_PER_QUESTION or size >= _BYTES_PER_QUESTION:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _is_untouched(path: Path) -> bool:
+    """Whether nothing was written for long, by the clock of the disk itself, which may be another machine's.
+
+    The name of a holder tells nothing about another container or an earlier boot; this, with the lock, does.
+    """
+    probe = path.with_name(".now")
+    try:
+        probe.touch()
+        age_s = probe.stat().st_mtime - path.stat().st_mtime
+        probe.unlink(missing_ok=True)
+    except FileNotFoundError:
+        return False
+    return age_s >= _UNTOUCHED_S

@@ -1,0 +1,146 @@
+"""Where pages go, by the name of the place: a folder of Parquet parts, or one file of a kind that its ending tells.
+
+A file is never written in place. Beside it, in a folder that is called after it, pages wait as segments and as finished
+parts, until each part is joined to the file.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from comity.model.errors import BadInput
+from comity.store.segment import LEFT, OPEN
+
+_SPOOL: Final = ".spool"
+
+
+class Format(StrEnum):
+    """The kinds of stores, each by the ending of its files."""
+
+    PARQUET = ".parquet"
+    DUCKDB = ".duckdb"
+    JSONL = ".jsonl"
+    JSONL_GZ = ".jsonl.gz"
+    WARC = ".warc"
+    WARC_GZ = ".warc.gz"
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether it keeps answers as they came, headers and all."""
+        return self in (Format.WARC, Format.WARC_GZ)
+
+
+_LONGEST_FIRST: Final = sorted(Format, key=len, reverse=True)
+_GZIP: Final = b"\x1f\x8b"
+# What a file of a kind has at its beginning, and where.
+_MARKS: Final = {
+    Format.DUCKDB: (8, b"DUCK"),
+    Format.JSONL: (0, b"{"),
+    Format.JSONL_GZ: (0, _GZIP),
+    Format.WARC: (0, b"WARC/"),
+    Format.WARC_GZ: (0, _GZIP),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A place for pages. Parquet parts stay where they are; those of every other kind are joined to `path`."""
+
+    path: Path
+    format: Format
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether its parts are all there is."""
+        return self.format is Format.PARQUET
+
+    @property
+    def spool(self) -> Path:
+        """The folder of segments and parts."""
+        return self.path if self.is_folder else self.path.with_name(self.path.name + _SPOOL)
+
+    @classmethod
+    def of_spool(cls, folder: Path) -> Target:
+        """The place that a folder of segments and parts belongs to."""
+        if folder.name.endswith(_SPOOL):
+            path = folder.with_name(folder.name.removesuffix(_SPOOL))
+            ending = file_format(path.name)
+            if ending not in (None, Format.PARQUET):
+                return cls(path, ending)
+        return cls(folder, Format.PARQUET)
+
+    def part_of(self, segment: Path) -> Path:
+        """The part that a segment becomes."""
+        ending = Format.PARQUET if self.format is Format.DUCKDB else self.format
+        name = segment.name.removesuffix(OPEN).removesuffix(LEFT)
+        return segment.with_name(name.replace("segment-", "part-", 1) + ending)
+
+    def segments(self) -> list[Path]:
+        """What is not yet in a part."""
+        found = [*self.spool.glob(f"segment-*{OPEN}"), *self.spool.glob(f"segment-*{LEFT}")]
+        return sorted(found)
+
+    def parts(self) -> list[Path]:
+        """Finished parts, in the order of their names. One whose segment is still there is its writer's to finish."""
+        unfinished = {self.part_of(segment).name for segment in self.segments()}
+        ending = Format.PARQUET if self.format is Format.DUCKDB else self.format
+        found = self.spool.glob(f"part-*{ending}")
+        return sorted(path for path in found if self.is_folder or path.name not in unfinished)
+
+
+def file_format(name: str) -> Format | None:
+    """The kind of store that a name's ending tells."""
+    return next((kind for kind in _LONGEST_FIRST if name.lower().endswith(kind) and name.lower() != kind), None)
+
+
+def read_target(place: str | Path) -> Target:
+    """Understand where pages are to go; `BadInput` for a place that cannot take any. Nothing is made yet."""
+    text = str(place)
+    if not text or "\0" in text:
+        raise BadInput("the place for pages has no name")
+    path = Path(text).expanduser()
+    means_folder = text.endswith(("/", os.sep)) or path.is_dir() or not path.suffix
+    kind = Format.PARQUET if means_folder else file_format(path.name)
+    if kind is None:
+        endings = ", ".join(each for each in Format if each is not Format.PARQUET)
+        raise BadInput(
+            f"{text}: pages go into a folder (end its name with / if it has a dot), or into a file ending in {endings}"
+        )
+    target = Target(path, kind)
+    check_way(path, target.spool)
+    if path.exists():
+        _check_there(target)
+    return target
+
+
+def check_way(path: Path, folder: Path) -> None:
+    """`BadInput` unless the folder in which a place is to be, or the nearest one that exists, takes new files."""
+    try:
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+    except OSError as problem:
+        raise BadInput(f"{path}: {problem.strerror}") from None
+    if not folder.is_dir():
+        raise BadInput(f"{path}: {folder} is a file, not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise BadInput(f"{path}: nothing may be written in {folder}")
+
+
+def _check_there(target: Target) -> None:
+    """Something of that name exists: it must be of the kind that its ending says."""
+    path = target.path
+    if target.is_folder:
+        return
+    if not path.is_file() or not os.access(path, os.R_OK | os.W_OK):
+        raise BadInput(f"{path} is not a file that can be written")
+    offset, mark = _MARKS[target.format]
+    with path.open("rb") as file:
+        head = file.read(offset + len(mark))
+    if head and not head.endswith(mark):
+        raise BadInput(f"{path} exists, and is not what its ending says")
+    if not head and target.format is Format.DUCKDB:
+        raise BadInput(f"{path} is empty, and so not a DuckDB database")

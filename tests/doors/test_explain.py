@@ -1,0 +1,253 @@
+"""`comity why`, `comity robots` and `comity verify-politeness`: for people, for programs, and by their exit codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from comity.leases.room import Leases
+from tests.walk.conftest import fork_server, place, web  # noqa: F401  # fixtures are found by name
+from tests.walk.crawling import QUEUED, Place
+from tests.walk.site import Answer, Site, Web, page, redirect, tree
+
+ROBOTS = "User-agent: *\nDisallow: /private/\nAllow: /private/open\nCrawl-delay: 0.01\nSitemap: https://example.org/map.xml\n\nUser-agent: OtherBot\nDisallow: /\n"
+
+
+def why(place: Place, url: str) -> dict[str, Any]:  # noqa: F811
+    told = place.comity("why", url, "--json")
+    assert told.code == 0
+    document: dict[str, Any] = told.json
+    people = place.comity("why", url)
+    assert people.code == 0
+    for finding in document["findings"]:
+        assert finding["sentence"] in people.out, "people are told the same"
+    return document
+
+
+def finding(document: dict[str, Any], question: str) -> tuple[str, str]:
+    (found,) = [item for item in document["findings"] if item["question"] == question]
+    return found["verdict"], found["sentence"]
+
+
+@pytest.fixture
+def site(web: Web, place: Place) -> Site:  # noqa: F811
+    """A site that was crawled to its end."""
+    made = web.site(
+        {
+            "/": page("/a", "/private/x", "/hidden", "/gone", "/out"),
+            "/a": page(),
+            "/hidden": page(head='<meta name="robots" content="noindex">'),
+            "/out": redirect("/out"),
+        },
+        robots=ROBOTS,
+    )
+    place.crawl(made.url())
+    return made
+
+
+def test_a_url_that_was_visited_is_a_duplicate(place: Place, site: Site) -> None:  # noqa: F811
+    told = why(place, site.url("/a"))
+    assert finding(told, "duplicate") == ("no", "It was visited already and is not visited twice in one crawl.")
+    assert told["would_be_fetched"] is False
+    assert [event["what"] for event in told["history"]] == ["robots_allowed", "fetched"]
+
+
+def test_robots_is_named_with_the_line_that_decides(place: Place, site: Site) -> None:  # noqa: F811
+    told = why(place, site.url("/private/x"))
+    verdict, sentence = finding(told, "robots")
+    assert verdict == "no"
+    assert "Disallow: /private/" in sentence
+    assert "line 2" in sentence
+    assert told["conclusion"] == sentence
+    assert "blocked_by_robots" in [event["what"] for event in told["history"]]
+    assert finding(why(place, site.url("/private/open")), "robots")[0] == "yes"
+
+
+def test_noindex_is_named(place: Place, site: Site) -> None:  # noqa: F811
+    told = why(place, site.url("/hidden"))
+    details = {event["what"]: event["detail"] for event in told["history"]}
+    assert "noindex" in details["noindex"]
+
+
+def test_errors_are_named(place: Place, site: Site) -> None:  # noqa: F811
+    details = {event["what"]: event["detail"] for event in why(place, site.url("/gone"))["history"]}
+    assert details["gone"] == "http_404"
+    details = {event["what"]: event["detail"] for event in why(place, site.url("/out"))["history"]}
+    assert details["refused"].startswith("too_many_redirects")
+
+
+def test_a_takedown_is_named_first(place: Place, site: Site) -> None:  # noqa: F811
+    place.comity("takedown", "add", site.url("/a"))
+    told = why(place, site.url("/a"))
+    assert finding(told, "takedown")[0] == "no"
+    assert told["conclusion"] == f"It is taken down by the entry {site.host}/a."
+
+
+def test_a_budget_is_named_and_the_next_run_takes_it_away(web: Web, place: Place) -> None:  # noqa: F811
+    site = web.site(tree(9))
+    place.crawl(site.url(), max_pages=3)
+    url = next(url for url, state in place.frontier(site.host).items() if state == QUEUED)
+    told = why(place, url)
+    assert finding(told, "budget")[0] == "wait"
+    assert "3 pages per run" in told["conclusion"]
+    place.crawl(site.url())
+    assert not [item for item in why(place, url)["findings"] if item["question"] == "budget"]
+
+
+def test_a_cooldown_is_named_with_its_reason(web: Web, place: Place) -> None:  # noqa: F811
+    site = web.site(fallback=Answer(403))
+    place.crawl(site.url())
+    told = why(place, site.url("/anything"))
+    verdict, sentence = finding(told, "cooldown")
+    assert verdict == "wait"
+    assert "blocked (the server answered 403)" in sentence
+
+
+def test_a_block_that_the_host_asked_for_is_named(web: Web, place: Place) -> None:  # noqa: F811
+    site = web.site({"/": page("/a", "/b"), "/a": Answer(429, headers={"Retry-After": "900"})})
+    place.crawl(site.url())
+    told = why(place, site.url("/b"))
+    verdict, sentence = finding(told, "block")
+    assert (verdict, "asked for patience until" in sentence) == ("wait", True)
+    assert told["would_be_fetched"] is False
+    assert finding(why(place, site.url("/a")), "retry")[0] == "wait"
+
+
+def test_a_lease_is_named_with_its_holder(place: Place, site: Site) -> None:  # noqa: F811
+    with place.opened() as state:
+        (lease,) = Leases(state.database, state.clock, holder="somebody:else:0:0").take([site.host])
+        _, sentence = finding(why(place, site.url("/new")), "lease")
+    assert sentence.startswith(f"somebody:else:0:0 holds the lease (token {lease.token}) until ")
+
+
+def test_a_policy_is_named(place: Place, site: Site) -> None:  # noqa: F811
+    place.comity("policy", "set", site.host, "--min-request-interval-ms", 4321)
+    assert "at least 4321 ms between requests" in finding(why(place, site.url()), "policy")[1]
+
+
+def test_a_host_that_was_never_heard_of_and_one_that_was_only_passed_through(web: Web, place: Place) -> None:  # noqa: F811
+    told = why(place, "https://example.org/x")
+    assert finding(told, "host")[0] == "unknown"
+    assert not place.state.exists(), "asking makes no state"
+    other = web.site({"/x": page()})
+    site = web.site({"/": redirect(other.url("/x"))})
+    place.crawl(site.url())
+    verdict, sentence = finding(why(place, other.url("/x")), "host")
+    assert (verdict, "only touched by redirect" in sentence) == ("no", True)
+
+
+@pytest.mark.parametrize("text", ["not a url", "ftp://example.org/", "https://user:secret@example.org/"])
+def test_what_is_no_url_is_told(place: Place, text: str) -> None:  # noqa: F811
+    for command in ("why", "robots"):
+        told = place.comity(command, text)
+        assert told.code == 2
+        assert "secret" not in told.err
+
+
+def test_robots_is_asked_for_once_and_read_from_the_cache_after(web: Web, place: Place) -> None:  # noqa: F811
+    site = web.site(tree(2), robots=ROBOTS)
+    for _ in range(2):
+        told = place.comity("robots", site.url("/private/x"))
+        assert told.code == 0
+        assert f"{site.url('/private/x')} is not allowed for ComityBot/" in told.out
+        assert "Crawl delay: 0.01 s" in told.out
+        assert "https://example.org/map.xml" in told.out
+    assert site.paths == ["/robots.txt"]
+    row = place.host(site.host)
+    assert (row["is_seeded"], row["claimed_by"], row["source"]) == (0, None, "robots")
+    assert place.comity("verify-politeness", "--json").json["requests"] == 1
+
+
+def test_robots_for_programs_and_for_another_crawler(web: Web, place: Place) -> None:  # noqa: F811
+    site = web.site(tree(2), robots=ROBOTS)
+    told = place.comity("robots", site.url("/a"), "--json").json
+    assert told["verdict"]["allowed"] is True
+    assert (told["crawl_delay_s"], told["http_status"], told["origin"]) == (0.01, 200, site.url()[:-1])
+    assert told["disallow"] == ["/private/"]
+    other = place.comity("robots", site.url("/a"), "--agent", "OtherBot", "--json").json
+    assert other["verdict"]["allowed"] is False
+    assert other["verdict"]["rule"] == "Disallow: /"
+    assert site.paths == ["/robots.txt"]
+
+
+def test_robots_of_a_host_without_one(web: Web, place: Place) -> None:  # noqa: F811
+    site = web.site(tree(2))
+    told = place.comity("robots", site.host.join(["http://", "/x"]))
+    assert told.code == 0
+    assert "is allowed" in told.out
+    assert "robots.txt answered 404" in told.out
+
+
+def test_robots_of_a_taken_down_or_private_host_is_not_asked_for(web: Web, place: Place) -> None:  # noqa: F811
+    site = web.site(tree(2), robots=ROBOTS)
+    place.comity("takedown", "add", site.host)
+    told = place.comity("robots", site.url())
+    assert (told.code, "taken down" in told.err) == (1, True)
+    place.comity("takedown", "remove", site.host)
+    place.env["COMITY_ALLOW_NETWORKS"] = ""
+    told = place.comity("robots", site.url())
+    assert (told.code, "loopback" in told.err) == (1, True)
+    assert site.log == []
+
+
+def test_the_proof_of_manners_finds_what_is_planted(place: Place, site: Site) -> None:  # noqa: F811
+    """Each kind of breach, written into the ledger by hand."""
+    told = place.comity("verify-politeness")
+    assert (told.code, told.out.strip()) == (
+        0,
+        "6 requests to 1 host checked: no violation.",
+    ) or "no violation" in told.out
+    host_id = place.host(site.host)["id"]
+    columns = "domain_id, lease_token, url, purpose, started_at, ended_at, delay_s, delay_source, max_concurrency, rule, status, blocked_until"
+
+    def plant(second: float, **changes: Any) -> None:
+        at = f"2031-01-01 00:{int(second // 60):02d}:{second % 60:09.6f}"
+        row = {
+            "lease_token": 9,
+            "ended_at": at,
+            "delay_s": 1.0,
+            "max_concurrency": 1,
+            "rule": None,
+            "blocked_until": None,
+        } | changes
+        values = (
+            host_id,
+            row["lease_token"],
+            site.url(f"/{second:g}"),
+            "page",
+            at,
+            row["ended_at"],
+            row["delay_s"],
+            "door",
+        )
+        rest = (row["max_concurrency"], row["rule"], 200, row["blocked_until"])
+        place.execute(
+            f"INSERT INTO politeness_ledger ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *values, *rest
+        )
+
+    plant(0.0)
+    plant(0.5)
+    plant(10.0, ended_at="2031-01-01 00:00:20.000000")
+    plant(15.0)
+    plant(30.0, blocked_until="2031-01-01 00:01:30.000000")
+    plant(40.0)
+    plant(100.0, lease_token=8)
+    plant(110.0, rule="Disallow: /")
+    told = place.comity("verify-politeness", "--json")
+    assert told.code == 1
+    (audit,) = told.json["found"]
+    breaches = [(violation["breach"], violation["url"]) for violation in audit["violations"]]
+    assert breaches == [
+        ("too_soon", site.url("/0.5")),
+        ("too_many_at_once", site.url("/15")),
+        ("inside_a_block", site.url("/40")),
+        ("late_hand", site.url("/100")),
+        ("disallowed", site.url("/110")),
+    ]
+    people = place.comity("verify-politeness", "--host", site.host)
+    assert people.code == 1
+    assert "5 violations in" in people.out
+    for breach, _url in breaches:
+        assert breach in people.out
+    assert place.comity("verify-politeness", "--host", "example.org").code == 0

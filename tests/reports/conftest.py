@@ -1,0 +1,10 @@
+"""Migrated states on both databases."""
+
+from tests.database.states import (  # noqa: F401  # fixtures are found by name
+    database,
+    embedded_database,
+    migrated_postgresql,
+    migrated_sqlite_file,
+    shared_database,
+    state,
+)

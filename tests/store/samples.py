@@ -1,0 +1,145 @@
+"""Pages to store, and what readers that are not ours find of them afterwards."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import duckdb
+from warcio.archiveiterator import ArchiveIterator
+from xxhash import xxh3_128_hexdigest
+
+from comity.fetch.inflate import inflate_coded
+from comity.model.page_record import PageRecord
+from comity.store.pages import PageStore, open_sink
+from comity.store.recovery import recover
+
+RUN = UUID("11111111-2222-3333-4444-555555555555")
+HOLDER = "machine-abc:12:34:cafe"
+FOLDER = "pages"
+FILES = ("pages.jsonl", "pages.jsonl.gz", "pages.warc", "pages.warc.gz", "pages.duckdb")
+PLACES = (FOLDER, *FILES)
+Kept = list[tuple[str, bytes | None]]
+
+
+def page(number: int, body: bytes | None = None, **changes: Any) -> PageRecord:
+    """A page of HTML like any other."""
+    body = f"<title>Page {number}</title><p>{'word ' * 50}{number}".encode() if body is None else body
+    url = f"https://example.com/p/{number}"
+    record = PageRecord(
+        run_id=RUN,
+        url_key=number,
+        url=url,
+        surt_key=f"com,example)/p/{number}",
+        http_status=200,
+        body=body,
+        encoding="utf-8",
+        content_type="text/html; charset=utf-8",
+        crawl_time=1_700_000_000 + number / 1000,
+        error=None,
+        etag=f'"{number}"',
+        last_modified=None,
+        content_hash=xxh3_128_hexdigest(body),
+        final_url=url,
+        redirect_count=0,
+        title=f"Page {number}",
+    )
+    return record._replace(**changes)
+
+
+def compressed(record: PageRecord) -> PageRecord:
+    """The same page as it comes from a site that compresses."""
+    return record._replace(coded=gzip.compress(record.body or b"", mtime=0), coding="gzip")
+
+
+def nothing(number: int, error: str = "http_404", **changes: Any) -> PageRecord:
+    """A visit that brought no page."""
+    without = {"body": None, "encoding": None, "http_status": 404, "error": error, "title": None, "content_hash": None}
+    return page(number)._replace(**without | changes)
+
+
+def store_all(place: Path, records: Sequence[PageRecord], name: str = HOLDER) -> PageStore:
+    """Append, commit and keep pages as a crawl does, and end."""
+    store = open_sink(place, name)
+    for start in range(0, len(records), 100):
+        store.keep(store.append(records[start : start + 100]))
+    store.close()
+    return store
+
+
+def recovered(place: Path, committed: Callable[[PageRecord], bool | None] | Iterable[str]) -> int:
+    """Recover what dead processes left at a place; everybody is dead, and these URLs are committed."""
+    if callable(committed):
+        judge = committed
+    else:
+        urls = frozenset(committed)
+
+        def judge(record: PageRecord) -> bool | None:
+            return record.url in urls
+
+    folder = open_sink(place, "nobody").folder
+    return recover(folder, lambda _holder: True, lambda batch: [judge(record) for record in batch], inflate_coded)
+
+
+def kept(place: Path) -> Kept:
+    """Every page at a place as a reader of its kind finds it: URL and body as octets, in the order of URLs."""
+    if place.name.endswith(".jsonl") or place.name.endswith(".jsonl.gz"):
+        found = [(row["url"], _octets(row["body"], row["body_bytes"])) for row in json_rows(place)]
+    elif ".warc" in place.name:
+        found = warc_pages(place)
+    else:
+        found = [(row["url"], _octets(row["body"], row["body_bytes"])) for row in sql_rows(place)]
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def json_rows(place: Path) -> list[dict[str, Any]]:
+    octets = place.read_bytes()
+    plain = gzip.decompress(octets) if place.name.endswith(".gz") else octets
+    return [json.loads(line) for line in plain.splitlines()]
+
+
+def sql_rows(place: Path) -> list[dict[str, Any]]:
+    """The rows of a folder of parts or of a DuckDB file; times as microseconds."""
+    is_file = place.name.endswith(".duckdb")
+    source = "pages" if is_file else f"read_parquet('{place}/part-*.parquet')"
+    with duckdb.connect(str(place) if is_file else ":memory:", read_only=is_file) as connection:
+        connection.execute(f"SELECT * REPLACE (epoch_us(crawl_time) AS crawl_time) FROM {source} ORDER BY url")
+        names = [column[0] for column in connection.description]
+        return [dict(zip(names, row, strict=True)) for row in connection.fetchall()]
+
+
+def warc_pages(place: Path) -> Kept:
+    found: Kept = []
+    with place.open("rb") as file:
+        for record in ArchiveIterator(file, check_digests="raise"):
+            url = record.rec_headers.get_header("WARC-Target-URI")
+            if record.rec_type == "response":
+                found.append((url, record.content_stream().read()))
+            elif record.rec_type == "metadata" and not record.rec_headers.get_header("WARC-Concurrent-To"):
+                found.append((url, None))
+    return found
+
+
+def as_kept(records: Iterable[PageRecord]) -> Kept:
+    """What `kept` should find of these pages."""
+    return sorted(((record.url, record.body) for record in records), key=lambda pair: pair[0])
+
+
+def left_over(place: Path) -> list[str]:
+    """What lies about beside the place itself: nothing, once everything is where it belongs."""
+    return sorted(
+        str(path.relative_to(place.parent))
+        for path in place.parent.rglob("*")
+        if path.is_file() and path != place and not (place.is_dir() and path.name.startswith("part-"))
+    )
+
+
+def _octets(text: str | None, octets: str | bytes | None) -> bytes | None:
+    if text is not None:
+        return text.encode()
+    return b64decode(octets) if isinstance(octets, str) else octets

@@ -1,0 +1,134 @@
+"""Our Parquet, as others read it: every value back, in row groups that fit into memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comity.model.page_record import PageRecord
+from comity.store import parquet
+from comity.store.columns import NAMES
+from comity.store.parquet import ParquetPart
+from comity.store.parts import write_part
+from tests.store.samples import RUN, nothing, page
+
+TEXT = st.none() | st.text(max_size=40)
+NUMBER = st.none() | st.integers(-(2**31), 2**31 - 1)
+RECORDS = st.lists(
+    st.builds(
+        PageRecord,
+        run_id=st.just(RUN),
+        url_key=st.integers(),
+        url=st.text(),
+        surt_key=st.text(),
+        http_status=NUMBER,
+        body=st.none() | st.binary() | st.text().map(str.encode),
+        encoding=st.sampled_from(["utf-8", None]),
+        content_type=st.sampled_from([None, "text/plain; charset=utf-8", "image/png"]),
+        crawl_time=st.floats(0, 2e9),
+        error=TEXT,
+        etag=TEXT,
+        last_modified=TEXT,
+        content_hash=TEXT,
+        final_url=TEXT,
+        redirect_count=st.integers(0, 30),
+        title=TEXT,
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def written(path: Path, records: list[PageRecord]) -> Path:
+    path.unlink(missing_ok=True)
+    assert write_part(ParquetPart(path), records) == len(records)
+    return path
+
+
+def by_duckdb(path: Path) -> list[tuple[Any, ...]]:
+    with duckdb.connect() as connection:
+        return connection.execute(f"SELECT * REPLACE (epoch_us(crawl_time) AS crawl_time) FROM '{path}'").fetchall()
+
+
+@given(records=RECORDS)
+def test_every_value_comes_back_by_two_readers(
+    tmp_path_factory: pytest.TempPathFactory, records: list[PageRecord]
+) -> None:
+    path = written(tmp_path_factory.getbasetemp() / "any.parquet", records)
+    table = pq.read_table(path)
+    table.validate(full=True)
+    rows = table.set_column(5, "crawl_time", table["crawl_time"].cast(pa.int64())).to_pylist()
+    assert [tuple(row.values()) for row in rows] == by_duckdb(path)
+    for row, record in zip(rows, records, strict=True):
+        for column in set(NAMES) - {"body", "body_bytes", "crawl_time", "run_id"}:
+            assert row[column] == getattr(record, column)
+        assert row["crawl_time"] == round(record.crawl_time * 1e6)
+        assert row["run_id"] == str(record.run_id)
+        assert (row["body"] is None and row["body_bytes"] is None) == (record.body is None)
+        if row["body_bytes"] is not None:
+            assert row["body_bytes"] == record.body
+
+
+def test_the_columns_have_their_kinds(tmp_path: Path) -> None:
+    schema = pq.read_schema(written(tmp_path / "part.parquet", [page(1)]))
+    assert tuple(schema.names) == NAMES
+    kinds = {"http_status": pa.int32(), "redirect_count": pa.int32(), "body_bytes": pa.binary()}
+    kinds["crawl_time"] = pa.timestamp("us", tz="UTC")
+    assert list(schema.types) == [kinds.get(name, pa.string()) for name in NAMES]
+
+
+def test_row_groups_end_by_rows_and_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", 7)
+    monkeypatch.setattr(parquet, "BYTES_PER_GROUP", 5000)
+    monkeypatch.setattr(parquet, "BYTES_PER_PAGE", 1500)
+    records = [page(number, b"x" * (100 if number < 20 else 2000)) for number in range(30)]
+    path = written(tmp_path / "part.parquet", records)
+    about = pq.ParquetFile(path).metadata
+    assert [about.row_group(index).num_rows for index in range(about.num_row_groups)] == [7, 7, 8 - 1, 1, 2, 2, 2, 2]
+    assert pq.read_table(path)["body"].to_pylist() == [(record.body or b"").decode() for record in records]
+
+
+def test_a_body_larger_than_a_row_group_has_one_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BYTES_PER_GROUP", 1000)
+    records = [page(1, b"a" * 5000), page(2, b"b" * 5000), nothing(3)]
+    path = written(tmp_path / "part.parquet", records)
+    assert pq.ParquetFile(path).metadata.num_row_groups == 3 - 1 + 1
+    assert [row[NAMES.index("body")] for row in by_duckdb(path)] == ["a" * 5000, "b" * 5000, None]
+
+
+def test_octets_that_wait_for_the_text_to_end_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BYTES_PER_PAGE", 100)
+    monkeypatch.setattr(parquet, "_WAITING_BYTES", 300)
+    records = [page(number, bytes(range(256)), encoding=None, content_type="x/y") for number in range(50)]
+    path = written(tmp_path / "part.parquet", records)
+    assert pq.ParquetFile(path).metadata.num_row_groups > 10
+    assert pq.read_table(path)["body_bytes"].to_pylist() == [record.body for record in records]
+
+
+def test_the_bounds_of_urls_and_times_help_those_who_look_for_some(tmp_path: Path) -> None:
+    path = written(tmp_path / "part.parquet", [page(number) for number in (5, 3, 9)])
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    url, time = (group.column(NAMES.index(name)).statistics for name in ("url", "crawl_time"))
+    assert (url.min, url.max) == (page(3).url, page(9).url)
+    assert (time.min.timestamp(), time.max.timestamp()) == (page(3).crawl_time, page(9).crawl_time)
+    assert group.column(NAMES.index("error")).statistics.null_count == 3
+
+
+def test_a_part_without_pages_is_none(tmp_path: Path) -> None:
+    assert write_part(ParquetPart(tmp_path / "part.parquet"), []) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_is_not_there_before_it_is_finished(tmp_path: Path) -> None:
+    part = ParquetPart(tmp_path / "part.parquet")
+    part.add([page(1)])
+    assert not (tmp_path / "part.parquet").exists()
+    part.abandon()
+    assert list(tmp_path.iterdir()) == []

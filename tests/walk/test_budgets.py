@@ -1,0 +1,134 @@
+"""Budgets: reached exactly, warned of, noted with their reason, and named by `comity why`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from tests.walk.crawling import DONE, QUEUED, Place, line_of, run_crawl
+from tests.walk.site import Answer, Web, page, redirect, tree
+
+
+def reasons(place: Place) -> list[tuple[str, str]]:
+    return [(row["status"], row["end_reason"]) for row in place.rows("SELECT * FROM crawl_runs ORDER BY started_at")]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 25])
+def test_pages_per_run_are_exact_whatever_is_under_way(web: Web, place: Place, limit: int) -> None:
+    sites = [web.site(tree(20)) for _ in range(3)]
+    summary = place.crawl(*(site.url() for site in sites), max_pages=limit, per_host=3)
+    assert summary.pages == limit
+    assert sum(len(site.pages()) for site in sites) == limit
+    assert len(place.kept()) == limit
+    assert (summary.status, summary.reason) == ("finished", "page_limit")
+    assert reasons(place) == [("finished", "page_limit")]
+    assert all(row["claimed_by"] is None for row in place.rows("SELECT claimed_by FROM domains"))
+
+
+def test_a_page_that_was_begun_is_finished_with_its_redirects(web: Web, place: Place) -> None:
+    site = web.site(
+        {"/": page("/moved", "/a"), "/moved": redirect("/far"), "/far": page()},
+        robots="User-agent: *\nCrawl-delay: 0.2\n",
+    )
+    other = web.site(tree(9))
+    summary = place.crawl(site.url(), other.url(), max_pages=9, per_host=2)
+    assert summary.pages == 9
+    assert len(place.kept()) == 9
+
+
+def test_every_host_of_a_run_that_ended_by_its_budget_knows_why(web: Web, place: Place) -> None:
+    sites = [web.site(tree(20)) for _ in range(2)]
+    place.crawl(*(site.url() for site in sites), max_pages=10)
+    for site in sites:
+        queued = [url for url, state in place.frontier(site.host).items() if state == QUEUED]
+        told = place.comity("why", queued[0])
+        assert told.code == 0
+        assert "10 pages per run" in told.out
+
+
+def test_minutes_per_run_end_it_in_time_also_while_everybody_waits(web: Web, place: Place) -> None:
+    site = web.site(tree(20), robots="User-agent: *\nCrawl-delay: 30\n")
+    started = time.monotonic()
+    summary = place.crawl(site.url(), max_minutes=1 / 60)
+    assert 0.9 < time.monotonic() - started < 3.0
+    assert (summary.status, summary.reason) == ("finished", "time_limit")
+    assert "minutes per run" in (line_of(summary, site.host).reason or "")
+    assert place.host(site.host)["status"] == "active"
+
+
+def test_the_table_bounds_each_host_and_the_flag_lifts_it(web: Web, place: Place) -> None:
+    small, large = web.site(tree(20)), web.site(tree(20))
+    place.comity("seeds", "add", small.url(), large.url())
+    place.execute("UPDATE domains SET max_pages_per_run = 4 WHERE domain = ?", small.host)
+    summary = place.crawl(small.url(), large.url())
+    assert (len(small.pages()), len(large.pages())) == (4, 20)
+    assert "4 pages per host" in (line_of(summary, small.host).reason or "")
+    assert (summary.status, summary.reason) == ("finished", "nothing left to visit")
+    assert place.host(small.host)["status"] == "active"
+    queued = [url for url, state in place.frontier(small.host).items() if state == QUEUED]
+    assert "4 pages per host" in place.comity("why", queued[0]).out
+    place.crawl(small.url(), enable_per_domain_budget=False)
+    assert len(small.pages()) == 20
+
+
+def test_a_run_over_everything_takes_a_host_once_however_much_is_left(web: Web, place: Place) -> None:
+    """Without names a run takes what the table offers; a host whose part is spent is not offered twice."""
+    sites = [web.site(tree(12)) for _ in range(2)]
+    place.comity("seeds", "add", *(site.url() for site in sites))
+    place.execute("UPDATE domains SET max_pages_per_run = 5")
+    with place.opened() as state:
+        summary = asyncio.run(asyncio.wait_for(run_crawl(state, None), 20))
+    assert [len(site.pages()) for site in sites] == [5, 5]
+    assert summary.pages == 10
+
+
+def test_depth_is_counted_from_the_seed(web: Web, place: Place) -> None:
+    routes = {f"/{number}": page(f"/{number + 1}") for number in range(10)}
+    site = web.site(routes)
+    place.crawl(site.url("/0"), max_depth=3)
+    assert site.pages() == ["/0", "/1", "/2", "/3"]
+    assert set(place.frontier(site.host).values()) == {DONE}
+    assert place.host(site.host)["crawl_depth_reached"] == 3
+
+
+def test_a_limit_that_is_near_is_warned_of_once(web: Web, place: Place) -> None:
+    sites = [web.site(tree(20)) for _ in range(2)]
+    place.comity("seeds", "add", *(site.url() for site in sites))
+    place.execute("UPDATE domains SET max_pages_per_run = 10")
+    summary = place.crawl(*(site.url() for site in sites), max_pages=40)
+    near = [warning for warning in summary.warnings if "pages per host" in warning]
+    assert len(near) == 2, "each host has its own limit"
+    assert all(any(site.host in warning for warning in near) for site in sites)
+    assert all("80 %" in warning for warning in near)
+    told = place.comity("crawl", sites[0].url(), "--max-pages", 5)
+    assert "80 % of the limit of 5 pages per run is used." in told.out
+
+
+def test_a_page_that_is_too_large_is_left_and_says_so(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/large", "/a"), "/large": "x" * 50_000, "/a": page()})
+    summary = place.crawl(site.url(), max_response_bytes=20_000)
+    assert (summary.pages, summary.errors) == (2, 1)
+    row = place.kept()[site.url("/large")]
+    assert row["body"] is None
+    assert "too_large" in row["error"]
+
+
+def test_what_robots_refuses_costs_no_page_of_the_budget(web: Web, place: Place) -> None:
+    site = web.site(tree(6), robots="User-agent: *\nDisallow: /private\n")
+    seeds = [site.url(f"/private{number}") for number in range(5)]
+    summary = place.crawl(*seeds, site.url(), max_pages=3)
+    assert summary.pages == 3
+    assert summary.refused == 5
+
+
+def test_zero_means_no_limit(web: Web, place: Place) -> None:
+    site = web.site(tree(15))
+    assert place.crawl(site.url(), max_pages=0, max_minutes=0).pages == 15
+
+
+def test_an_unanswered_page_counts_as_begun(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/a", "/b", "/c"), "/a": Answer(404)}, fallback=page())
+    summary = place.crawl(site.url(), max_pages=3)
+    assert (summary.pages, summary.errors) == (2, 1)

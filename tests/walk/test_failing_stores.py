@@ -1,0 +1,107 @@
+"""A disk that will not take any more: the run stops and says so, nothing is acknowledged, and the next run completes."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from typing import Any
+
+import pytest
+
+from comity.assemble import State
+from comity.store.pages import PageStore
+from comity.walk.crawl import Crawl
+from tests.walk.crawling import QUEUED, Place
+from tests.walk.site import Route, Web, page, tree
+
+LARGEST_FILE = 2_000_000
+
+
+def heavy(count: int) -> dict[str, Route]:
+    """Pages that do not compress."""
+    ends = "</body>"
+    return {path: str(body).replace(ends, os.urandom(60_000).hex() + ends) for path, body in tree(count).items()}
+
+
+def test_a_full_disk_stops_the_run_and_the_next_one_completes(web: Web, place: Place) -> None:
+    site = web.site(heavy(40))
+    told = place.comity_apart("crawl", site.url(), largest_file=LARGEST_FILE)
+    assert told.code == 1
+    assert told.err.startswith("comity: ")
+    assert f"{place.pages}: File too large" in told.err
+    assert len(told.err.splitlines()) == 1, told.err
+    row = place.host(site.host)
+    done = {fetch["page_url"] for fetch in place.fetches(site.host)}
+    assert row["pages_crawled"] == len(done) < 40
+    assert {url for url, state in place.frontier(site.host).items() if state != QUEUED} == done
+    assert row["claimed_by"] is None, "the lease is given back"
+    (run,) = place.rows("SELECT * FROM crawl_runs")
+    assert run["status"] == "failed"
+    assert place.comity_apart("crawl", site.url()).code == 0
+    assert set(place.kept()) == {site.url(path) for path in tree(40)}
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_acknowledged(web: Web, place: Place) -> None:
+    site = web.site(tree(5))
+    place.pages.write_text("a file, where the folder should be")
+    told = place.comity_apart("crawl", site.url(), "--json")
+    assert told.code == 1
+    assert set(place.frontier(site.host).values()) == {QUEUED}
+    place.pages.unlink()
+    assert place.comity_apart("crawl", site.url()).code == 0
+    assert len(place.kept()) == 5
+
+
+def test_a_store_that_fails_once_in_the_middle(web: Web, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third batch of pages cannot be written."""
+    good, calls = PageStore.append, []
+
+    def append(store: PageStore, *arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), "the disk")
+        return good(store, *arguments)
+
+    monkeypatch.setattr(PageStore, "append", append)
+    sites = [web.site(tree(30), robots="User-agent: *\nCrawl-delay: 0.02\n") for _ in range(2)]
+    with pytest.raises(OSError, match="Input/output error"):
+        place.crawl(*(site.url() for site in sites))
+    for site in sites:
+        frontier = place.frontier(site.host)
+        done = {url for url, state in frontier.items() if state != QUEUED}
+        assert done == {row["page_url"] for row in place.fetches(site.host)}
+        assert place.host(site.host)["claimed_by"] is None
+    assert [row["status"] for row in place.rows("SELECT status FROM crawl_runs")] == ["failed"]
+    monkeypatch.setattr(PageStore, "append", good)
+    summary = place.crawl(*(site.url() for site in sites))
+    assert summary.status == "finished"
+    assert set(place.kept()) == {site.url(path) for site in sites for path in tree(30)}
+
+
+def test_a_state_whose_disk_is_full_stops_the_run_and_the_next_one_completes(web: Web, place: Place) -> None:
+    """The page has room; it is the evidence of what robots.txt forbids on it that outgrows the disk."""
+    links = [f"/{number:04d}-{'x' * 1500}" for number in range(600)]
+    site = web.site({"/": page(*links)}, fallback=page(), robots="User-agent: *\nDisallow: /0\n")
+    told = place.comity_apart("crawl", site.url(), largest_file=LARGEST_FILE)
+    assert told.code == 1
+    assert told.err.startswith("comity: the state at ")
+    assert len(told.err.splitlines()) == 1, told.err
+    assert place.fetches(site.host) == []
+    assert place.comity_apart("crawl", site.url()).code == 0
+    assert set(place.kept()) == {site.url()}
+
+
+def test_what_fails_beside_the_crawl_ends_it_with_its_own_message(web: Web, place: Place) -> None:
+    """The state's file is replaced by something else while the crawl runs."""
+    site = web.site(tree(200), robots="User-agent: *\nCrawl-delay: 0.02\n")
+
+    async def vandal(_crawl: Crawl, state: State) -> None:
+        while len(site.pages()) < 5:
+            await asyncio.sleep(0.01)
+        with state.database.write() as connection:
+            connection.exec_driver_sql("DROP TABLE takedowns")
+
+    with pytest.raises(Exception, match="takedowns") as caught:
+        place.crawl(site.url(), meanwhile=vandal, within_s=20)
+    assert not isinstance(caught.value, ExceptionGroup)

@@ -1,0 +1,121 @@
+"""A lease that is lost in the middle: the late hand writes nothing, the others go on, and the end says so."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from comity.assemble import State
+from comity.leases.room import Leases
+from comity.walk.crawl import Crawl
+from tests.walk.crawling import QUEUED, Place, line_of
+from tests.walk.site import Answer, Site, Web, page, tree
+
+
+async def until(condition: Any, within_s: float = 15.0) -> None:
+    """Wait beside the crawl, without holding it up."""
+    async with asyncio.timeout(within_s):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def steal(state: State, host: str) -> Leases:
+    """Let the lease run out and take it as somebody else."""
+    with state.database.write() as connection:
+        connection.exec_driver_sql(
+            "UPDATE domains SET claim_expires_at = '2020-01-01 00:00:00.000000' WHERE domain = ?", (host,)
+        )
+    thief = Leases(state.database, state.clock, holder="somebody:else:0:0")
+    (lease,) = thief.take([host])
+    assert lease.host == host
+    return thief
+
+
+def test_a_late_settle_writes_nothing_and_the_others_go_on(web: Web, place: Place) -> None:
+    routes = {"/": page("/slow", "/a"), "/slow": Answer(body=page("/b"), after_s=0.3), "/a": page()}
+    stolen = web.site(routes, robots="User-agent: *\nCrawl-delay: 0.6\n")
+    others = [web.site(tree(12), robots="User-agent: *\nCrawl-delay: 0.1\n") for _ in range(2)]
+    seen: dict[str, Any] = {}
+
+    async def thief(_crawl: Crawl, state: State) -> None:
+        await until(lambda: "/slow" in stolen.paths)
+        await until(lambda: len(place.fetches(stolen.host)) == 1)
+        seen["thief"] = steal(state, stolen.host)
+        seen["row"] = place.host(stolen.host)
+
+    summary = place.crawl(stolen.url(), *(site.url() for site in others), meanwhile=thief)
+    assert summary.status == "finished"
+    line = line_of(summary, stolen.host)
+    assert (line.status, line.reason) == ("lease lost", "another worker took over")
+    assert place.host(stolen.host) == seen["row"], "the row is as the new holder has it"
+    assert place.frontier(stolen.host) == {stolen.url(): 1, stolen.url("/slow"): QUEUED, stolen.url("/a"): QUEUED}
+    assert [row["page_url"] for row in place.fetches(stolen.host)] == [stolen.url()]
+    assert "/a" not in stolen.paths, "nothing more is asked without the lease"
+    for site in others:
+        assert line_of(summary, site.host).status == "exhausted"
+        assert sorted(site.pages()) == sorted(tree(12))
+    kept = place.kept()
+    assert stolen.url("/slow") not in kept
+    assert len(kept) == 25
+    run = place.run_row(summary.run_id)
+    assert (run["status"], run["pages_crawled"]) == ("finished", 25)
+
+
+def test_the_heartbeat_notices_a_lease_that_is_gone(web: Web, place: Place) -> None:
+    """The host only waits for its delay: nothing is settled that could notice."""
+    site = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 30\n")
+    seen: dict[str, Any] = {}
+
+    async def thief(_crawl: Crawl, state: State) -> None:
+        await until(lambda: site.paths == ["/robots.txt"])
+        await asyncio.sleep(0.2)
+        seen["thief"] = steal(state, site.host)
+
+    summary = place.crawl(
+        site.url(), meanwhile=thief, within_s=20, lease_minutes=0.02, heartbeat_minutes=0.005, fetch_timeout_s=0.5
+    )
+    assert line_of(summary, site.host).status == "lease lost"
+    assert place.host(site.host)["claimed_by"] == "somebody:else:0:0"
+    assert site.pages() == []
+
+
+def test_the_new_holder_finishes_what_the_old_one_began(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/slow", "/a"), "/slow": Answer(body=page("/b"), after_s=0.5)}, fallback=page())
+    seen: dict[str, Any] = {}
+
+    async def thief(_crawl: Crawl, state: State) -> None:
+        await until(lambda: "/slow" in site.paths)
+        await until(lambda: len(place.fetches(site.host)) == 1)
+        seen["thief"] = steal(state, site.host)
+
+    place.crawl(site.url(), meanwhile=thief)
+    thief_holds = seen["thief"]
+    with place.opened() as state:
+        mine = Leases(state.database, state.clock, holder=thief_holds.holder)
+        with state.database.write() as connection:
+            connection.exec_driver_sql("UPDATE domains SET claimed_by = NULL, claim_expires_at = NULL")
+        assert mine.held == []
+    assert place.crawl(site.url()).pages == 3
+    assert set(place.kept()) == {site.url(path) for path in ("/", "/slow", "/a", "/b")}
+
+
+def test_a_lease_that_ran_out_while_a_crawl_was_paused_is_not_used_any_more(web: Web, place: Place) -> None:
+    """As after a suspended machine: time passes, nobody took the host, but the lease is over."""
+    site = web.site(tree(30), robots="User-agent: *\nCrawl-delay: 0.05\n")
+
+    async def sleeper(_crawl: Crawl, state: State) -> None:
+        await until(lambda: len(site.pages()) > 5)
+        with state.database.write() as connection:
+            connection.exec_driver_sql("UPDATE domains SET claim_expires_at = '2020-01-01 00:00:00.000000'")
+
+    summary = place.crawl(site.url(), meanwhile=sleeper)
+    assert line_of(summary, site.host).status == "lease lost"
+    assert len(site.pages()) < 12
+    again = place.crawl(site.url())
+    assert line_of(again, site.host).status == "exhausted"
+    assert set(place.kept()) == {site.url(path) for path in tree(30)}
+    assert all(gap >= 0.045 for gap in _between_pages(site))
+
+
+def _between_pages(site: Site) -> list[float]:
+    return site.gaps()[1:]
