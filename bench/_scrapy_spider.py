@@ -1,12 +1,13 @@
-"""The peer of bench/crawl: Scrapy as a careful user would tune it. Run by bench/crawl with the interpreter of its own environment.
+"""The peer of bench/crawl: Scrapy as a careful user would tune it, run by the interpreter of its own environment.
 
     python bench/_scrapy_spider.py SEEDS FOLDER [JOBDIR]
 
-It obeys robots.txt, keeps every page's URL, status and body, checks duplicates before the queue, and drops what a crawl like
-this does not need (cookies, retries' logs, telnet, statistics).
+It obeys robots.txt, keeps every page's URL, status and body, checks duplicates before the queue, and drops what a
+crawl like this does not need (cookies, retries' logs, telnet, statistics).
 """
 
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import scrapy
@@ -20,16 +21,16 @@ class SiteSpider(scrapy.Spider):
 
     def __init__(self, seeds: str, out: str, **kwargs: object) -> None:
         super().__init__(**kwargs)
-        self.seeds = open(seeds).read().split()
+        self.seeds = Path(seeds).read_text().split()
         self.hosts = {urlsplit(seed).netloc for seed in self.seeds}
         self.seen: set[str] = set(self.seeds)
-        self.out = open(out, "ab")
+        self.out = Path(out).open("ab")  # noqa: SIM115  # open for as long as the spider lives
 
-    async def start(self):  # noqa: ANN201
+    async def start(self):
         for seed in self.seeds:
             yield scrapy.Request(seed, dont_filter=True)
 
-    def parse(self, response):  # noqa: ANN001, ANN201
+    def parse(self, response):
         self.out.write(response.url.encode() + b" %d %d\n" % (response.status, len(response.body)) + response.body)
         for href in response.xpath("//a/@href").getall():
             url = response.urljoin(href)

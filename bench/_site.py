@@ -1,7 +1,7 @@
 """The web that bench/crawl crawls: 50 hosts on loopback addresses, 400 pages each, served from memory.
 
-Run as a process of its own: `python bench/_site.py PORT HOSTS PAGES`. It prints `ready` once it listens, and a JSON line
-with what it served when its stdin is closed.
+Run as a process of its own: `python bench/_site.py PORT HOSTS PAGES`. It prints `ready` once it listens, and for each
+line `report` on its stdin a JSON line with what it served since the one before.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import gzip
 import json
 import random
 import sys
+from typing import ClassVar
 
 LINKS = 50
 
@@ -23,7 +24,8 @@ def host_address(number: int) -> str:
 def build_pages(count: int) -> dict[bytes, bytes]:
     """Pages of 15–60 KB with 50 links: navigation that is the same everywhere, and links that differ."""
     chance = random.Random(11)
-    words = ["".join(chance.choices("etaoinshrdlucmfwypvbgkjqxz", weights=range(26, 0, -1), k=chance.randint(2, 11))) for _ in range(4000)]
+    letters, often = "etaoinshrdlucmfwypvbgkjqxz", range(26, 0, -1)
+    words = ["".join(chance.choices(letters, often, k=chance.randint(2, 11))) for _ in range(4000)]
     weights = [1 / (rank + 1) for rank in range(len(words))]
     pages: dict[bytes, bytes] = {}
     navigation = "".join(f'<li><a class="nav" href="/p/{n}">Section {n}</a></li>' for n in range(20))
@@ -34,22 +36,25 @@ def build_pages(count: int) -> dict[bytes, bytes]:
         while size < wanted:
             text = " ".join(chance.choices(words, weights, k=80))
             link = near[len(paragraphs) % len(near)]
-            paragraphs.append(f'<p class="body text-{len(paragraphs)}">{text} <a href="/p/{link}">{words[link]}</a></p>')
+            more = f'<a href="/p/{link}">{words[link]}</a>'
+            paragraphs.append(f'<p class="body text-{len(paragraphs)}">{text} {more}</p>')
             size += len(paragraphs[-1])
         more = "".join(f'<a href="/p/{link}">more</a> ' for link in near)
         html = (
             f"<!doctype html><html><head><title>Page {number}</title><meta name=description content='{words[number]}'>"
-            f"<link rel=canonical href='/p/{number}'></head><body><nav><ul>{navigation}</ul></nav><main>{''.join(paragraphs)}</main>"
+            f"<link rel=canonical href='/p/{number}'></head><body><nav><ul>{navigation}</ul></nav>"
+            f"<main>{''.join(paragraphs)}</main>"
             f"<footer>{more}</footer></body></html>"
         )
         body = gzip.compress(html.encode(), 6, mtime=0)
         head = (
             f"HTTP/1.1 200 OK\r\nServer: bench\r\nContent-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\n"
-            f"ETag: \"p{number}\"\r\nDate: Sun, 15 Nov 2026 12:00:00 GMT\r\nContent-Length: {len(body)}\r\n\r\n"
+            f'ETag: "p{number}"\r\nDate: Sun, 15 Nov 2026 12:00:00 GMT\r\nContent-Length: {len(body)}\r\n\r\n'
         )
         pages[f"/p/{number}".encode()] = head.encode() + body
     robots = b"User-agent: *\nDisallow: /private/\nDisallow: /*?sort=\nAllow: /p/\n"
-    pages[b"/robots.txt"] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(robots) + robots
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(robots)}\r\n\r\n"
+    pages[b"/robots.txt"] = head.encode() + robots
     pages[b"/"] = pages[b"/p/0"]
     return pages
 
@@ -60,10 +65,8 @@ MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 class Origin(asyncio.Protocol):
     """Answers from memory and counts."""
 
-    pages: dict[bytes, bytes] = {}
-    served = 0
-    robots = 0
-    seen: dict[tuple[str, bytes], int] = {}
+    pages: ClassVar[dict[bytes, bytes]] = {}
+    seen: ClassVar[dict[tuple[str, bytes], int]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport

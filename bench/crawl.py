@@ -2,7 +2,7 @@
 
     python bench/crawl.py [--hosts 50] [--pages 400] [--repeats 3] [--only comity]
 
-Scrapy runs tuned, with and without JOBDIR, in an environment of its own that is made on the first run (by pip, by name).
+Scrapy runs tuned, with and without JOBDIR, in an environment of its own that is made on the first run.
 Prints pages per second, CPU and peak memory of each, and the ratios; checks that every page was asked for exactly once.
 """
 
@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
@@ -73,9 +72,9 @@ def scrapy_python() -> Path:
 
 def commands(folder: Path, seeds: Path) -> dict[str, list[str]]:
     comity = Path(sys.executable).parent / "comity"
-    limits = "--delay 0 --per-host 16 --concurrency 64 --max-pages 0 --allow-network 127.0.0.0/8 --json".split()
+    limits = ["--delay", "0", "--per-host", "16", "--concurrency", "64", "--max-pages", "0", "--json"]
     where = ["--seeds", str(seeds), "--state", str(folder / "state.db"), "--into", str(folder / "pages")]
-    found = {"comity": [str(comity), "crawl", *where, *limits]}
+    found = {"comity": [str(comity), "crawl", *where, *limits, "--allow-network", "127.0.0.0/8"]}
     spider = [str(HERE / "_scrapy_spider.py"), str(seeds), str(folder)]
     found["scrapy"] = ["SCRAPY", *spider]
     found["scrapy-jobdir"] = ["SCRAPY", *spider, str(folder / "job")]
@@ -144,7 +143,6 @@ def main() -> None:
         for name, runs in figures.items():
             if name != "comity":
                 print(f"comity / {name}: {ours / statistics.median(run['rate'] for run in runs):.2f} (medians)")
-    shutil.rmtree(HERE / "results" / "tmp", ignore_errors=True)
 
 
 if __name__ == "__main__":

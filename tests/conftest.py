@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import redis
+
 from tests.servers.postgres import PostgresDatabases, postgres_for_tests
 from tests.servers.process import ServerUnavailable
 from tests.servers.valkey import valkey_for_tests

@@ -11,7 +11,15 @@ from tests.walk.conftest import fork_server, place, web  # noqa: F401  # fixture
 from tests.walk.crawling import QUEUED, Place
 from tests.walk.site import Answer, Site, Web, page, redirect, tree
 
-ROBOTS = "User-agent: *\nDisallow: /private/\nAllow: /private/open\nCrawl-delay: 0.01\nSitemap: https://example.org/map.xml\n\nUser-agent: OtherBot\nDisallow: /\n"
+ROBOTS = """User-agent: *
+Disallow: /private/
+Allow: /private/open
+Crawl-delay: 0.01
+Sitemap: https://example.org/map.xml
+
+User-agent: OtherBot
+Disallow: /
+"""
 
 
 def why(place: Place, url: str) -> dict[str, Any]:  # noqa: F811
@@ -199,7 +207,10 @@ def test_the_proof_of_manners_finds_what_is_planted(place: Place, site: Site) ->
         "6 requests to 1 host checked: no violation.",
     ) or "no violation" in told.out
     host_id = place.host(site.host)["id"]
-    columns = "domain_id, lease_token, url, purpose, started_at, ended_at, delay_s, delay_source, max_concurrency, rule, status, blocked_until"
+    columns = (
+        "domain_id, lease_token, url, purpose, started_at, ended_at, delay_s, delay_source, max_concurrency, rule, "
+        "status, blocked_until"
+    )
 
     def plant(second: float, **changes: Any) -> None:
         at = f"2031-01-01 00:{int(second // 60):02d}:{second % 60:09.6f}"

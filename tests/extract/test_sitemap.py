@@ -41,36 +41,50 @@ def test_every_field_of_an_entry_is_read() -> None:
     )
 
 
+def page(loc: str) -> str:
+    return f"<url><loc>{loc}</loc></url>"
+
+
+BOTH = page(A) + page(B)
+IMAGE = "<image:image><image:loc>https://example.com/i.png</image:loc></image:image>"
+GERMAN = '<xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>'
+VIDEO = "<video:video><video:thumbnail_loc>x</video:thumbnail_loc><loc>https://example.com/no</loc></video:video>"
+NEWS = "<news:news><news:title>x</news:title></news:news>"
+FOREIGN_IMAGE = '<image xmlns="i"><loc>https://example.com/i.png</loc></image>'
+PREFIXED = "".join(f"<sm:url><sm:loc>{loc}</sm:loc></sm:url>" for loc in (A, B))
+WARNING = "\n\n<br />\n<b>Warning</b>: no such file\n<?xml version='1.0'?>"
+STYLE = '<?xml version="1.0"?><?xml-stylesheet href="a.xsl"?><!DOCTYPE urlset SYSTEM "x.dtd">'
+
 SAME_TWO = {
     "the usual way": urlset(f"<loc>{A}</loc>", f"<loc>{B}</loc>"),
-    "no namespace": f"<urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url></urlset>",
-    "a prefix": f'<sm:urlset xmlns:sm="x"><sm:url><sm:loc>{A}</sm:loc></sm:url><sm:url><sm:loc>{B}</sm:loc></sm:url></sm:urlset>',
-    "a prefix on the root alone": f"<sm:urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url></sm:urlset>",
+    "no namespace": f"<urlset>{BOTH}</urlset>",
+    "a prefix": f'<sm:urlset xmlns:sm="x">{PREFIXED}</sm:urlset>',
+    "a prefix on the root alone": f"<sm:urlset>{BOTH}</sm:urlset>",
     "capitals": f"<URLSET><Url><LOC>{A}</LOC></Url><URL><loc>{B}</loc></URL></URLSET>",
     "blanks": f"  \n<urlset>\n\t<url >\n <loc>\n  {A}\n </loc>\n</url>\n<url><loc> {B}\t</loc></url></urlset>\n",
-    "a break in an address": "<urlset><url><loc>https://example.com\n      /a</loc></url>" + f"<url><loc>{B}</loc></url></urlset>",
-    "CDATA": f"<urlset><url><loc><![CDATA[{A}]]></loc></url><url><loc> <![CDATA[ {B} ]]> </loc></url></urlset>",
-    "CDATA in pieces": f"<urlset><url><loc>https://<![CDATA[example.com]]>/<![CDATA[a]]></loc></url><url><loc>{B}</loc></url></urlset>",
-    "comments": f"<!-- <urlset> --><urlset><!-- <url><loc>x</loc></url> --><url><loc>{A}<!-- here --></loc></url><url><loc>{B}</loc></url></urlset>",
-    "a stylesheet and a doctype": f'<?xml version="1.0"?><?xml-stylesheet href="a.xsl"?><!DOCTYPE urlset SYSTEM "x.dtd"><urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url></urlset>',
-    "attributes with signs in them": f"<urlset a='>' b=\"/>\"><url id=\">\"><loc x='>'>{A}</loc></url><url><loc>{B}</loc></url></urlset>",
-    "images and languages": f'<urlset><url><image:image><image:loc>https://example.com/i.png</image:loc></image:image><loc>{A}</loc><xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/></url>'
-    f"<url><loc>{B}</loc><video:video><video:thumbnail_loc>x</video:thumbnail_loc><loc>https://example.com/no</loc></video:video></url></urlset>",
-    "an image in the default namespace": f'<urlset><url><image xmlns="i"><loc>https://example.com/i.png</loc></image><loc>{A}</loc></url><url><loc>{B}</loc></url></urlset>',
-    "news with an address": f"<urlset><url><loc>{A}</loc><news:news><news:title>x</news:title></news:news></url><url><loc>{B}</loc></url></urlset>",
-    "entries without an address": f"<urlset><url><lastmod>2024</lastmod></url><url><loc>{A}</loc></url><url/><url><loc/></url><url><loc> </loc></url><url><loc>{B}</loc></url></urlset>",
-    "a second address in an entry": f"<urlset><url><loc>{A}</loc><loc>{C}</loc></url><url><loc>{B}</loc></url></urlset>",
+    "a break in an address": f"<urlset>{page(A.replace('/a', chr(10) + '      /a'))}{page(B)}</urlset>",
+    "CDATA": f"<urlset>{page(f'<![CDATA[{A}]]>')}<url><loc> <![CDATA[ {B} ]]> </loc></url></urlset>",
+    "CDATA in pieces": f"<urlset>{page('https://<![CDATA[example.com]]>/<![CDATA[a]]>')}{page(B)}</urlset>",
+    "comments": f"<!-- <urlset> --><urlset><!-- {page(C)} -->{page(A + '<!-- here -->')}{page(B)}</urlset>",
+    "a stylesheet and a doctype": f"{STYLE}<urlset>{BOTH}</urlset>",
+    "attributes with signs in them": f"<urlset a='>' b=\"/>\"><url id=\">\"><loc x='>'>{A}</loc></url>{page(B)}</urlset>",
+    "images and languages": f"<urlset><url>{IMAGE}<loc>{A}</loc>{GERMAN}</url><url><loc>{B}</loc>{VIDEO}</url></urlset>",
+    "an image in the default namespace": f"<urlset><url>{FOREIGN_IMAGE}<loc>{A}</loc></url>{page(B)}</urlset>",
+    "news with an address": f"<urlset><url><loc>{A}</loc>{NEWS}</url>{page(B)}</urlset>",
+    "entries without an address": f"<urlset><url><lastmod>2024</lastmod></url>{page(A)}<url/>{page(' ')}{page(B)}</urlset>",
+    "an empty address": f"<urlset>{page(A)}<url><loc/></url>{page('')}{page(B)}</urlset>",
+    "a second address in an entry": f"<urlset><url><loc>{A}</loc><loc>{C}</loc></url>{page(B)}</urlset>",
     # Broken.
     "no end tags at all": f"<urlset><url><loc>{A}<url><loc>{B}<url>",
     "an end tag missing here and there": f"<urlset><url><loc>{A}<lastmod>2024</lastmod></url><url><loc>{B}</loc></urlset>",
     "wrong end tags": f"<urlset><url><loc>{A}</url></loc><url><loc>{B}</lastmod></url></urlset>",
-    "no root": f"<url><loc>{A}</loc></url><url><loc>{B}</loc></url>",
-    "text before the declaration": f"\n\n<br />\n<b>Warning</b>: no such file\n<?xml version='1.0'?><urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url></urlset>",
-    "text after the end": f"<urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url></urlset><url><loc>{C}</loc></url>",
-    "the rest is cut off": f"<urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url><url><loc>https://example.com/ha",
-    "cut off in a tag": f"<urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url><url><lo",
-    "cut off in a comment": f"<urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url><!-- <url><loc>",
-    "cut off in CDATA": f"<urlset><url><loc>{A}</loc></url><url><loc>{B}</loc></url><url><loc><![CDATA[https://exa",
+    "no root": BOTH,
+    "text before the declaration": f"{WARNING}<urlset>{BOTH}</urlset>",
+    "text after the end": f"<urlset>{BOTH}</urlset>{page(C)}",
+    "the rest is cut off": f"<urlset>{BOTH}<url><loc>https://example.com/ha",
+    "cut off in a tag": f"<urlset>{BOTH}<url><lo",
+    "cut off in a comment": f"<urlset>{BOTH}<!-- <url><loc>",
+    "cut off in CDATA": f"<urlset>{BOTH}<url><loc><![CDATA[https://exa",
 }
 
 
@@ -112,7 +126,10 @@ def test_an_index_names_further_sitemaps() -> None:
       <sitemap><loc>/b.xml.gz</loc></sitemap></sitemapindex>"""
     sitemap = read(body)
     assert (sitemap.kind, sitemap.entries) == (SitemapKind.INDEX, ())
-    assert sitemap.nested == (SitemapEntry(A + ".xml", datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)), SitemapEntry("/b.xml.gz"))
+    assert sitemap.nested == (
+        SitemapEntry(A + ".xml", datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        SitemapEntry("/b.xml.gz"),
+    )
 
 
 def test_pages_and_sitemaps_under_the_wrong_root_are_told_apart_all_the_same() -> None:
@@ -124,15 +141,43 @@ def test_pages_and_sitemaps_under_the_wrong_root_are_told_apart_all_the_same() -
 ENCODED = {
     "UTF-8 with a mark": ("\ufeff<urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(), None),
     "UTF-16 with a mark": ("<urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("utf-16"), None),
-    "UTF-16 big-endian with a mark": (b"\xfe\xff" + "<urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("utf-16-be"), None),
-    "UTF-16 without a mark": ("<?xml version='1.0'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("utf-16-le"), None),
+    "UTF-16 big-endian with a mark": (
+        b"\xfe\xff" + "<urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("utf-16-be"),
+        None,
+    ),
+    "UTF-16 without a mark": (
+        "<?xml version='1.0'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("utf-16-le"),
+        None,
+    ),
     "UTF-32": ("<urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("utf-32"), None),
-    "Latin-1 declared": ("<?xml version='1.0' encoding='ISO-8859-1'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("latin-1"), "text/xml"),
-    "Latin-1 in the header": ("<urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("latin-1"), "text/xml; charset=iso-8859-1"),
-    "UTF-8 declared as UTF-16": ("<?xml version='1.0' encoding='UTF-16'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(), "text/xml"),
-    "an encoding that nobody knows": ("<?xml version='1.0' encoding='klingon'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(), "text/xml; charset=x"),
-    "an encoding that is none": ("<?xml version='1.0' encoding='zlib_codec'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(), None),
-    "UTF-8 declared, Latin-1 meant": ("<?xml version='1.0' encoding='UTF-8'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("latin-1"), None),
+    "Latin-1 declared": (
+        "<?xml version='1.0' encoding='ISO-8859-1'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(
+            "latin-1"
+        ),
+        "text/xml",
+    ),
+    "Latin-1 in the header": (
+        "<urlset><url><loc>https://example.com/é</loc></url></urlset>".encode("latin-1"),
+        "text/xml; charset=iso-8859-1",
+    ),
+    "UTF-8 declared as UTF-16": (
+        "<?xml version='1.0' encoding='UTF-16'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(),
+        "text/xml",
+    ),
+    "an encoding that nobody knows": (
+        "<?xml version='1.0' encoding='klingon'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(),
+        "text/xml; charset=x",
+    ),
+    "an encoding that is none": (
+        "<?xml version='1.0' encoding='zlib_codec'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(),
+        None,
+    ),
+    "UTF-8 declared, Latin-1 meant": (
+        "<?xml version='1.0' encoding='UTF-8'?><urlset><url><loc>https://example.com/é</loc></url></urlset>".encode(
+            "latin-1"
+        ),
+        None,
+    ),
     "a text list in Latin-1": ("https://example.com/é\n".encode("latin-1"), "text/plain; charset=latin-1"),
     "a text list with a mark": ("\ufeffhttps://example.com/é\n".encode(), "text/plain"),
     "a text list in UTF-16": ("https://example.com/é\r\n".encode("utf-16"), "text/plain"),
@@ -162,7 +207,7 @@ def test_compressed_bodies_are_inflated() -> None:
 
 
 def test_a_damaged_compressed_body_is_read_up_to_the_damage() -> None:
-    body = gzip.compress(urlset(*(f"<loc>{A}{'%05d' % at}</loc>" for at in range(20_000))).encode(), mtime=0)
+    body = gzip.compress(urlset(*(f"<loc>{A}{at:05d}</loc>" for at in range(20_000))).encode(), mtime=0)
     cut = read(body[: len(body) // 2])
     assert 1000 < len(cut.entries) < 20_000
     assert cut.problems == {SitemapProblem.TRUNCATED}
@@ -191,7 +236,8 @@ RSS = f"""<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/
 ATOM = f"""<feed xmlns="http://www.w3.org/2005/Atom"><title>x</title><link href="https://example.com/"/>
 <entry><id>tag:1</id><link rel="self" href="https://example.com/self"/><link rel="alternate" href="{A}"/>
 <published>2024-01-01T00:00:00Z</published><updated>2024-03-14T14:09:26Z</updated></entry>
-<entry><link href='{B}'/><published>2024-03-15T00:00:00Z</published><content type="xhtml"><div><link href="/no"/></div></content></entry>
+<entry><link href='{B}'/><published>2024-03-15T00:00:00Z</published>
+<content type="xhtml"><div><link href="/no"/></div></content></entry>
 <entry><link rel="edit" href="https://example.com/edit"/><link href="{C}?a=1&amp;b=2"></link></entry></feed>"""
 RDF = f"""<rdf:RDF xmlns:rdf="r" xmlns="http://purl.org/rss/1.0/"><channel rdf:about="https://example.com/"><link>https://example.com/</link></channel>
 <item rdf:about="https://example.com/other"><link>{A}</link><dc:date>2024-03-14T15:09:26+01:00</dc:date></item>
@@ -239,7 +285,18 @@ def test_what_is_no_sitemap_says_so(body: str) -> None:
 
 @pytest.mark.parametrize(
     ("written", "meant"),
-    [("0.5", 0.5), ("1", 1.0), (" 0,7 ", 0.7), ("-1", 0.0), ("15", 1.0), ("1e9", 1.0), ("high", None), ("nan", None), ("inf", 1.0), ("", None)],
+    [
+        ("0.5", 0.5),
+        ("1", 1.0),
+        (" 0,7 ", 0.7),
+        ("-1", 0.0),
+        ("15", 1.0),
+        ("1e9", 1.0),
+        ("high", None),
+        ("nan", None),
+        ("inf", 1.0),
+        ("", None),
+    ],
 )
 def test_priorities_lie_between_nought_and_one(written: str, meant: float | None) -> None:
     assert read(urlset(f"<loc>{A}</loc><priority>{written}</priority>")).entries[0].priority == meant
@@ -257,14 +314,20 @@ def test_a_frequency_that_nobody_knows_is_none() -> None:
 
 def test_entries_are_cut_at_their_bound_and_marked() -> None:
     body = urlset(*(f"<loc>{A}{at}</loc>" for at in range(12)))
-    assert (len(read(body, most_entries=10).entries), read(body, most_entries=10).problems) == (10, {SitemapProblem.ENTRIES})
+    assert (len(read(body, most_entries=10).entries), read(body, most_entries=10).problems) == (
+        10,
+        {SitemapProblem.ENTRIES},
+    )
     assert (len(read(body, most_entries=12).entries), read(body, most_entries=12).problems) == (12, frozenset())
     lines = "".join(f"{A}{at}\n" for at in range(12))
-    assert (len(read(lines, most_entries=10).entries), read(lines, most_entries=10).problems) == (10, {SitemapProblem.ENTRIES})
+    assert (len(read(lines, most_entries=10).entries), read(lines, most_entries=10).problems) == (
+        10,
+        {SitemapProblem.ENTRIES},
+    )
 
 
 def test_a_body_is_cut_at_its_bound_and_marked_also_inside_a_compressed_one() -> None:
-    body = urlset(*(f"<loc>{A}{'%05d' % at}</loc>" for at in range(5000))).encode()
+    body = urlset(*(f"<loc>{A}{at:05d}</loc>" for at in range(5000))).encode()
     for wire in (body, gzip.compress(body)):
         sitemap = read(wire, most_bytes=20_000)
         assert 100 < len(sitemap.entries) < 500
@@ -280,7 +343,9 @@ def test_an_address_longer_than_its_bound_is_left_out_and_marked() -> None:
 @pytest.mark.parametrize("size", [1, 7, 500, 10_000])
 def test_chunks_together_are_the_whole_in_its_order(size: int) -> None:
     """Some entries are written in the usual way and some are not, so both ways of reading take part."""
-    entries = [f"<loc>{A}{at}</loc>" + ("<x/>" if at % 7 == 0 else "<lastmod>2024-01-01</lastmod>") for at in range(6000)]
+    entries = [
+        f"<loc>{A}{at}</loc>" + ("<x/>" if at % 7 == 0 else "<lastmod>2024-01-01</lastmod>") for at in range(6000)
+    ]
     body = urlset(*entries).encode()
     chunks = list(iter_entries(body, content_type=None, chunk_entries=size))
     assert [entry.loc for chunk in chunks for entry in chunk.entries] == [f"{A}{at}" for at in range(6000)]

@@ -15,9 +15,7 @@ from comity.model.sitemap import Sitemap, SitemapKind, SitemapLimits, SitemapPro
 
 MEGABYTE = 1_000_000
 ENTRY = b"<url><loc>https://example.com/a</loc></url>"
-LAUGHS = b"".join(
-    b'<!ENTITY l%d "%s">' % (at, b"&l%d;" % (at - 1) * 10 if at else b"ha") for at in range(10)
-)
+LAUGHS = b"".join(b'<!ENTITY l%d "%s">' % (at, b"&l%d;" % (at - 1) * 10 if at else b"ha") for at in range(10))
 
 
 def read(body: bytes) -> Sitemap:
@@ -37,7 +35,8 @@ def test_entries_inside_an_entity_are_not_read() -> None:
 
 def test_external_entities_and_inclusions_ask_for_nothing() -> None:
     body = (
-        b'<!DOCTYPE urlset [<!ENTITY file SYSTEM "file:///etc/passwd"><!ENTITY % net SYSTEM "http://127.0.0.1:9/x"> %net;]>'
+        b'<!DOCTYPE urlset [<!ENTITY file SYSTEM "file:///etc/passwd">'
+        b'<!ENTITY % net SYSTEM "http://127.0.0.1:9/x"> %net;]>'
         b'<urlset xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="file:///etc/passwd"/>'
         b"<url><loc>https://example.com/&file;</loc></url></urlset>"
     )
@@ -80,7 +79,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_sitemap_is_read_in_bounded_time_and_small_steps(name: str) -> None:
-    """The bounds are many times what is measured; work that grows with the square of four megabytes misses them by far."""
+    """The bounds are many times what is measured; work that grows with the square of the size misses them by far."""
     entries, longest, started = [], 0.0, time.perf_counter()
     before = time.thread_time()
     for chunk in iter_entries(HOSTILE[name], content_type=None):
@@ -125,8 +124,8 @@ def test_a_file_of_many_empty_members_is_given_up() -> None:
 
 def test_fifty_thousand_entries_take_well_under_a_second() -> None:
     entry = (
-        "  <url>\n    <loc>https://www.example.com/products/shoes/item-{0}.html</loc>\n    <lastmod>2024-03-{1:02d}T12:{2:02d}:15+00:00"
-        "</lastmod>\n    <changefreq>weekly</changefreq>\n    <priority>0.8</priority>\n  </url>\n"
+        "  <url>\n    <loc>https://www.example.com/products/shoes/item-{0}.html</loc>\n"
+        "    <lastmod>2024-03-{1:02d}T12:{2:02d}:15+00:00</lastmod>\n    <changefreq>weekly</changefreq>\n    <priority>0.8</priority>\n  </url>\n"
     )
     body = ("<urlset>" + "".join(entry.format(at, at % 28 + 1, at % 60) for at in range(50_000)) + "</urlset>").encode()
     assert len(body) > 8 * MEGABYTE

@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
+
 from tests.servers import postgres, valkey
 from tests.servers.postgres import PostgresDatabases, PostgresServer, conninfo, postgres_for_tests
 from tests.servers.process import ServerUnavailable

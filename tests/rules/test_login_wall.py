@@ -25,8 +25,9 @@ def wall(**changes: Any) -> bool:
 
 @pytest.mark.parametrize(
     "path",
-    ["/login", "/log-in", "/Login/", "/signin", "/sign-in?next=/articles/7", "/users/sign_in", "/accounts/login/", "/auth",
-     "/auth/realms/x", "/session/new", "/sso/start", "/wp-login.php", "/anmelden", "/signon", "/user/login.html"],
+    ["/login", "/log-in", "/Login/", "/signin", "/sign-in?next=/articles/7", "/users/sign_in", "/accounts/login/",
+     "/auth", "/auth/realms/x", "/session/new", "/sso/start", "/wp-login.php", "/anmelden", "/signon",
+     "/user/login.html"],
 )  # fmt: skip
 def test_being_sent_to_a_login_page_is_a_wall(path: str) -> None:
     assert wall(final_url=f"https://example.com{path}")

@@ -30,7 +30,13 @@ def entries(*locs: str) -> list[SitemapEntry]:
 
 
 def test_what_robots_names_is_read_in_its_order_and_once() -> None:
-    named = (f"{ORIGIN}/b.xml", "/a.xml", f"{ORIGIN}/b.xml", " https://cdn.example.net/c.xml ", "ftp://example.com/d.xml")
+    named = (
+        f"{ORIGIN}/b.xml",
+        "/a.xml",
+        f"{ORIGIN}/b.xml",
+        " https://cdn.example.net/c.xml ",
+        "ftp://example.com/d.xml",
+    )
     assert taken(plan(*named)) == [f"{ORIGIN}/b.xml", f"{ORIGIN}/a.xml", "https://cdn.example.net/c.xml"]
 
 
@@ -51,7 +57,9 @@ def test_an_index_is_followed_on_its_host_and_ours() -> None:
     sitemaps = plan("https://cdn.example.net/index.xml")
     index = sitemaps.next()
     assert index is not None
-    sitemaps.read(index, entries("one.xml", f"{ORIGIN}/two.xml", "https://other.example/three.xml", "one.xml", "mailto:x"))
+    sitemaps.read(
+        index, entries("one.xml", f"{ORIGIN}/two.xml", "https://other.example/three.xml", "one.xml", "mailto:x")
+    )
     assert taken(sitemaps) == ["https://cdn.example.net/one.xml", f"{ORIGIN}/two.xml"]
     assert sitemaps.count().left_out == 1
 

@@ -22,6 +22,7 @@ from typing import Self
 import psycopg
 from psycopg import sql
 from sqlalchemy.engine import URL, make_url
+
 from tests.servers.process import OURSELVES, Identity, ServerProcess, ServerUnavailable, parent_folders
 
 DATABASE_URL_VARIABLE = "COMITY_TEST_DATABASE_URL"

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 
 import redis
+
 from tests.servers.process import OURSELVES, ServerProcess, ServerUnavailable, parent_folders
 
 REDIS_URL_VARIABLE = "COMITY_TEST_REDIS_URL"

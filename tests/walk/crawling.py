@@ -1,4 +1,4 @@
-"""Crawls for tests: by the command line in this process or in another, or by `State.crawl`; and what they left behind."""
+"""Crawls for tests: by the command line, here or in a process apart, or by `State.crawl`; and what they leave."""
 
 from __future__ import annotations
 
@@ -194,3 +194,10 @@ def line_of(summary: RunSummary, host: str) -> Any:
 
 def evidence_types(rows: list[Mapping[str, Any]]) -> list[str]:
     return [row["type"] for row in rows]
+
+
+async def until(condition: Callable[[], bool], within_s: float = 15.0) -> None:
+    """Wait beside a crawl, without holding it up."""
+    async with asyncio.timeout(within_s):
+        while not condition():  # noqa: ASYNC110  # what is waited for happens in another thread
+            await asyncio.sleep(0.01)

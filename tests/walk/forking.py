@@ -74,7 +74,7 @@ class ForkServer:
         self._reader.start()
 
     def start(self, argv: list[str], env: dict[str, str], folder: Path, largest_file: int | None = None) -> Apart:
-        """Run `comity` with these arguments; with `largest_file`, on a disk that is full once a file has so many bytes."""
+        """Run `comity` with these arguments; with `largest_file`, on a disk that takes no file larger than that."""
         number = time.monotonic_ns()
         out, err = folder / f".out-{number}", folder / f".err-{number}"
         asked = {"argv": argv, "env": env, "cwd": str(folder), "out": str(out), "err": str(err), "limit": largest_file}

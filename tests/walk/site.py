@@ -249,7 +249,7 @@ class Web:
 
 
 def come_before_others(priority: int = -15) -> None:
-    """Put this thread before all others where that is allowed: a log is as good as the moment at which it is written."""
+    """Put this thread before all others where that is allowed: a log is as good as the moment of its writing."""
     with suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), priority)
 

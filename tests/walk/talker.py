@@ -1,5 +1,5 @@
-"""One of several processes that talk to one host at once, for as long as they are told: takes the host's lease, lets eight
-tasks each make a request through `walk.request.Requests`, gives the lease back with what the gate remembers, and again.
+"""One of several processes that talk to one host at once: takes the host's lease, lets eight tasks each make a request
+through `walk.request.Requests`, gives the lease back with what the gate remembers, and again.
 
     python -m tests.walk.talker DATABASE_URL HOST URL SECONDS
 """

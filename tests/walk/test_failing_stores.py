@@ -1,8 +1,7 @@
-"""A disk that will not take any more: the run stops and says so, nothing is acknowledged, and the next run completes."""
+"""A disk that will not take any more: the run stops and says so, nothing is acknowledged, the next run completes."""
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from comity.assemble import State
 from comity.store.pages import PageStore
 from comity.walk.crawl import Crawl
-from tests.walk.crawling import QUEUED, Place
+from tests.walk.crawling import QUEUED, Place, until
 from tests.walk.site import Route, Web, page, tree
 
 LARGEST_FILE = 2_000_000
@@ -97,8 +96,7 @@ def test_what_fails_beside_the_crawl_ends_it_with_its_own_message(web: Web, plac
     site = web.site(tree(200), robots="User-agent: *\nCrawl-delay: 0.02\n")
 
     async def vandal(_crawl: Crawl, state: State) -> None:
-        while len(site.pages()) < 5:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(site.pages()) >= 5)
         with state.database.write() as connection:
             connection.exec_driver_sql("DROP TABLE takedowns")
 

@@ -1,4 +1,4 @@
-"""`kill -9` at random moments: what was reported done is kept, what was in flight is repeated, and the sites notice nothing."""
+"""`kill -9` at random moments: what was reported done is kept, what was in flight is repeated, no site notices."""
 
 from __future__ import annotations
 

@@ -8,15 +8,8 @@ from typing import Any
 from comity.assemble import State
 from comity.leases.room import Leases
 from comity.walk.crawl import Crawl
-from tests.walk.crawling import QUEUED, Place, line_of
+from tests.walk.crawling import QUEUED, Place, line_of, until
 from tests.walk.site import Answer, Site, Web, page, tree
-
-
-async def until(condition: Any, within_s: float = 15.0) -> None:
-    """Wait beside the crawl, without holding it up."""
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def steal(state: State, host: str) -> Leases:

@@ -1,10 +1,11 @@
-"""Politeness, judged by the site's own log. The crawler runs in a process of its own, so that the log's clock is fair."""
+"""Politeness, judged by the site's own log. The crawler runs in a process apart, so that the log's clock is fair."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import pairwise
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_a_policy_that_is_edited_during_the_crawl_takes_effect(web: Web, place: 
         )
         process.kill()
     before = [seen.at for seen in site.log if seen.at < edited]
-    assert max(b - a for a, b in zip(before, before[1:], strict=False)) < 0.4
+    assert max(b - a for a, b in pairwise(before)) < 0.4
     after = site.gaps(since=committed + TAKES_EFFECT_S)
     assert min(after) >= 0.4 - LOG_IS_EXACT_TO_S
 
@@ -133,7 +134,7 @@ def test_a_burst_of_503_is_met_with_growing_pauses_and_given_up_after_five_retri
     crawl(place, site, "--delay", 0)
     tries = site.of("/tired")
     assert len(tries) == 6
-    pauses = [later.at - earlier.at for earlier, later in zip(tries, tries[1:], strict=False)]
+    pauses = [later.at - earlier.at for earlier, later in pairwise(tries)]
     for number, pause in enumerate(pauses, start=1):
         assert fibonacci(number) <= pause < fibonacci(number) + 1.0
     assert [row["outcome"] for row in place.fetches(site.host)] == ["fetched"] + 6 * ["failed"]

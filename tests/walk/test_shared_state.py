@@ -13,7 +13,10 @@ from comity.database.tables import domain_frontier, domains, evidence, fetches, 
 from tests.walk.crawling import Place, line_of
 from tests.walk.site import Answer, Web, page, redirect
 
-ODD_ROBOTS = b"\xef\xbb\xbfUser-agent: *\r\nDisallow: /caf\xe9\r\nDisallow: /a\0b\nDisallow: /\xf0\x9f\x98\x80\rCrawl-delay: 0.01\n"
+ODD_ROBOTS = (
+    b"\xef\xbb\xbfUser-agent: *\r\nDisallow: /caf\xe9\r\nDisallow: /a\0b\n"
+    b"Disallow: /\xf0\x9f\x98\x80\rCrawl-delay: 0.01\n"
+)
 
 
 def odd_site(web: Web) -> Any:

@@ -43,6 +43,7 @@ class TrapTerms:
     longest_target: int = 2000
     """Characters of path and query."""
     most_segments: int = 25
+    """Folders in a path; 60 at most."""
     most_parameters: int = 40
     most_repeating_folders: int = 500
     """Folders of one host in whose path two or more names come again."""
@@ -54,10 +55,16 @@ class TrapTerms:
     """Combinations of filters of one pattern, while they lead to nothing new."""
     gain: int = 5
     """How many more of the two above each page is worth that does lead to something new."""
-    same_in_a_row: int = 50
+    same_in_a_row: int = 100
     """Pages of one pattern whose content is known, after which it is closed; patterns that proved useful get more."""
     counter_from: int = 1000
     """Pages of one pattern that nothing but this pattern leads to, after which likeness counts as sameness."""
     most_per_pattern: int = 1_000_000
     remembered: int = 16_384
     """How many URLs, contents and folders each are remembered for one host."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.most_segments <= 60:
+            raise ValueError("most_segments must be from 1 to 60")
+        if self.remembered < 64:
+            raise ValueError("remembered must be 64 or more")

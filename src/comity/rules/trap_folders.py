@@ -17,7 +17,6 @@ from comity.rules.trap_shapes import DATE, NUMBER, FolderShape, folder_shape, re
 ECHO_REASON: Final = "the folders above it hold only what others hold"
 _MOST_FOLDERS: Final = 8192
 _MOST_ORDERS: Final = 2
-_NEAR_DATES: Final = 3
 _ECHOES_ALLOWED: Final = 2
 _MANY_ECHOES: Final = 50
 _ECHOING, _OWN = 1, -1
@@ -76,10 +75,10 @@ class FolderTable:
             return None
         if year <= self._farthest.year:
             shape.near_dates += 1
-        elif shape.near_dates < _NEAR_DATES:
-            shape.is_calendar = False  # calendars begin with today
-        elif shape.is_calendar:
+        elif shape.is_dated():
             return TrapCode.FAR_DATE, f"the year {year} lies far ahead"
+        else:
+            shape.is_calendar = False  # calendars begin with today
         return None
 
     def note_page(self, place: str, first_met_in: int | None) -> None:

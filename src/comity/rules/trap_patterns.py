@@ -22,6 +22,8 @@ _FACET_SETS: Final = 6
 _FACETS_AT_ONCE: Final = 3
 _LONGEST_NAMES: Final = 200
 _FIRST_PROBE: Final = 8
+_FEW_DOORS: Final = 20
+_NEAR_DATES: Final = 3
 
 
 class Pattern:
@@ -37,6 +39,7 @@ class Pattern:
         "limit",
         "limit_code",
         "next_probe",
+        "passes",
         "productive",
         "refused",
         "text",
@@ -57,6 +60,7 @@ class Pattern:
         self.closed_for: TrapCode | None = None
         self.refused = 0
         self.next_probe = _FIRST_PROBE
+        self.passes = 0  # links that were admitted although the pattern is closed, to see whether that still holds
 
     def weigh(self, weight: int, terms: TrapTerms) -> None:
         """Count a page that brought nothing, or open the pattern again for one that did (weight 0)."""
@@ -73,9 +77,9 @@ class Pattern:
             self.refused, self.next_probe = 0, _FIRST_PROBE
 
     def suspect(self, terms: TrapTerms) -> None:
-        """Begin to take likeness for sameness where a pattern only ever leads to itself."""
+        """Begin to take likeness for sameness where a pattern leads to itself alone, and little else leads to it."""
         if not self.is_blurred and self.admitted >= terms.counter_from:
-            is_alone = self.found_inside >= 0.9 * self.admitted and self.productive * 50 < self.fetched
+            is_alone = self.admitted - self.found_inside <= _FEW_DOORS and self.productive * 50 < self.fetched
             self.is_blurred = is_alone
 
     def bars(self) -> TrapCode | None:
@@ -88,8 +92,18 @@ class Pattern:
         self.refused += 1
         if self.refused >= self.next_probe and code is not TrapCode.PATTERN_FULL:
             self.next_probe *= 2
+            self.passes += 1
             return None
         return code
+
+    def bars_again(self) -> TrapCode | None:
+        """The same when the turn of an admitted link has come, unless one was let through to look."""
+        if self.closed_for is None:
+            return None
+        if self.passes or self.bars() is None:
+            self.passes -= 1
+            return None
+        return self.closed_for
 
     def complaint(self, code: TrapCode) -> str:
         """Put the reason into a sentence."""
@@ -111,6 +125,10 @@ class Shape:
         self.is_calendar = True  # until a number stands where a calendar has a year near today's
         self.facet_sets: set[str] | None = None
         self.filters: dict[str, set[int]] = {}
+
+    def is_dated(self) -> bool:
+        """Whether the numbers in this shape have shown themselves to be years."""
+        return self.is_calendar and self.near_dates >= _NEAR_DATES
 
     def is_faceted(self, parts: QueryParts) -> bool:
         """Whether filters are put together freely here, each of them with a few values only."""

@@ -15,6 +15,7 @@ NUMBER: Final = "#"
 TOKEN: Final = "%"  # noqa: S105  a shape, not a secret
 DATE: Final = "@"
 NAME: Final = "*"
+MOST_COMPARED: Final = 60  # names of one path
 _KEPT_SEGMENTS: Final = 5
 _DIGITS: Final = re.compile(r"[0-9]+")
 _TOKEN: Final = re.compile(
@@ -73,9 +74,10 @@ def folder_shape(folder: str) -> FolderShape:
     names = [segment for segment in segments if len(segment) > 1 and not segment.isdecimal()]
     text = "/" + "".join(shape + "/" for shape in shapes)
     repeats = len(names) - len(set(names))
-    repetition = (
-        _repetition(segments, names, repeats) if repeats > 1 or len(segments) > len(set(segments)) + 1 else None
-    )
+    repetition = None
+    # Comparing runs takes the cube of their number, so a path that is too deep anyway is not looked at.
+    if len(segments) <= MOST_COMPARED and (repeats > 1 or len(segments) > len(set(segments)) + 1):
+        repetition = _repetition(segments, names, repeats)
     return FolderShape(text, len(segments), has_token, year, has_month, has_loose_number, iso, repeats, repetition)
 
 

@@ -61,7 +61,8 @@ class TrapWatch:
         # Asked for again, a page is not a copy of itself.
         is_copy = first is not None and first[0] != known
         self._folders.note_page(place, first[1] if first is not None and is_copy else None)
-        is_alike = not is_copy and pattern.is_blurred and bool(body) and self._is_alike(pattern, body)
+        is_blurred = pattern.is_blurred or shape.is_dated()
+        is_alike = not is_copy and is_blurred and bool(body) and self._is_alike(pattern, body)
         pattern.weigh(SAME if is_copy or is_alike else 0, self._terms)
         return PageWatch(self, pattern, shape)
 
@@ -76,7 +77,7 @@ class TrapWatch:
         pattern, _shape, place, _known = self._placed(target)
         if self._folders.echoes(place):
             return self._refuse(TrapCode.ECHOING_FOLDER, ECHO_REASON, place)
-        code = pattern.bars() if pattern.closed_for is not None else None
+        code = pattern.bars_again()
         return None if code is None else self._refuse(code, pattern.complaint(code), pattern.text)
 
     def recall(self, pages: Iterable[tuple[str, Hashable]]) -> None:

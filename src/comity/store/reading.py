@@ -28,7 +28,8 @@ OUTPUTS: Final = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "pa
 _MEMORY: Final = "1GB"
 _MOST_THREADS: Final = 4
 _WAIT_S: Final = 5.0
-_LONGEST_LINE: Final = 256 * 1024 * 1024  # a body of JSON lines may be escaped throughout
+# A page as a line of JSON at most: each thread of DuckDB's reader reserves twice that, so there is one of them.
+_LONGEST_LINE: Final = 64 * 1024 * 1024
 _ROWS_AT_ONCE: Final = 256
 
 IsHidden = Callable[[str], bool]
@@ -126,7 +127,7 @@ def open_reader(sources: Sources, is_hidden: IsHidden | None = None) -> Iterator
         raise NotFound(f"no pages can be read at {sources.target.path} yet{wait}")
     folder = Path(tempfile.mkdtemp(prefix="comity-"))
     settings = OFFLINE | {
-        "threads": min(_MOST_THREADS, os.cpu_count() or 1),
+        "threads": 1 if sources.lines else min(_MOST_THREADS, os.cpu_count() or 1),
         "memory_limit": _MEMORY,
         "temp_directory": str(folder / "overflow"),
     }

@@ -7,65 +7,43 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from math import inf
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid4
 
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.fetch.fetcher import Fetcher
 from comity.leases.room import Leases
-from comity.model.budget import Budget, BudgetReason, Exhausted
+from comity.model.budget import BudgetReason, Exhausted
 from comity.model.errors import LeaseLost
-from comity.model.fetch import FetchLimits
-from comity.model.gate import DoorProfile
 from comity.model.host import HostStatus
 from comity.model.outcome import Fetched, Outcome, Postponed
-from comity.model.scope import CrawlScope
 from comity.rules.takedown import Takedowns
 from comity.store import pages as page_store
 from comity.walk.capacity import Capacity
 from comity.walk.crawl_host import WINDOW, HostDesk
+from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.dispatch import Dispatcher
 from comity.walk.host_board import HostBoard
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
-from comity.walk.progress import HostLineInSummary, Progress, RunSummary, note_outcome
+from comity.walk.progress import HostLineInSummary, Progress, RunSummary, note_outcome, summary_of
 from comity.walk.request import Requests
-from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
+from comity.walk.robots_keeper import RobotsKeeper
 from comity.walk.run_budget import RunBudget
 from comity.walk.run_desk import RunDesk
 from comity.walk.settle import RetryTerms, Settled, Settler
 from comity.walk.settling import Settling
 from comity.walk.visit import VisitRooms
 
+__all__ = ["Crawl", "CrawlTerms"]
+
 _WATCH_EVERY_S: Final = 0.2
 _LOOK_EVERY_S: Final = 0.02
 _GRACE_S: Final = 30.0
 _OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
 _UNREAD_ENOUGH: Final = 20  # URLs put off for want of robots.txt, after which the rest need not be looked at
-
-
-@dataclass(frozen=True, slots=True)
-class CrawlTerms:
-    """What a run may do, and how."""
-
-    profile: DoorProfile
-    scope: CrawlScope
-    limits: FetchLimits
-    budget: Budget
-    robots: RobotsTerms
-    agent: str
-    concurrency: int
-    max_redirects: int = 5
-    max_errors_in_a_row: int = 10
-    retry_limit: int = 5
-    per_host_budget: bool = True
-    smart: bool = True
-    claims: bool = True
-    track: bool = True
-    settings_shown: dict[str, Any] | None = None
 
 
 class Crawl:
@@ -174,7 +152,7 @@ class Crawl:
             await self._dispatcher.cancel()
             await asyncio.gather(*self._closing.values(), return_exceptions=True)
             await self._close_run(status, reason)
-        return self._summary(status, reason)
+        return summary_of(self.progress, str(self.run_id), status, reason, self._lines, self._clock.seconds())
 
     async def _conduct(self, helpers: list[asyncio.Task[None]]) -> None:
         """Keep as many hosts under way as the terms allow; end when there are none."""
@@ -429,18 +407,3 @@ class Crawl:
 
     async def _close_store(self) -> None:
         await self._thread.run(self._store.close)
-
-    def _summary(self, status: str, reason: str) -> RunSummary:
-        progress = self.progress
-        return RunSummary(
-            run_id=str(self.run_id),
-            status=status,
-            reason=reason,
-            pages=progress.pages,
-            errors=progress.errors,
-            refused=progress.refused,
-            bytes_received=progress.bytes_received,
-            seconds=self._clock.seconds() - progress.started_at,
-            hosts=tuple(sorted(self._lines, key=lambda line: line.host)),
-            warnings=tuple(progress.warnings),
-        )

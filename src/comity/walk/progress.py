@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from comity.model.fetch import FailureKind
@@ -55,6 +56,24 @@ class RunSummary:
     seconds: float
     hosts: tuple[HostLineInSummary, ...]
     warnings: tuple[str, ...]
+
+
+def summary_of(
+    progress: Progress, run_id: str, status: str, reason: str, lines: Iterable[HostLineInSummary], now: float
+) -> RunSummary:
+    """Sum a run up at its end."""
+    return RunSummary(
+        run_id=run_id,
+        status=status,
+        reason=reason,
+        pages=progress.pages,
+        errors=progress.errors,
+        refused=progress.refused,
+        bytes_received=progress.bytes_received,
+        seconds=now - progress.started_at,
+        hosts=tuple(sorted(lines, key=lambda line: line.host)),
+        warnings=tuple(progress.warnings),
+    )
 
 
 def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:

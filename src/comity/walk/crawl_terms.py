@@ -1,0 +1,33 @@
+"""What a whole-site crawl may do, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from comity.model.budget import Budget
+from comity.model.fetch import FetchLimits
+from comity.model.gate import DoorProfile
+from comity.model.scope import CrawlScope
+from comity.walk.robots_keeper import RobotsTerms
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlTerms:
+    """What a run may do, and how."""
+
+    profile: DoorProfile
+    scope: CrawlScope
+    limits: FetchLimits
+    budget: Budget
+    robots: RobotsTerms
+    agent: str
+    concurrency: int
+    max_redirects: int = 5
+    max_errors_in_a_row: int = 10
+    retry_limit: int = 5
+    per_host_budget: bool = True
+    smart: bool = True
+    claims: bool = True
+    track: bool = True
+    settings_shown: dict[str, Any] | None = None
