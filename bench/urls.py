@@ -55,7 +55,8 @@ def sitemap(entries: int) -> bytes:
     """A file as generators write it."""
     entry = (
         "  <url>\n    <loc>https://www.example.com/products/shoes/item-{0}.html</loc>\n"
-        "    <lastmod>2026-{1:02d}-{2:02d}T12:30:15+00:00</lastmod>\n    <changefreq>weekly</changefreq>\n    <priority>0.8</priority>\n  </url>\n"
+        "    <lastmod>2026-{1:02d}-{2:02d}T12:30:15+00:00</lastmod>\n"
+        "    <changefreq>weekly</changefreq>\n    <priority>0.8</priority>\n  </url>\n"
     )
     inside = "".join(entry.format(at, at % 12 + 1, at % 28 + 1) for at in range(entries))
     return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{inside}</urlset>'.encode()

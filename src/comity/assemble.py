@@ -52,7 +52,8 @@ class State:
     def crawl(self, fetcher: Fetcher, hosts: Collection[str] | None) -> Crawl:
         """A whole-site crawl of some hosts, or of whatever the table offers."""
         from comity.store.pages import PageStore
-        from comity.walk.crawl import Crawl, CrawlTerms
+        from comity.walk.crawl import Crawl
+        from comity.walk.crawl_terms import CrawlTerms
 
         settings = self.settings
         leases = self.leases()

@@ -125,7 +125,8 @@ def test_a_file_of_many_empty_members_is_given_up() -> None:
 def test_fifty_thousand_entries_take_well_under_a_second() -> None:
     entry = (
         "  <url>\n    <loc>https://www.example.com/products/shoes/item-{0}.html</loc>\n"
-        "    <lastmod>2024-03-{1:02d}T12:{2:02d}:15+00:00</lastmod>\n    <changefreq>weekly</changefreq>\n    <priority>0.8</priority>\n  </url>\n"
+        "    <lastmod>2024-03-{1:02d}T12:{2:02d}:15+00:00</lastmod>\n"
+        "    <changefreq>weekly</changefreq>\n    <priority>0.8</priority>\n  </url>\n"
     )
     body = ("<urlset>" + "".join(entry.format(at, at % 28 + 1, at % 60) for at in range(50_000)) + "</urlset>").encode()
     assert len(body) > 8 * MEGABYTE

@@ -17,7 +17,7 @@ from comity.model.page_record import PageRecord
 from comity.store import joining, pages
 from comity.store.parts import PartWriter
 from comity.store.segment import SegmentWriter
-from tests.store.samples import compressed, page
+from tests.store.light import compressed, page
 
 
 def die(*_arguments: Any, **_more: Any) -> Any:

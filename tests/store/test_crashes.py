@@ -17,20 +17,8 @@ from comity.fetch.inflate import inflate_coded
 from comity.store.pages import open_sink
 from comity.store.recovery import recover
 from comity.store.segment import SegmentWriter, encode, read_segment
-from tests.store.samples import (
-    FILES,
-    FOLDER,
-    PLACES,
-    RUN,
-    as_kept,
-    compressed,
-    kept,
-    left_over,
-    nothing,
-    page,
-    recovered,
-    store_all,
-)
+from tests.store.light import RUN, compressed, nothing, page
+from tests.store.samples import FILES, FOLDER, PLACES, as_kept, kept, left_over, recovered, store_all
 
 ROOT = Path(__file__).parents[2]
 ANYWHERE = (

@@ -12,20 +12,8 @@ from comity.model.page_record import PageRecord
 from comity.store import export as export_module
 from comity.store.export import export, read_export_target
 from comity.store.reading import find_sources, open_reader
-from tests.store.samples import (
-    FILES,
-    FOLDER,
-    HOLDER,
-    PLACES,
-    as_kept,
-    compressed,
-    json_rows,
-    kept,
-    nothing,
-    page,
-    sql_rows,
-    store_all,
-)
+from tests.store.light import compressed, nothing, page
+from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, json_rows, kept, sql_rows, store_all
 
 LATIN = page(
     4, "<p>café €".encode("cp1252"), encoding="windows-1252", content_type="text/html; charset=iso-8859-1", title="café"

@@ -20,19 +20,8 @@ from comity.store import joining, parts
 from comity.store import pages as pages_module
 from comity.store.pages import PageStore, open_sink
 from comity.store.reading import find_sources, open_reader
-from tests.store.samples import (
-    FILES,
-    FOLDER,
-    HOLDER,
-    PLACES,
-    as_kept,
-    compressed,
-    kept,
-    left_over,
-    page,
-    recovered,
-    store_all,
-)
+from tests.store.light import compressed, page
+from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, kept, left_over, recovered, store_all
 from tests.store.test_crashes import PATIENCE_S, die, start
 
 SMALL_DISK_BYTES = 1024 * 1024

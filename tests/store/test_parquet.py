@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.model.page_record import PageRecord
@@ -17,7 +17,7 @@ from comity.store import parquet
 from comity.store.columns import NAMES
 from comity.store.parquet import ParquetPart
 from comity.store.parts import write_part
-from tests.store.samples import RUN, nothing, page
+from tests.store.light import RUN, nothing, page
 
 TEXT = st.none() | st.text(max_size=40)
 NUMBER = st.none() | st.integers(-(2**31), 2**31 - 1)
@@ -57,6 +57,7 @@ def by_duckdb(path: Path) -> list[tuple[Any, ...]]:
         return connection.execute(f"SELECT * REPLACE (epoch_us(crawl_time) AS crawl_time) FROM '{path}'").fetchall()
 
 
+@settings(max_examples=60, deadline=None)
 @given(records=RECORDS)
 def test_every_value_comes_back_by_two_readers(
     tmp_path_factory: pytest.TempPathFactory, records: list[PageRecord]

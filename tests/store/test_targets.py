@@ -9,7 +9,8 @@ import pytest
 
 from comity.model.errors import BadInput
 from comity.store.target import Format, Target, read_target
-from tests.store.samples import FILES, PLACES, page, store_all
+from tests.store.light import page
+from tests.store.samples import FILES, PLACES, store_all
 
 
 @pytest.mark.parametrize(

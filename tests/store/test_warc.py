@@ -11,7 +11,8 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from comity.store.segment import SegmentWriter
-from tests.store.samples import compressed, nothing, page, recovered, store_all
+from tests.store.light import compressed, nothing, page
+from tests.store.samples import recovered, store_all
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of names in the package that we do not use

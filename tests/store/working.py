@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from comity.store import pages
-from tests.store.samples import compressed, page
+from tests.store.light import compressed, page
 
 NUMBERS = {"first": 0, "second": 1_000_000}
 

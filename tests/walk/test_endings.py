@@ -63,6 +63,32 @@ def test_a_robots_outage_in_the_middle_loses_nothing(web: Web, place: Place) -> 
     assert set(site.pages()) == set(tree(12))
 
 
+def test_an_operator_may_go_on_without_robots_but_on_low_confidence_only(web: Web, place: Place) -> None:
+    site = web.site(tree(6), robots=Answer(500))
+    place.crawl(site.url(), robots_unreachable="allow", max_pages=2)
+    place.crawl(site.url(), robots_unreachable="allow", max_pages=1)
+    assert len(site.pages()) == 3
+    found = [row for path in site.pages() for row in place.evidence(site.url(path))]
+    assert {(row["type"], row["confidence"]) for row in found} == {("robots_allowed", "low")}, "from the cache as well"
+    place.crawl(site.url())
+    assert len(site.pages()) == 3, "who changes their mind is obeyed at once"
+    assert left(place, site.host) == ("blocked", "robots_unreachable")
+
+
+def test_a_robots_file_is_asked_about_again_when_it_is_old(web: Web, place: Place) -> None:
+    robots = Answer(body="User-agent: *\nDisallow: /p1\n", type="text/plain", etag='"v1"')
+    site = web.site(tree(6), robots=robots)
+    place.crawl(site.url(), max_pages=1)
+    place.execute("UPDATE robots_cache SET expires_at = '2020-01-01 00:00:00.000000'")
+    place.crawl(site.url())
+    first, second = site.of("/robots.txt")
+    assert ("if-none-match" in first.headers, second.headers["if-none-match"]) == (False, '"v1"')
+    assert "/p1" not in site.paths, "the rules that were confirmed still hold"
+    (row,) = place.rows("SELECT * FROM robots_cache")
+    assert (row["access"], row["http_status"]) == ("parse", 304)
+    assert row["expires_at"] > "2026"
+
+
 def test_a_site_that_robots_closes_is_blocked_and_asked_for_nothing(web: Web, place: Place) -> None:
     site = web.site(tree(3), robots="User-agent: *\nDisallow: /\n")
     place.crawl(site.url())

@@ -96,6 +96,16 @@ def test_killed_again_and_again_a_crawl_ends_as_if_nothing_had_happened(
         assert counted["pages_discovered"] == counted["pages_crawled"] + 1
 
 
+def test_the_pause_is_kept_across_a_kill(web: Web, place: Place) -> None:
+    """Nobody knows when a killed crawler made its last request: its successor waits a full delay after its end."""
+    site = web.site(tree(5), robots="User-agent: *\nCrawl-delay: 1.2\n")
+    for number in (2, 3):
+        with place.begun("crawl", site.url(), "--delay", 0) as process:
+            wait_until(lambda number=number: len(site.log) == number, 20, "the next request")
+            process.kill()
+    assert min(site.gaps()) >= 1.2
+
+
 def test_a_crawl_into_the_same_folder_for_another_state_takes_nothing_away(web: Web, place: Place) -> None:
     """The pages of a crawl that was killed wait for their own state, whoever else keeps pages there meanwhile."""
     site = web.site(tree(12), robots=ROBOTS)

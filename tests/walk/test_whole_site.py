@@ -11,7 +11,7 @@ import pytest
 import xxhash
 
 from tests.walk.crawling import DONE, Place, line_of
-from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Site, Web, page, redirect, tree
+from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, redirect, tree
 
 ROBOTS = "User-agent: *\nDisallow: /private/\nAllow: /private/open\nCrawl-delay: 0.01\nDisallow: /*?session=\n"
 CYRILLIC = "<title>Привет</title><p>Съешь ещё этих мягких французских булок</p>"
@@ -159,18 +159,8 @@ def test_parts_hold_each_page_once_with_every_column(crawled: tuple[Site, Place,
     site, place, summary = crawled
     kept = place.kept()
     assert set(kept) == {site.url(path) for path in FETCHED | FAILED}
-    columns = [
-        "url",
-        "surt_key",
-        "http_status",
-        "body",
-        "content_type",
-        "crawl_time",
-        "error",
-        "etag",
-        "last_modified",
-        "content_hash",
-    ]
+    columns = {"url", "surt_key", "http_status", "body", "content_type", "crawl_time", "error", "etag"}
+    columns |= {"last_modified", "content_hash", "final_url", "redirect_count"}
     assert columns <= set(kept[site.url()])
     home = kept[site.url()]
     body = site.routes["/"].body.encode()  # type: ignore[union-attr]
@@ -268,6 +258,27 @@ def test_two_sites_side_by_side_keep_their_own_pace_and_pages(web: Web, place: P
         assert min(site.gaps()[1:]) >= delay - LOG_IS_EXACT_TO_S
         assert place.host(site.host)["pages_crawled"] == 8
     assert summary.pages == len(place.kept()) == 16
+
+
+def test_more_urls_than_are_held_in_memory_are_each_visited_once_over_two_runs(web: Web, place: Place) -> None:
+    """A page with 2,500 links, every page with thirty more, some that fail at first; one run is cut short."""
+    count = 2500
+
+    def crowd(asked: Asked) -> Answer | str:
+        number = int(asked.path.removeprefix("/n"))
+        if number % 97 == 5 and asked.count == 1:
+            return Answer(500)
+        return page(*(f"/n{(number * 7 + step) % count}" for step in range(30)))
+
+    site = web.site({"/": page(*(f"/n{number}" for number in range(count)))}, fallback=crowd)
+    terms = {"per_host": 4, "max_domain_errors": 1000, "enable_per_domain_budget": False}
+    place.crawl(site.url(), max_pages=700, **terms)
+    place.crawl(site.url(), **terms)
+    expected = {f"/n{number}": 2 if number % 97 == 5 else 1 for number in range(count)} | {"/": 1}
+    assert Counter(site.pages()) == expected
+    assert place.host(site.host)["status"] == "exhausted"
+    assert set(place.frontier(site.host).values()) == {DONE}
+    assert len(place.kept()) == count + 1
 
 
 @pytest.mark.parametrize(

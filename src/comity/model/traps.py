@@ -60,7 +60,7 @@ class TrapTerms:
     counter_from: int = 1000
     """Pages of one pattern that nothing but this pattern leads to, after which likeness counts as sameness."""
     most_per_pattern: int = 1_000_000
-    remembered: int = 16_384
+    remembered: int = 8192
     """How many URLs, contents and folders each are remembered for one host."""
 
     def __post_init__(self) -> None:

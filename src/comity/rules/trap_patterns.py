@@ -112,10 +112,43 @@ class Pattern:
         return f"of {self.admitted} links like {self.text[:100]}, {self.productive} led to something new"
 
 
+class FilterMemory:
+    """Which filters were put together in a shape, and with how many values each was met."""
+
+    __slots__ = ("_noted", "_sets", "_values")
+
+    def __init__(self) -> None:
+        self._sets: set[str] = set()
+        self._noted: set[str] = set()  # the names of whole queries whose filters are among the sets
+        self._values: dict[str, set[int]] = {}
+
+    def note(self, parts: QueryParts) -> None:
+        """Remember the filters of one query."""
+        filters = parts.filters
+        if len(self._sets) < _FACET_SETS and parts.names not in self._noted:
+            self._sets.add("&".join(sorted([name for name, _value in filters])))
+            if len(self._noted) < _MOST_PATTERNS:
+                self._noted.add(parts.names)
+        for name, value in filters:
+            values = self._values.get(name)
+            if values is None:
+                if len(self._values) >= _MOST_FILTER_NAMES:
+                    continue
+                values = self._values[name] = set()
+            if len(values) <= _MANY_VALUES:
+                values.add(hash(value))
+
+    def are_free(self, parts: QueryParts) -> bool:
+        """Whether filters are put together freely here, each of those in this query with a few values only."""
+        if len(parts.filters) < _FACETS_AT_ONCE or len(self._sets) < _FACET_SETS:
+            return False
+        return all(len(self._values.get(name, ())) <= _MANY_VALUES for name, _value in parts.filters)
+
+
 class Shape:
     """Folders of one shape: the patterns in them, and what their dates and filters look like."""
 
-    __slots__ = ("facet_sets", "filters", "has_token", "is_calendar", "near_dates", "patterns", "text")
+    __slots__ = ("filters", "has_token", "is_calendar", "near_dates", "patterns", "text")
 
     def __init__(self, text: str, *, has_token: bool) -> None:
         self.text = text
@@ -123,18 +156,11 @@ class Shape:
         self.patterns: dict[str, Pattern] = {}
         self.near_dates = 0
         self.is_calendar = True  # until a number stands where a calendar has a year near today's
-        self.facet_sets: set[str] | None = None
-        self.filters: dict[str, set[int]] = {}
+        self.filters: FilterMemory | None = None
 
     def is_dated(self) -> bool:
         """Whether the numbers in this shape have shown themselves to be years."""
         return self.is_calendar and self.near_dates >= _NEAR_DATES
-
-    def is_faceted(self, parts: QueryParts) -> bool:
-        """Whether filters are put together freely here, each of them with a few values only."""
-        if self.facet_sets is None or len(parts.filters) < _FACETS_AT_ONCE or len(self.facet_sets) < _FACET_SETS:
-            return False
-        return all(len(self.filters.get(name, ())) <= _MANY_VALUES for name, _value in parts.filters)
 
 
 class PatternTable:
@@ -164,29 +190,20 @@ class PatternTable:
         """The pattern of a URL with a query: its own, or the one in which variants or filters are put together."""
         if is_variant:
             key = leaf + _VARIANT_MARK
-        elif shape.is_faceted(parts):
+        elif shape.filters is not None and shape.filters.are_free(parts):
             key = leaf + _FACET_MARK
         else:
             key = f"{leaf}?{parts.names[:_LONGEST_NAMES]}"
         return shape.patterns.get(key) or self._made(shape, key, is_blurred=parts.has_token_or_date())
 
-    def note_filters(self, shape: Shape, filters: list[tuple[str, str]]) -> None:
-        """Remember which filters were put together, and with how many values each was met."""
-        if shape.facet_sets is None:
+    def note_filters(self, shape: Shape, parts: QueryParts) -> None:
+        """Remember the filters of a query, for as many shapes as are worth it."""
+        if shape.filters is None:
             if self._faceted >= _MOST_FACETED:
                 return
             self._faceted += 1
-            shape.facet_sets = set()
-        if len(shape.facet_sets) < 2 * _FACET_SETS:
-            shape.facet_sets.add("&".join(sorted([name for name, _value in filters])))
-        for name, value in filters:
-            values = shape.filters.get(name)
-            if values is None:
-                if len(shape.filters) >= _MOST_FILTER_NAMES:
-                    continue
-                values = shape.filters[name] = set()
-            if len(values) <= _MANY_VALUES:
-                values.add(hash(value))
+            shape.filters = FilterMemory()
+        shape.filters.note(parts)
 
     def _made(self, shape: Shape, key: str, *, is_blurred: bool) -> Pattern:
         terms = self._terms

@@ -5,6 +5,8 @@ A query enters; its parts leave. Names decide, and how often they come, never th
 
 from __future__ import annotations
 
+from enum import Enum
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -75,24 +77,39 @@ def read_query(query: str) -> QueryParts:
     """Take a query apart."""
     parameters = query.split("&")
     filters: list[tuple[str, str]] = []
-    base: list[str] = []
     names: list[str] = []
+    base: list[str] | None = None
     for parameter in parameters:
-        name, _equals, value = parameter.partition("=")
-        if "%" in name:
-            name = unquote(name)
-        folded = name.lower()
-        names.append(folded)
-        if folded in _VARIANT_NAMES or (folded in _PRINT_NAMES and value.lower() in _PRINT_VALUES):
-            continue
-        base.append(parameter)
-        if folded not in _PAGING_NAMES:
-            filters.append((folded, value))
+        written, _equals, value = parameter.partition("=")
+        name, role = _named(written)
+        names.append(name)
+        if role is _Role.VARIANT or (role is _Role.DRESS and value.lower() in _PRINT_VALUES):
+            base = parameters.copy() if base is None else base
+            base.remove(parameter)
+        elif role is not _Role.PAGING:
+            filters.append((name, value))
     if len(parameters) == 1:
-        ordered, joined = query, names[0]
-    else:
-        ordered = "&".join(sorted(parameters))
-        names.sort()
-        joined = "&".join(names)
-    is_variant = len(base) < len(parameters)
-    return QueryParts(parameters, ordered, joined, filters, "&".join(sorted(base)) if is_variant else None)
+        return QueryParts(parameters, query, names[0], filters, None if base is None else "")
+    names.sort()
+    ordered = "&".join(sorted(parameters))
+    return QueryParts(parameters, ordered, "&".join(names), filters, None if base is None else "&".join(sorted(base)))
+
+
+class _Role(Enum):
+    """What a parameter does, by its name."""
+
+    FILTER = 1
+    PAGING = 2
+    VARIANT = 3
+    DRESS = 4  # a variant for some values
+
+
+@lru_cache(maxsize=4096)
+def _named(written: str) -> tuple[str, _Role]:
+    """A parameter's name without regard to case and escapes, and its role; sites use the same few over and over."""
+    name = unquote(written).lower()
+    if name in _VARIANT_NAMES:
+        return name, _Role.VARIANT
+    if name in _PAGING_NAMES:
+        return name, _Role.PAGING
+    return name, _Role.DRESS if name in _PRINT_NAMES else _Role.FILTER

@@ -145,7 +145,7 @@ class TrapWatch:
                 reason = "the same parameters were met in another order"
                 return self._refuse(TrapCode.PERMUTED_QUERY, reason, shape.text)
         if parts.filters:
-            self._patterns.note_filters(shape, parts.filters)
+            self._patterns.note_filters(shape, parts)
         return None
 
     def _queried(self, shape: Shape, kind: str, path: str, parts: QueryParts) -> Pattern:

@@ -42,7 +42,7 @@ def load_parts(path: Path, parts: Sequence[Path], ends_at: float) -> bool:
             for part in parts:
                 digest = digest_of(part)
                 if not connection.execute("SELECT 1 FROM comity.parts WHERE digest = ?", [digest]).fetchall():
-                    _load(connection, path, part, digest)
+                    _load(connection, part, digest)
                 part.unlink()
     except Busy:
         return False
@@ -63,9 +63,11 @@ def open_to_write(path: Path, ends_at: float) -> Iterator[Any]:
             connection.execute("CREATE SCHEMA IF NOT EXISTS comity")
             connection.execute(_LOADED)
             yield connection
-        finally:
             connection.execute("USE memory")
-            connection.execute("DETACH kept")
+            connection.execute("DETACH kept")  # everything is in the file itself then
+        except duckdb.Error as problem:
+            raise OSError(f"{path}: {one_line(problem)}") from None
+        finally:
             shutil.rmtree(overflow, ignore_errors=True)
 
 
@@ -133,12 +135,12 @@ def _check_columns(connection: Any, path: Path) -> None:
         raise BadInput(f"{path}: its table pages has no column {missing[0]}; name another file")
 
 
-def _load(connection: Any, path: Path, part: Path, digest: str) -> None:
+def _load(connection: Any, part: Path, digest: str) -> None:
     connection.begin()
     try:
         connection.execute("INSERT INTO pages BY NAME SELECT * FROM read_parquet(?)", [str(part)])
         connection.execute("INSERT INTO comity.parts VALUES (?, ?)", [digest, part.name])
-        connection.commit()
-    except duckdb.Error as problem:
+    except duckdb.Error:
         connection.rollback()
-        raise OSError(f"{path} did not take {part.name}: {one_line(problem)}") from None
+        raise
+    connection.commit()

@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ _WAIT_S: Final = 5.0
 # A page as a line of JSON at most: each thread of DuckDB's reader reserves twice that, so there is one of them.
 _LONGEST_LINE: Final = 64 * 1024 * 1024
 _ROWS_AT_ONCE: Final = 256
+_LOOK_EVERY_S: Final = 0.05
 
 IsHidden = Callable[[str], bool]
 
@@ -73,15 +75,15 @@ def find_sources(place: str | Path) -> Sources:
 class PageReader:
     """Asks about pages. Made by `open_reader`."""
 
-    def __init__(self, connection: Any, sources: Sources, folder: Path) -> None:
+    def __init__(self, connection: Any, thread: ThreadPoolExecutor, sources: Sources, folder: Path) -> None:
         self.sources = sources
         self._connection = connection
+        self._thread = thread
         self._folder = folder
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """What a statement of ours selects, a few rows at a time."""
-        with _in_one_line():
-            self._connection.execute(sql, list(values))
+        self._run(self._connection.execute, sql, list(values))
         return self._fetched()
 
     def ask(self, sql: str) -> tuple[list[str], Iterator[tuple[str | None, ...]]]:
@@ -94,19 +96,26 @@ class PageReader:
         """Write what somebody's query selects to a stream, as csv, json or parquet."""
         query = self._checked(sql)
         path = self._folder / "answer"
-        with _in_one_line():
-            self._connection.execute(f"COPY ({query}\n) TO {quoted(path)} ({OUTPUTS[output]})")
+        self._run(self._connection.execute, f"COPY ({query}\n) TO {quoted(path)} ({OUTPUTS[output]})")
         with path.open("rb") as answer:
             shutil.copyfileobj(answer, file)
         path.unlink()
 
     def _fetched(self) -> Iterator[tuple[Any, ...]]:
-        while True:
-            with _in_one_line():
-                rows = self._connection.fetchmany(_ROWS_AT_ONCE)
-            if not rows:
-                return
+        while rows := self._run(self._connection.fetchmany, _ROWS_AT_ONCE):
             yield from rows
+
+    def _run(self, work: Callable[..., Any], *arguments: object) -> Any:
+        """Work beside the main thread, which thus hears of Ctrl-C at once, and can tell DuckDB."""
+        under_way = self._thread.submit(work, *arguments)
+        try:
+            with _in_one_line():
+                return under_way.result()
+        except KeyboardInterrupt:
+            while not under_way.done():
+                self._connection.interrupt()
+                wait([under_way], _LOOK_EVERY_S)
+            raise
 
     def _checked(self, sql: str) -> str:
         """One statement that only reads; DuckDB itself takes it apart."""
@@ -136,7 +145,8 @@ def open_reader(sources: Sources, is_hidden: IsHidden | None = None) -> Iterator
             with _in_one_line():
                 _make_view(connection, sources, is_hidden)
                 _confine(connection, sources, folder)
-            yield PageReader(connection, sources, folder)
+            with ThreadPoolExecutor(1, thread_name_prefix="comity-reads") as thread:
+                yield PageReader(connection, thread, sources, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -196,8 +206,9 @@ def _lines(paths: Sequence[Path]) -> str:
     kinds = {column.name: "VARCHAR" if column.kind is Kind.OCTETS else column.kind.value for column in COLUMNS}
     columns = ", ".join(f"{name}: {quoted(kind)}" for name, kind in kinds.items())
     # A line that is being written at this moment is not there yet.
+    compression = "gzip" if paths[0].name.lower().endswith(".gz") else "none"
     options = f"format = 'newline_delimited', maximum_object_size = {_LONGEST_LINE}, ignore_errors = true"
-    source = f"read_json({_list(paths)}, columns = {{{columns}}}, {options})"
+    source = f"read_json({_list(paths)}, columns = {{{columns}}}, compression = '{compression}', {options})"
     bodies = "from_base64(body_bytes) AS body_bytes"
     return f"SELECT * REPLACE ({bodies}) FROM {source} WHERE url IS NOT NULL"  # noqa: S608  # quoted
 
@@ -217,8 +228,6 @@ def _in_one_line() -> Iterator[None]:
     """What DuckDB complains about, as an error of ours."""
     try:
         yield
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException:
         raise ComityError(f"the query needs more than {_MEMORY} of memory; select fewer columns or rows") from None
     except duckdb.PermissionException:

@@ -110,6 +110,8 @@ def read_target(place: str | Path) -> Target:
         raise BadInput(
             f"{text}: pages go into a folder (end its name with / if it has a dot), or into a file ending in {endings}"
         )
+    if kind is Format.DUCKDB and "?" in str(path.absolute()):
+        raise BadInput(f"{text}: DuckDB cannot open a file with a question mark in its path")
     target = Target(path, kind)
     check_way(path, target.spool)
     if path.exists():

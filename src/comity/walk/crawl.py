@@ -37,8 +37,6 @@ from comity.walk.settle import RetryTerms, Settled, Settler
 from comity.walk.settling import Settling
 from comity.walk.visit import VisitRooms
 
-__all__ = ["Crawl", "CrawlTerms"]
-
 _WATCH_EVERY_S: Final = 0.2
 _LOOK_EVERY_S: Final = 0.02
 _GRACE_S: Final = 30.0
@@ -64,6 +62,7 @@ class Crawl:
         self.progress = Progress(clock.seconds())
         self._database = database
         self._leases = leases
+        self._fetcher = fetcher
         self._store = store
         self._clock = clock
         self._terms = terms
@@ -308,6 +307,7 @@ class Crawl:
         if host.waits_until is None:
             self._left.add(host.name)
         self._board.drop(host.name)
+        self._fetcher.forget_host(host.name)  # its connections were ours for as long as its lease
         self._lines.append(line)
         self.progress.hosts_active = len(self._open)
         self.progress.hosts_done += 1
@@ -363,7 +363,9 @@ class Crawl:
             self._takedowns = await self._thread.run(self._run_desk.takedowns)
             await self._board.release_guests()
             self.progress.hosts_blocked, self.progress.hosts_waiting = self._board.standing(self._clock.seconds())
-            self._look_at_the_time()
+            spent = self._budget.time_is_up()  # also where all hosts wait and none would ask
+            if spent is not None:
+                self._end_by_budget(None, spent)
             await asyncio.sleep(_WATCH_EVERY_S)
 
     def _look_again(self, hosts: list[LeasedHost]) -> None:
@@ -374,18 +376,12 @@ class Crawl:
         if hosts:
             self._dispatcher.serve()
 
-    def _look_at_the_time(self) -> None:
-        """A run whose hosts all wait ends in time, too."""
-        spent = self._budget.time_is_up()
-        if spent is not None:
-            self._end_by_budget(None, spent)
-
     async def _close_run(self, status: str, reason: str) -> None:
         """Give everything back and note the end; what fails here is told unless something failed before."""
         problem: Exception | None = None
-        for step in (self._give_everything_back, self._close_store):
+        for step in (self._give_everything_back(), self._thread.run(self._store.close)):
             try:
-                await step()
+                await step
             except Exception as error:
                 problem = problem or error
         if problem is not None and status != "failed":
@@ -404,6 +400,3 @@ class Crawl:
         for host in list(self._open):  # only a run that failed has any left
             await self._board.give_back(host)
         await self._board.release_guests(idle_only=False)
-
-    async def _close_store(self) -> None:
-        await self._thread.run(self._store.close)
