@@ -16,7 +16,7 @@ import pytest
 
 from comity.model.errors import BadInput, ComityError
 from comity.model.page_record import PageRecord
-from comity.store import joining, parts
+from comity.store import duckdb_table, joining, parts
 from comity.store import pages as pages_module
 from comity.store.pages import PageStore, open_sink
 from comity.store.reading import find_sources, open_reader
@@ -283,4 +283,19 @@ def test_two_processes_write_to_one_place(tmp_path: Path, name: str) -> None:
     urls = [line for who in ("first", "second") for line in (tmp_path / who).read_text().splitlines()]
     assert len(urls) == 600
     assert [url for url, _body in kept(place)] == sorted(urls)
+    assert left_over(place) == []
+
+
+def test_pages_too_large_for_a_database_table_wait_and_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "pages.duckdb"
+    large = [page(number, bytes([65 + number]) * 5_000_000) for number in range(20)]
+    with monkeypatch.context() as patch:
+        patch.setattr(duckdb_table, "_MEMORY_STEPS", ("20MB", "30MB"))
+        assert store_all(place, large).parts_waiting == 1
+    with open_reader(find_sources(place)) as reader:
+        assert list(reader.rows("SELECT count(*), sum(length(body)) FROM pages")) == [(20, 100_000_000)]
+    recovered(place, [])
+    assert kept(place) == as_kept(large)
     assert left_over(place) == []

@@ -268,6 +268,14 @@ domain_frontier: Final = Table(
         sqlite_where=text("state = 0"),
         postgresql_where=text("state = 0"),
     ),
+    # Few URLs are put off at any time, and the earliest of them is asked for often.
+    Index(
+        "idx_domain_frontier_put_off",
+        "domain_id",
+        "not_before",
+        sqlite_where=text("state = 0 AND not_before IS NOT NULL"),
+        postgresql_where=text("state = 0 AND not_before IS NOT NULL"),
+    ),
 )
 
 fetches: Final = Table(

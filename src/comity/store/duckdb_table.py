@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final
@@ -21,13 +21,15 @@ from comity.store.columns import COLUMNS
 
 # No extension is fetched, and none is loaded from elsewhere.
 OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-_BESIDE_A_CRAWL: Final[dict[str, Any]] = {"threads": 1, "memory_limit": "256MB"}
+# DuckDB compresses 2,048 pages at a time, all in memory: little will do, unless pages are unusually large.
+_MEMORY_STEPS: Final = ("256MB", "1GB")
 # Bodies are large: with groups of this size they are compressed and written as they come, not all at the end.
 _WRITABLE: Final = "(ROW_GROUP_SIZE 2048)"
 _TABLE: Final = f"CREATE TABLE IF NOT EXISTS pages ({', '.join(f'{name} {kind.value}' for name, kind in COLUMNS)})"
 _LOADED: Final = "CREATE TABLE IF NOT EXISTS comity.parts (digest VARCHAR PRIMARY KEY, name VARCHAR)"
 _LOOK_EVERY_S: Final = 0.1
 _BUSY: Final = "lock on file"
+_TOO_LARGE: Final = "memory_limit"  # the setting that DuckDB then advises to raise
 _PIECE_BYTES: Final = 1024 * 1024
 
 
@@ -35,25 +37,34 @@ class Busy(Exception):
     """Another process has the file."""
 
 
+class OutOfMemory(Exception):
+    """DuckDB needs more memory than it may have."""
+
+
 def load_parts(path: Path, parts: Sequence[Path], ends_at: float) -> bool:
-    """Load parts and take them away; False if another process has the file, and they have to wait."""
-    try:
-        with open_to_write(path, ends_at) as connection:
-            for part in parts:
-                digest = digest_of(part)
-                if not connection.execute("SELECT 1 FROM comity.parts WHERE digest = ?", [digest]).fetchall():
-                    _load(connection, part, digest)
-                part.unlink()
-    except Busy:
-        return False
-    return True
+    """Load parts and take them away; False if they have to wait, since another process has the file.
+
+    They wait, too, if DuckDB cannot take them in with the most memory that we give it: they can be read nevertheless.
+    """
+    for memory in _MEMORY_STEPS:
+        try:
+            with open_to_write(path, ends_at, memory) as connection:
+                for part in parts:
+                    if part.exists():
+                        _load_once(connection, part)
+        except Busy:
+            return False
+        except OutOfMemory:
+            continue
+        return True
+    return False
 
 
 @contextmanager
-def open_to_write(path: Path, ends_at: float) -> Iterator[Any]:
+def open_to_write(path: Path, ends_at: float, memory: str = _MEMORY_STEPS[-1]) -> Iterator[Any]:
     """A connection whose own tables are those of the file, with all that pages need; `Busy` if it cannot be had."""
     overflow = path.with_name(f"{path.name}.overflow")  # where a load that outgrows its memory goes on
-    settings = OFFLINE | _BESIDE_A_CRAWL | {"temp_directory": str(overflow)}
+    settings = OFFLINE | {"threads": 1, "memory_limit": memory, "temp_directory": str(overflow)}
     with closing(duckdb.connect(":memory:", config=settings)) as connection:
         _attach(connection, path, "kept", _WRITABLE, ends_at)
         try:
@@ -66,6 +77,8 @@ def open_to_write(path: Path, ends_at: float) -> Iterator[Any]:
             connection.execute("USE memory")
             connection.execute("DETACH kept")  # everything is in the file itself then
         except duckdb.Error as problem:
+            if _TOO_LARGE in str(problem):
+                raise OutOfMemory from None
             raise OSError(f"{path}: {one_line(problem)}") from None
         finally:
             shutil.rmtree(overflow, ignore_errors=True)
@@ -73,7 +86,7 @@ def open_to_write(path: Path, ends_at: float) -> Iterator[Any]:
 
 def check_table(path: Path) -> None:
     """`BadInput` if the table `pages` of an existing file is somebody else's; a file that is busy is not looked at."""
-    with closing(duckdb.connect(":memory:", config=OFFLINE | _BESIDE_A_CRAWL)) as connection:
+    with closing(duckdb.connect(":memory:", config=OFFLINE)) as connection:
         try:
             attach_to_read(connection, path, "kept", 0.0)
         except Busy:
@@ -135,12 +148,16 @@ def _check_columns(connection: Any, path: Path) -> None:
         raise BadInput(f"{path}: its table pages has no column {missing[0]}; name another file")
 
 
-def _load(connection: Any, part: Path, digest: str) -> None:
-    connection.begin()
-    try:
-        connection.execute("INSERT INTO pages BY NAME SELECT * FROM read_parquet(?)", [str(part)])
-        connection.execute("INSERT INTO comity.parts VALUES (?, ?)", [digest, part.name])
-    except duckdb.Error:
-        connection.rollback()
-        raise
-    connection.commit()
+def _load_once(connection: Any, part: Path) -> None:
+    digest = digest_of(part)
+    if not connection.execute("SELECT 1 FROM comity.parts WHERE digest = ?", [digest]).fetchall():
+        connection.begin()
+        try:
+            connection.execute("INSERT INTO pages BY NAME SELECT * FROM read_parquet(?)", [str(part)])
+            connection.execute("INSERT INTO comity.parts VALUES (?, ?)", [digest, part.name])
+            connection.commit()
+        except duckdb.Error:
+            with suppress(duckdb.Error):  # a commit that failed has been taken back already
+                connection.rollback()
+            raise
+    part.unlink()

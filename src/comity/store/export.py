@@ -74,7 +74,7 @@ def _into_folder(pages: Iterator[PageRecord], folder: Path) -> int:
 
 def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
     """By way of a Parquet file: two databases cannot be joined where one of them is confined."""
-    from comity.store.duckdb_table import Busy, open_to_write
+    from comity.store.duckdb_table import Busy, OutOfMemory, open_to_write
 
     between = path.with_name(f".{path.name}.export{Format.PARQUET}")
     try:
@@ -87,6 +87,8 @@ def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
             return int(count)
     except Busy:
         raise ComityError(f"{path} is open in another process; try again later") from None
+    except OutOfMemory:
+        raise ComityError(f"{path}: some pages are too large for a DuckDB table; Parquet takes them") from None
     finally:
         between.unlink(missing_ok=True)
 

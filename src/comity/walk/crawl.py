@@ -86,17 +86,9 @@ class Crawl:
         self._settling = Settling(settler, self._thread, self._on_settled)
         rooms = VisitRooms(
             requests=requests,
-            robots=RobotsKeeper(
-                database,
-                self._thread,
-                requests,
-                terms.robots,
-                clock.seconds,
-                lambda: self._takedowns,
-                collapse=terms.scope.collapse_subdomains,
-            ),
+            robots=self._robots_keeper(requests),
             host_of=self._board.host_of,
-            takedowns=lambda: self._takedowns,
+            takedowns=self._takedowns_now,
             clock=clock.seconds,
             scope=terms.scope,
             limits=terms.limits,
@@ -123,6 +115,15 @@ class Crawl:
         self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
         self._left: set[str] = set()  # hosts that this run will not take again
         self._wake = asyncio.Event()
+
+    def _robots_keeper(self, requests: Requests) -> RobotsKeeper:
+        terms, seconds = self._terms, self._clock.seconds
+        alike = terms.scope.collapse_subdomains
+        takedowns = self._takedowns_now
+        return RobotsKeeper(self._database, self._thread, requests, terms.robots, seconds, takedowns, collapse=alike)
+
+    def _takedowns_now(self) -> Takedowns:
+        return self._takedowns
 
     def stop(self, reason: str = "stopped by the operator") -> None:
         """Start nothing more; finish what is in flight, settle it, and give the leases back."""
@@ -180,7 +181,8 @@ class Crawl:
 
     async def _take_hosts(self) -> None:
         """Lease more hosts while there is room for them."""
-        free = self._hosts_at_once() - len(self._open) - len(self._closing)
+        # A host that waits for its delay holds no connection, so more hosts than connections can be under way.
+        free = max(64, self._terms.concurrency * 4) - len(self._open) - len(self._closing)
         while free > 0 and (self._remaining is None or self._remaining):
             claimed = await self._claim(free)
             if not claimed:
@@ -221,10 +223,6 @@ class Crawl:
             if host not in fresh:
                 await self._board.give_back(host)
         return fresh
-
-    def _hosts_at_once(self) -> int:
-        """A host that waits for its delay holds no connection, so more hosts than connections can be under way."""
-        return max(64, self._terms.concurrency * 4)
 
     def _on_outcome(self, host: LeasedHost, outcome: Outcome) -> None:
         """A visit ended: count it, keep its links at hand, and hand it over to be settled."""
@@ -279,13 +277,12 @@ class Crawl:
     async def _read_on(self, host: LeasedHost) -> None:
         """Bring the next URLs of a host to hand."""
         rows, later = await self._thread.run(self._desk.read_on, host)
-        fresh = host.work.read(rows, is_whole=len(rows) < WINDOW)
-        if not fresh and later is not None and host.work.next_at() is None:
-            seconds = later.timestamp()
-            if seconds - self._clock.seconds() <= PATIENCE_S and not host.is_stopped:
-                host.work.has_more = True
-                self._dispatcher.ready_at(host, seconds)
+        if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
+            put_off = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
+            if put_off and min(put_off) - self._clock.seconds() <= PATIENCE_S and not host.is_stopped:
+                self._dispatcher.ready_at(host, min(put_off))
                 return
+            host.work.has_more = False  # what is left is put off for longer than we wait
         self._dispatcher.ready(host)
 
     def _close(self, host: LeasedHost) -> None:

@@ -90,7 +90,7 @@ class HostDesk:
         """The next URLs of a host, and when the earliest that was put off may be tried."""
         with self._database.read() as connection:
             rows = self._look(connection, host)
-            later = frontier_table.next_ready_at(connection, host.lease.host_id) if not rows else None
+            later = frontier_table.next_ready_at(connection, host.lease.host_id)
         return rows, later
 
     def _look(self, connection: Any, host: LeasedHost) -> list[QueuedUrl]:

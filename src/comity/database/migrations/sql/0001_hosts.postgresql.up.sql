@@ -154,6 +154,8 @@ CREATE TABLE domain_frontier (
     CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
+CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
+--
 CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
 --
 CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
