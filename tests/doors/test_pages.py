@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from comity.store.pages import open_sink
-from tests.doors.command_line import CommandLine, clean_environment
+from tests.doors.command_line import PATIENCE_S, CommandLine, clean_environment
+from tests.doors.test_terminals import ANY_CODE, at_terminal
 from tests.store.light import nothing, page
 from tests.store.samples import as_kept, kept, store_all
 
@@ -219,3 +222,40 @@ def test_pages_may_be_elsewhere(crawled: CommandLine, monkeypatch: pytest.Monkey
 def test_reading_makes_no_state(crawled: CommandLine, command: tuple[str, ...]) -> None:
     crawled.done("pages", *command)
     assert sorted(path.name for path in (crawled.folder / "comity-data").iterdir()) == ["pages"]
+
+
+def test_at_a_terminal_a_body_is_made_harmless(crawled: CommandLine) -> None:
+    code, shown = at_terminal(crawled, "pages", "body", WILD.url)
+    assert (code, ANY_CODE.findall(shown)) == (0, [])
+    assert shown.splitlines() == ["one\\x1b[31m two", "three"]
+    code, shown = at_terminal(crawled, "pages", "body", WILD.url, "--raw")
+    assert (code, ANY_CODE.findall(shown)) == (0, ["\x1b[31m"])
+
+
+def test_octets_do_not_go_to_a_terminal_by_themselves(crawled: CommandLine) -> None:
+    code, shown = at_terminal(crawled, "pages", "body", PICTURE.url)
+    assert code == 2
+    assert shown == f"comity: {PICTURE.url} is not text (image/png, 6 bytes); --raw writes it as it is\n"
+    code, shown = at_terminal(crawled, "pages", "query", COUNT, "--into-format", "parquet")
+    assert (code, "Parquet is not for a terminal" in shown) == (2, True)
+
+
+def test_a_long_query_is_interrupted_at_once(crawled: CommandLine) -> None:
+    endless = "SELECT count(*) FROM range(10000000000) WHERE md5(range::VARCHAR) = 'x'"
+    with crawled.started("pages", "query", endless) as process:
+        try:
+            _wait_until_it_works(process.pid)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert (process.returncode, out, err) == (130, b"", b"comity: interrupted\n")
+
+
+def _wait_until_it_works(process: int) -> None:
+    """Until the thread that asks DuckDB is there."""
+    ends_at = time.monotonic() + PATIENCE_S
+    threads = Path(f"/proc/{process}/task")
+    while not any("comity-reads" in (thread / "comm").read_text() for thread in threads.iterdir()):
+        assert time.monotonic() < ends_at
+        time.sleep(0.05)

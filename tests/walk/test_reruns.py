@@ -141,3 +141,16 @@ def test_nothing_is_left_queued_by_a_run_that_ended_by_itself(web: Web, place: P
     site = web.site(tree(30))
     place.comity("crawl", site.url())
     assert QUEUED not in place.frontier(site.host).values()
+
+
+def test_a_site_that_robots_closed_is_crawled_as_soon_as_its_file_opens_it(web: Web, place: Place) -> None:
+    site = web.site(tree(3), robots="User-agent: *\nDisallow: /\n")
+    place.comity("crawl", site.url())
+    assert place.host(site.host)["block_reason_code"] == "robots_denied"
+    site.routes["/robots.txt"] = Answer(body="User-agent: *\nAllow: /\n", type="text/plain")
+    place.comity("crawl", site.url())
+    assert site.pages() == [], "the copy is fresh: the file is not asked for again"
+    place.execute("UPDATE robots_cache SET expires_at = '2020-01-01 00:00:00.000000'")
+    assert place.comity("crawl", site.url(), "--json").json["summary"]["pages"] == 3
+    assert place.host(site.host)["status"] == "exhausted"
+    assert site.paths.count("/robots.txt") == 2

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
 from comity.clock import Clock
-from comity.database import hosts
+from comity.database import frontier, hosts
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.model.errors import ComityError
@@ -53,4 +53,5 @@ def _wake(database: Database, host: str) -> bool:
             "block_reason": None,
             "block_reason_code": None,
         }
+        frontier.requeue_dropped(connection, row.id)
         return hosts.change(connection, row.id, values, expected_version=row.version)

@@ -137,7 +137,7 @@ def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:
 
 
 def _crawl(door: Chosen, seeds: list[Seed]) -> None:
-    from comity.doors.cli.crawl_run import run_crawl
+    from comity.doors.cli.crawl_run import reopen_closed, run_crawl
     from comity.operate.seeds import add_seeds
     from comity.reports.idle import why_idle
     from comity.upkeep.end_cooldowns import end_cooldowns
@@ -150,6 +150,7 @@ def _crawl(door: Chosen, seeds: list[Seed]) -> None:
             note(f"Left out, since they are taken down: {', '.join(report.taken_down)}.")
         end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)
         hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
+        reopen_closed(opened, hosts)
         summary = run_crawl(opened, hosts, quiet=door.as_json)
         rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)
         idle = why_idle(opened.database, opened.clock, hosts - {line.host for line in summary.hosts})

@@ -14,11 +14,29 @@ from comity.doors.cli.crawl_shown import bytes_shown
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.rules.canonical import WebAddress
     from comity.walk.crawl import Crawl
     from comity.walk.progress import Progress, RunSummary
+    from comity.walk.robots_in_force import RobotsInForce
 
 _LINE_EVERY_S = 5.0
 _LOOK_EVERY_S = 0.25
+
+
+def reopen_closed(state: State, hosts: Collection[str]) -> None:
+    """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
+    from comity.upkeep.reread_robots import reread_robots
+
+    async def look() -> None:
+        async with state.fetcher() as fetcher:
+
+            async def read(address: WebAddress) -> RobotsInForce:
+                return await state.read_robots(fetcher, address)
+
+            await reread_robots(state.database, state.clock, read, hosts)
+
+    with _runner() as runner:
+        runner.run(look())
 
 
 def run_crawl(state: State, hosts: Collection[str], *, quiet: bool) -> RunSummary:
