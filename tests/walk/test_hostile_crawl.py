@@ -12,7 +12,7 @@ from tests.walk.crawling import DONE, QUEUED, Place, line_of
 from tests.walk.site import LOG_IS_EXACT_TO_S
 
 LARGEST = 200_000
-DELAY_S = 0.03
+DELAY_S = 0.04
 SECONDS = 4.5
 
 FETCHED = {

@@ -251,9 +251,9 @@ def test_what_is_not_text_is_kept_as_octets(web: Web, place: Place) -> None:
 
 
 def test_two_sites_side_by_side_keep_their_own_pace_and_pages(web: Web, place: Place) -> None:
-    sites = [web.site(tree(8), robots=f"User-agent: *\nCrawl-delay: {delay}\n") for delay in (0.02, 0.08)]
+    sites = [web.site(tree(8), robots=f"User-agent: *\nCrawl-delay: {delay}\n") for delay in (0.05, 0.12)]
     summary = place.crawl(*(site.url() for site in sites))
-    for site, delay in zip(sites, (0.02, 0.08), strict=True):
+    for site, delay in zip(sites, (0.05, 0.12), strict=True):
         assert len(site.pages()) == len(set(site.pages())) == 8
         assert min(site.gaps()[1:]) >= delay - LOG_IS_EXACT_TO_S
         assert place.host(site.host)["pages_crawled"] == 8

@@ -81,8 +81,8 @@ class PageStore:
             self._write(part.writer.add, kept)
         is_old = part.rows > 0 and monotonic() - part.since >= SECONDS_PER_PART
         if part.rows >= ROWS_PER_PART or part.body_bytes >= BYTES_PER_PART or is_old:
-            self._open = None
             self._write(self._become_part, part)
+            self._open = None
 
     def close(self) -> None:
         """Turn everything that is kept into parts, and wait until they are where they belong.
@@ -142,6 +142,8 @@ class PageStore:
         if self._failure is None and self._writing is not None:
             self._failure = self._writing.exception()
             self._writing = None
+            if isinstance(self._failure, OSError) and self._failure.filename is None:
+                self._failure.filename = str(self.folder)  # a disk that is full should have a name
         if self._failure is not None:
             raise self._failure
 

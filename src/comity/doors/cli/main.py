@@ -12,16 +12,17 @@ from typing import Annotated, Final
 import typer
 
 from comity import __version__
-from comity.doors.cli import crawl, db, domains, explain, older_spellings, policy, priorities, seeds, takedown
+from comity.doors.cli import crawl, db, domains, explain, older_spellings, pages, policy, priorities, seeds, takedown
 from comity.doors.cli.failures import RootGroup, asks_for_json, exit_code_of
 from comity.doors.cli.options import JsonOption, OptionsInFront, StateOption
 from comity.doors.cli.output import be_readable_everywhere
 from comity.doors.cli.teaching import reflowed, shown_examples
 
 # A new file of commands is added here, and its commands to the order in which --help shows them.
-COMMAND_FILES: Final = (crawl, explain, seeds, domains, priorities, policy, takedown, db, older_spellings)
+COMMAND_FILES: Final = (crawl, explain, pages, seeds, domains, priorities, policy, takedown, db, older_spellings)
 ORDER: Final = (
     *("crawl", "demo"),
+    *("pages",),
     *("why", "robots", "verify-politeness"),
     *("seeds", "domains", "recalculate-priorities"),
     *("policy", "takedown"),
