@@ -51,7 +51,7 @@ class State:
 
     def crawl(self, fetcher: Fetcher, hosts: Collection[str] | None) -> Crawl:
         """A whole-site crawl of some hosts, or of whatever the table offers."""
-        from comity.store.pages import PageStore
+        from comity.store.pages import open_sink
         from comity.walk.crawl import Crawl
         from comity.walk.crawl_terms import CrawlTerms
 
@@ -82,7 +82,7 @@ class State:
             track=settings.enable_domain_tracking,
             settings_shown=settings.model_dump(mode="json", exclude=_SECRET),
         )
-        store = PageStore(settings.pages, leases.holder)
+        store = open_sink(settings.pages, leases.holder)
         return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts)
 
     def _proxy(self) -> ProxySettings | None:
@@ -109,6 +109,7 @@ class State:
             self._profile(),
             self._robots_terms(),
             address,
+            collapse=self.settings.collapse_subdomains,
         )
 
     def _profile(self) -> DoorProfile:
@@ -137,6 +138,7 @@ class State:
                 user_agent=settings.identity,
                 contact=settings.contact,
                 max_concurrency=settings.concurrency,
+                max_connections=max(512, settings.concurrency),
                 max_connections_per_host=max(6, settings.per_host),
                 allowed_networks=tuple(str(network) for network in settings.allow_networks),
                 proxy=self._proxy(),

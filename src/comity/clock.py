@@ -23,15 +23,23 @@ class Clock(Protocol):
         ...
 
 
+def _boot_time() -> float:
+    """Seconds since the machine started, those that it slept through included: leases run out meanwhile."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+_running = _boot_time if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+
+
 class SystemClock:
     """The machine's time, never running backwards within this process."""
 
     def __init__(self) -> None:
-        self._offset = time.time() - time.monotonic()
+        self._offset = time.time() - _running()
 
     def seconds(self) -> float:
         """UNIX time."""
-        return self._offset + time.monotonic()
+        return self._offset + _running()
 
     def now(self) -> datetime:
         """The same, as an aware datetime in UTC."""

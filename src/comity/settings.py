@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from pathlib import Path
+from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
@@ -29,12 +29,16 @@ def _set(default: Any, text: str, variable: str, *also: str, **checks: Any) -> A
 class Settings(BaseSettings):
     """Everything that can be set, with the default that the embedded crawl uses."""
 
-    model_config = SettingsConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+    model_config = SettingsConfigDict(extra="ignore", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
     # Where things are kept.
     state: str = _set("comity-data/state.db", "The file of the embedded state.", "STATE")
     database_url: str | None = _set(None, "A shared state: postgresql://…; wins over the file.", "DATABASE_URL")
-    pages: Path = _set(Path("comity-data/pages"), "The folder that pages are kept in.", "PAGES")
+    pages: str = _set(
+        "comity-data/pages",
+        "Where pages are kept: a folder (Parquet parts), or a file: .duckdb, .jsonl[.gz], .warc[.gz].",
+        "PAGES",
+    )
 
     # Who we are.
     user_agent: str | None = _set(
@@ -58,7 +62,9 @@ class Settings(BaseSettings):
     robots_ttl_hours: float = _set(
         12.0, "How long a robots.txt is used before it is read again.", "ROBOTS_TTL_HOURS", gt=0, le=24
     )
-    delay_s: float = _set(1.0, "Seconds between two requests to a host, unless it asks for more.", "DELAY", ge=0)
+    delay_s: float = _set(
+        1.0, "Seconds between two requests to a host, unless it asks for more.", "DELAY", ge=0, le=86_400
+    )
     per_host: int = _set(1, "Requests to one host at once.", "PER_HOST", ge=1, le=64)
     concurrency: int = _set(16, "Requests under way at once, over all hosts.", "CONCURRENCY", ge=1, le=1024)
     allow_networks: Annotated[tuple[Network, ...], NoDecode] = _set(
@@ -75,7 +81,7 @@ class Settings(BaseSettings):
     max_response_bytes: int = _set(
         10_000_000, "The largest body that is taken, also after decompression.", "MAX_RESPONSE_BYTES", ge=1024
     )
-    fetch_timeout_s: float = _set(60.0, "Seconds for one request as a whole.", "FETCH_TIMEOUT", gt=0)
+    fetch_timeout_s: float = _set(60.0, "Seconds for one request as a whole.", "FETCH_TIMEOUT", gt=0, le=3600)
     max_redirects: int = _set(5, "Redirects followed for one URL.", "MAX_REDIRECTS", ge=0, le=20)
     proxy: str | None = _set(None, "A proxy as scheme://host:port (http, https, socks5).", "PROXY")
     proxy_user: str | None = _set(None, "The proxy's user name.", "PROXY_USER")
@@ -87,9 +93,11 @@ class Settings(BaseSettings):
     max_minutes: float = _set(0.0, "Minutes per run; 0 means no limit.", "MAX_MINUTES", "MAX_SCAN_TIME_MINUTES", ge=0)
 
     # Leases.
-    lease_minutes: float = _set(30.0, "How long a lease on a host lasts without renewal.", "LEASE_MINUTES", gt=0)
-    heartbeat_minutes: float = _set(10.0, "How often leases are renewed.", "HEARTBEAT_MINUTES", gt=0)
-    refresh_days: float = _set(14.0, "When a host that is done is due again.", "REFRESH_DAYS", gt=0)
+    lease_minutes: float = _set(
+        30.0, "How long a lease on a host lasts without renewal.", "LEASE_MINUTES", gt=0, le=10_080
+    )
+    heartbeat_minutes: float = _set(10.0, "How often leases are renewed.", "HEARTBEAT_MINUTES", gt=0, le=10_080)
+    refresh_days: float = _set(14.0, "When a host that is done is due again.", "REFRESH_DAYS", gt=0, le=3650)
 
     # What can be turned off alone.
     enable_domain_tracking: bool = _set(
@@ -133,6 +141,20 @@ class Settings(BaseSettings):
         """Networks come as a list or as one comma-separated text."""
         parts = value.split(",") if isinstance(value, str) else list(value)
         return tuple(ip_network(str(part).strip(), strict=False) for part in parts if str(part).strip())
+
+    @field_validator("pages", mode="before")
+    @classmethod
+    def _as_written(cls, value: Any) -> Any:
+        """A path is taken as its text, whose ending chooses the kind of store."""
+        return str(value) if isinstance(value, PurePath) else value
+
+    @field_validator("contact")
+    @classmethod
+    def _can_be_sent(cls, value: str | None) -> str | None:
+        """The contact travels in a header."""
+        if value is not None and not (value.isascii() and value.isprintable()):
+            raise ValueError("must be plain ASCII on one line")
+        return value
 
     @field_validator("user_agent")
     @classmethod

@@ -115,6 +115,6 @@ def test_a_json_answer_is_one_document_whatever_happens(web: Web, place: Place) 
     site = web.site(tree(3))
     place.pages.write_text("in the way")
     told = place.comity("crawl", site.url(), "--json")
-    assert told.code == 1
+    assert told.code == 2
     assert told.out == ""
     assert set(json.loads(told.err)) == {"error", "message"}

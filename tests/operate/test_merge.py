@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
+from comity.database.tables import domain_policies, domains, evidence, fetches, politeness_ledger, robots_cache
 from comity.model.host import HostStatus
 from comity.operate import merge
 from comity.operate.merge import Merged, merge_hosts
@@ -262,3 +262,27 @@ def test_more_than_one_batch_is_merged(state: State, monkeypatch: pytest.MonkeyP
     assert sorted(each.action for each in merged(state)) == ["folded"] * 10 + ["renamed"] * 10
     assert every_host(state) == {f"h{number}.example" for number in range(20)}
     assert merged(state) == []
+
+
+def test_the_ledger_of_a_folded_host_is_kept(state: State) -> None:
+    first = put(state, "example.com", first_seen_at=BEGINNING)
+    second = put(state, "www.example.com", first_seen_at=BEGINNING + DAY)
+    rows = [
+        {
+            "domain_id": host_id,
+            "lease_token": 1,
+            "url": "https://example.com/",
+            "purpose": "page",
+            "started_at": BEGINNING,
+            "ended_at": BEGINNING,
+            "delay_s": 1.0,
+            "delay_source": "door",
+            "max_concurrency": 1,
+        }
+        for host_id in (first, second)
+    ]
+    with state.database.write() as connection:
+        connection.execute(insert(politeness_ledger), rows)
+    assert [each.action for each in merged(state)] == ["folded"]
+    with state.database.read() as connection:
+        assert connection.execute(select(politeness_ledger.c.domain_id)).scalars().all() == [first, first]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from comity.leases.room import LeaseTerms
 from comity.model.errors import BadInput
 from comity.rules.priority import PriorityWeights
-from comity.settings import Settings, read_settings
+from comity.settings import Settings, read_settings, settings_table
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +38,11 @@ def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"COMITY_FETCH_TIMEOUT": "900"}, None),
         ({"COMITY_LEASE_MINUTES": "1", "COMITY_HEARTBEAT_MINUTES": "0.1"}, "COMITY_FETCH_TIMEOUT must be at most"),
         ({"COMITY_LEASE_MINUTES": "0"}, "greater than 0"),
-        ({"COMITY_LEASE_MINUTES": "nan"}, "greater than 0"),
+        ({"COMITY_LEASE_MINUTES": "nan"}, "finite number"),
+        ({"COMITY_LEASE_MINUTES": "inf"}, "finite number"),
+        ({"COMITY_REFRESH_DAYS": "1e9"}, "less than or equal to 3650"),
+        ({"COMITY_DELAY": "inf"}, "finite number"),
+        ({"COMITY_CONTACT": "a\nb"}, "one line"),
         ({"COMITY_HEARTBEAT_MINUTES": "-1"}, "greater than 0"),
         ({"COMITY_LEASE_MINUTES": "soon"}, "valid number"),
     ],
@@ -54,7 +59,7 @@ def test_a_lease_outlives_a_fetch_and_is_renewed_twice(
         read_settings()
 
 
-@given(st.floats(0.001, 1e6), st.floats(0.001, 1e6), st.floats(0.001, 1e6))
+@given(st.floats(0.001, 10_080), st.floats(0.001, 10_080), st.floats(0.001, 3600))
 def test_settings_that_are_accepted_make_terms_that_are_accepted(lease: float, heartbeat: float, fetch: float) -> None:
     try:
         settings = Settings(lease_minutes=lease, heartbeat_minutes=heartbeat, fetch_timeout_s=fetch)
@@ -95,3 +100,8 @@ def test_the_shared_server_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -
     assert read_settings(state="here.db").where == "here.db"
     monkeypatch.setenv("COMITY_DATABASE_URL", "postgresql://somewhere/comity")
     assert read_settings(state="here.db").where == "postgresql://somewhere/comity"
+
+
+def test_the_page_of_settings_lists_every_one_of_them() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert page.endswith(settings_table() + "\n")

@@ -134,3 +134,18 @@ def test_several_are_removed_or_none(queued: State) -> None:
     assert len(list_takedowns(queued.database)) == 2
     assert remove_takedowns(queued.database, ["a.example", "b.example"]) == ["a.example", "b.example"]
     assert list_takedowns(queued.database) == []
+
+
+def test_what_a_takedown_dropped_waits_again_once_it_is_removed(state: State) -> None:
+    state.add("gone.example")
+    state.queue("gone.example", "https://gone.example/", "https://gone.example/a")
+    state.queue("gone.example", "https://gone.example/done", state=DONE)
+    add_takedown(state.database, "gone.example")
+    add_takedown(state.database, "https://gone.example/a")
+    remove_takedown(state.database, "gone.example")
+    found = state.urls("gone.example")
+    assert found == {
+        "https://gone.example/": QUEUED,
+        "https://gone.example/a": DROPPED,  # another entry still covers it
+        "https://gone.example/done": DONE,
+    }

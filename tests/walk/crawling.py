@@ -97,7 +97,7 @@ class Place:
         given = {
             "state": str(self.state),
             "database_url": "",
-            "pages": self.pages,
+            "pages": str(self.pages),
             "delay_s": 0.0,
             "allow_networks": (LOOPBACK,),
         }

@@ -41,12 +41,13 @@ def test_a_full_disk_stops_the_run_and_the_next_one_completes(web: Web, place: P
     assert set(place.kept()) == {site.url(path) for path in tree(40)}
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_anything_is_acknowledged(web: Web, place: Place) -> None:
+def test_a_place_that_cannot_be_used_is_told_before_anything_is_asked(web: Web, place: Place) -> None:
     site = web.site(tree(5))
     place.pages.write_text("a file, where the folder should be")
-    told = place.comity_apart("crawl", site.url(), "--json")
-    assert told.code == 1
-    assert set(place.frontier(site.host).values()) == {QUEUED}
+    told = place.comity_apart("crawl", site.url())
+    assert told.code == 2
+    assert "is a file, not a folder" in told.err
+    assert site.log == []
     place.pages.unlink()
     assert place.comity_apart("crawl", site.url()).code == 0
     assert len(place.kept()) == 5

@@ -49,7 +49,7 @@ def kill_somewhere(process: Apart, sites: list[Site], chance: random.Random) -> 
     process.kill()
 
 
-@pytest.mark.parametrize(("kind", "pages", "kills"), [("sqlite", 40, 9), ("postgresql", 20, 4)])
+@pytest.mark.parametrize(("kind", "pages", "kills"), [("sqlite", 40, 9), ("postgresql", 15, 3)])
 def test_killed_again_and_again_a_crawl_ends_as_if_nothing_had_happened(
     web: Web, place: Place, request: pytest.FixtureRequest, tmp_path: Path, kind: str, pages: int, kills: int
 ) -> None:

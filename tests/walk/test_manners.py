@@ -24,9 +24,9 @@ def crawl(place: Place, site: Site, *options: object) -> None:
 
 @pytest.mark.parametrize("per_host", [1, 4])
 def test_the_crawl_delay_holds_between_any_two_requests(web: Web, place: Place, per_host: int) -> None:
-    site = web.site(tree(8), robots="User-agent: *\nCrawl-delay: 0.2\n")
+    site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.2\n")
     crawl(place, site, "--delay", 0, "--per-host", per_host)
-    assert len(site.log) == 9
+    assert len(site.log) == 7
     assert min(site.gaps()[1:]) >= 0.2 - LOG_IS_EXACT_TO_S, "from the moment at which robots.txt has said so"
     assert place.comity("verify-politeness").code == 0
 
@@ -109,8 +109,7 @@ def in_two_seconds(_asked: Asked) -> str:
     return format_datetime(datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2), usegmt=True)
 
 
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("form", ["seconds", "date"])
+@pytest.mark.parametrize(("status", "form"), [(429, "seconds"), (503, "date")])
 def test_retry_after_silences_the_whole_host(web: Web, place: Place, status: int, form: str) -> None:
     def tired(asked: Asked) -> Answer | str:
         if asked.count > 1:
@@ -185,9 +184,9 @@ def test_a_robots_file_that_asks_for_patience_is_not_asked_again_meanwhile(web: 
 
 def test_the_pause_is_kept_from_one_run_to_the_next(web: Web, place: Place) -> None:
     site = web.site(tree(6), robots="User-agent: *\nCrawl-delay: 0.5\n")
-    for pages in (1, 1, 1):
-        crawl(place, site, "--max-pages", pages, "--delay", 0)
-    assert len(site.log) == 4
+    for _ in range(2):
+        crawl(place, site, "--max-pages", 1, "--delay", 0)
+    assert len(site.log) == 3
     assert min(site.gaps()[1:]) >= 0.5 - LOG_IS_EXACT_TO_S
 
 

@@ -20,7 +20,7 @@ from tests.walk.site import Answer, Web, page
 from tests.walk.talker import DELAY_S
 
 PROCESSES = 4
-SECONDS = 7.0
+SECONDS = 6.0
 
 
 def talker(database_url: str, host: str, url: str, seconds: float) -> subprocess.Popen[str]:

@@ -212,3 +212,40 @@ def test_an_answer_without_a_location_is_no_redirect(web: Web, place: Place) -> 
     site = web.site({"/": page("/a"), "/a": Answer(302)})
     summary = place.crawl(site.url())
     assert (summary.pages, summary.errors) == (1, 1)
+
+
+def test_a_host_whose_slot_a_redirect_of_another_used_goes_on_by_itself(web: Web, place: Place) -> None:
+    """The visit that held the slot belongs to the other host; its end must still bring this one back."""
+    slow = {f"/slow{number}": Answer(body=b"<p>slow", after_s=0.6) for number in range(3)}
+    second = web.site(tree(12) | slow)
+    first = web.site(
+        {"/": page("/r0", "/r1", "/r2")}
+        | {f"/r{number}": redirect(second.url(f"/slow{number}")) for number in range(3)}
+    )
+    summary = place.crawl(first.url(), second.url(), delay_s=0.05)
+    assert summary.status == "finished"
+    assert {line.host: line.status for line in summary.hosts} == {first.host: "exhausted", second.host: "exhausted"}
+    assert set(tree(12)) <= set(second.pages())
+
+
+def test_a_relative_link_that_begins_like_a_scheme_is_followed_from_every_page(web: Web, place: Place) -> None:
+    site = web.site(
+        {
+            "/": page("/a/", "/b/"),
+            "/a/": page("http-status.html"),
+            "/b/": page("http-status.html"),
+            "/a/http-status.html": page(),
+            "/b/http-status.html": page(),
+        }
+    )
+    place.crawl(site.url())
+    assert {"/a/http-status.html", "/b/http-status.html"} <= set(site.pages())
+
+
+def test_a_policy_bounds_the_size_of_a_page(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/big"), "/big": Answer(body=b"<p>" + b"x" * 50_000)})
+    place.comity("policy", "set", site.host, "--max-kb-per-page", "20", "--min-request-interval-ms", "1")
+    place.crawl(site.url())
+    (row,) = [row for row in place.fetches(site.host) if row["page_url"] == site.url("/big")]
+    assert row["outcome"] == "rejected"
+    assert row["error"].startswith("too_large")

@@ -38,7 +38,7 @@ def test_after_a_reset_everything_is_crawled_again(web: Web, place: Place) -> No
 
 
 def test_the_same_seeds_again_go_on_with_what_is_open_and_skip_the_rest(web: Web, place: Place) -> None:
-    """Of four hosts one is begun, one done, one blocked and one not started (S1 §8.1, §8.3)."""
+    """Of four hosts one is begun, one done, one blocked and one not started ()."""
     begun, done, new = web.site(tree(20)), web.site(tree(3)), web.site(tree(4))
     blocked = web.site(fallback=Answer(403))
     place.comity("crawl", done.url(), blocked.url())
@@ -92,7 +92,7 @@ def test_seeds_come_from_a_file_too(web: Web, place: Place) -> None:
 
 
 def test_a_reset_by_hand_written_sql_is_as_good(web: Web, place: Place) -> None:
-    """S1 §8.3: an administrator sets the status."""
+    """an administrator sets the status."""
     site = web.site(tree(4))
     place.comity("crawl", site.url())
     assert place.execute("UPDATE domains SET status = 'pending', next_crawl_after = NULL") == 1

@@ -95,16 +95,6 @@ def requeue_all(connection: Connection, host_id: UUID) -> int:
     return connection.execute(statement).rowcount
 
 
-def requeue_dropped(connection: Connection, host_id: UUID) -> int:
-    """Queue again what was refused, since the reason is gone; whatever still holds refuses it anew."""
-    statement = (
-        update(domain_frontier)
-        .where(domain_frontier.c.domain_id == host_id, domain_frontier.c.state == DROPPED)
-        .values(state=QUEUED, attempts=0, not_before=None)
-    )
-    return connection.execute(statement).rowcount
-
-
 def size(connection: Connection, host_id: UUID) -> int:
     """How many URLs of a host are still to visit."""
     return connection.execute(

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, delete, select, update
 
 from comity.database import frontier
-from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
+from comity.database.tables import domain_policies, domains, evidence, fetches, politeness_ledger, robots_cache
 
 _SUMMED: Final = (
     "pages_discovered",
@@ -70,6 +70,8 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     frontier.move(connection, gone.id, kept.id)
     connection.execute(update(fetches).where(fetches.c.domain_id == gone.id).values(domain_id=kept.id))
     connection.execute(update(evidence).where(evidence.c.domain_id == gone.id).values(domain_id=kept.id))
+    ledger = politeness_ledger
+    connection.execute(update(ledger).where(ledger.c.domain_id == gone.id).values(domain_id=kept.id))
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
     for column in _HIGHEST:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, insert, select, update
 
 from comity.database.tables import crawl_runs
 
@@ -18,6 +19,11 @@ def begin(
     connection.execute(
         insert(crawl_runs).values(id=run_id, door=door, holder=holder, settings=settings, started_at=now)
     )
+
+
+def known(connection: Connection, run_ids: Collection[UUID]) -> set[UUID]:
+    """Which of these runs this state knows of; a run is noted before its first page is kept."""
+    return set(connection.execute(select(crawl_runs.c.id).where(crawl_runs.c.id.in_(list(run_ids)))).scalars())
 
 
 def add(connection: Connection, run_id: UUID, *, crawled: int, failed: int, received: int) -> None:

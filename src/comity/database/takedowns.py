@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, or_, select, update
 
 from comity.database.spelling import insert_into
-from comity.database.tables import DROPPED, QUEUED, domain_frontier, domains, takedowns
+from comity.database.tables import domain_frontier, domains, takedowns
 
 
 def add(connection: Connection, entry: str, reason: str | None) -> bool:
@@ -32,8 +32,10 @@ def entries(connection: Connection) -> Sequence[Row[Any]]:
     return connection.execute(select(takedowns).order_by(takedowns.c.created_at, takedowns.c.domain_or_url)).all()
 
 
-def queued_of_host(connection: Connection, host: str, parent: str | None, after: int, limit: int) -> Sequence[Any]:
-    """Queued URLs of a host, of its sub-domains and of its other ports, in batches by row number.
+def urls_of_host(
+    connection: Connection, host: str, parent: str | None, state: int, after: int, limit: int
+) -> Sequence[Any]:
+    """URLs in one state of a host, of its sub-domains and of its other ports, in batches by row number.
 
     They may also wait at the registrable domain, where sub-domains are folded into it.
     """
@@ -48,13 +50,13 @@ def queued_of_host(connection: Connection, host: str, parent: str | None, after:
     return connection.execute(
         select(domain_frontier.c.id, domain_frontier.c.url)
         .join(domains, domains.c.id == domain_frontier.c.domain_id)
-        .where(hosts, domain_frontier.c.state == QUEUED, domain_frontier.c.id > after)
+        .where(hosts, domain_frontier.c.state == state, domain_frontier.c.id > after)
         .order_by(domain_frontier.c.id)
         .limit(limit)
     ).all()
 
 
-def drop_queued(connection: Connection, ids: Sequence[int]) -> int:
-    """Take URLs out of the queue for good."""
-    statement = update(domain_frontier).where(domain_frontier.c.id.in_(ids)).values(state=DROPPED)
+def move(connection: Connection, ids: Sequence[int], state: int) -> int:
+    """Take URLs out of the queue, or put them back."""
+    statement = update(domain_frontier).where(domain_frontier.c.id.in_(ids)).values(state=state)
     return connection.execute(statement).rowcount

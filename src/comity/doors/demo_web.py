@@ -1,6 +1,6 @@
 """A small web on loopback for the first try: three sites with manners, moods and a locked garden.
 
-One asks for a crawl delay, one answers 429 once, all have pages that robots.txt forbids and links that lead nowhere.
+One asks for a longer crawl delay; all answer 429 once, and have pages that robots.txt forbids and links to nowhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 PAGES_PER_SITE: Final = 60
 _LONGEST_HEAD: Final = 65_536
 _SITES: Final = (
-    ("The Lighthouse Library", "Crawl-delay: 0.05"),
+    ("The Lighthouse Library", "Crawl-delay: 0.15"),
     ("Orchard & Sons", "Disallow: /cellar/"),
     ("A Museum of Small Machines", "Allow: /archive/open/\nDisallow: /archive/"),
 )

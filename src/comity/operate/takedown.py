@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from comity.database import takedowns
 from comity.database.connection import Database
+from comity.database.tables import DROPPED, QUEUED
 from comity.model.errors import NotFound
 from comity.rules.canonical import canonical_host, resolve_link
 from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
@@ -49,7 +50,7 @@ def add_takedowns(database: Database, texts: Iterable[str], *, reason: str | Non
 
 
 def remove_takedown(database: Database, text: str) -> str:
-    """Forget an entry; what was dropped from the queues is found again by the next crawl."""
+    """Forget an entry; what it dropped from the queues waits there again."""
     return remove_takedowns(database, [text])[0]
 
 
@@ -61,20 +62,34 @@ def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
             # An entry written by hand may be spelled otherwise: take it as it stands, too.
             if not any([takedowns.remove(connection, entry), takedowns.remove(connection, text)]):
                 raise NotFound(f"{entry} is not taken down")
+        still = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
+        for entry in entries:
+            _move(connection, read_entry(entry), DROPPED, QUEUED, but=still)
     return list(entries)
 
 
 def _add(connection: Connection, entry: TakedownEntry, reason: str | None) -> TakedownReport:
+    is_new = takedowns.add(connection, entry.text, reason)
+    return TakedownReport(entry.text, is_new, _move(connection, entry, QUEUED, DROPPED))
+
+
+def _move(
+    connection: Connection, entry: TakedownEntry, before: int, after: int, *, but: Takedowns | None = None
+) -> int:
+    """Bring the URLs that an entry covers, but for those that others cover, to another state; gives how many."""
     covered = Takedowns.of([entry.text])
     parent = canonical_host(entry.host).parent_domain
-    dropped, after = 0, 0
-    is_new = takedowns.add(connection, entry.text, reason)
-    while rows := takedowns.queued_of_host(connection, entry.host, parent, after, _BATCH):
+    moved, last = 0, 0
+    while rows := takedowns.urls_of_host(connection, entry.host, parent, before, last, _BATCH):
         addresses = [(row.id, resolve_link(row.url, row.url)) for row in rows]
-        ids = [number for number, address in addresses if address and covered.covering(address)]
-        dropped += takedowns.drop_queued(connection, ids) if ids else 0
-        after = rows[-1].id
-    return TakedownReport(entry.text, is_new, dropped)
+        ids = [
+            number
+            for number, address in addresses
+            if address and covered.covering(address) and not (but and but.covering(address))
+        ]
+        moved += takedowns.move(connection, ids, after) if ids else 0
+        last = rows[-1].id
+    return moved
 
 
 def list_takedowns(database: Database) -> list[StoredTakedown]:

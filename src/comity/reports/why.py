@@ -71,7 +71,13 @@ def explain(database: Database, clock: Clock, address: WebAddress, agent: str) -
         ]
         history = _history(records.fetches_of(connection, address.key), records.evidence_of(connection, address.key))
     against = [finding for word in ("no", "wait") for finding in findings if finding.verdict == word]
-    conclusion = against[0].sentence if against else "Nothing stands against it: the next crawl of its host fetches it."
+    unknown = [finding for finding in findings if finding.verdict == "unknown"]
+    if against:
+        conclusion = against[0].sentence
+    elif unknown:
+        conclusion = f"Nothing is known that stands against it. {unknown[0].sentence}"
+    else:
+        conclusion = "Nothing stands against it: the next crawl of its host fetches it."
     return Explanation(address.url, address.host, not against, conclusion, tuple(findings), tuple(history))
 
 
@@ -138,7 +144,7 @@ def _policy(row: Any) -> Finding:
         "policy",
         "yes",
         f"An operator's policy: at least {row.min_request_interval_ms} ms between requests, "
-        f"{row.max_concurrency} at once, {row.max_pages} pages, {row.max_kb_per_page} kB a page.",
+        f"{row.max_concurrency} at once, {row.max_kb_per_page} kB a page.",
     )
 
 

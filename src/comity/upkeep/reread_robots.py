@@ -53,5 +53,5 @@ def _wake(database: Database, host: str) -> bool:
             "block_reason": None,
             "block_reason_code": None,
         }
-        frontier.requeue_dropped(connection, row.id)
+        frontier.requeue_all(connection, row.id)
         return hosts.change(connection, row.id, values, expected_version=row.version)

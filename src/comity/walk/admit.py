@@ -18,6 +18,7 @@ from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.takedown import Takedowns
 from comity.walk.leased_host import LeasedHost
 
+_WITHOUT_PATH = ("/", "http://", "https://")
 _REMEMBERED = 100_000  # links as written
 
 
@@ -44,7 +45,7 @@ def admit_links(
             continue
         href = link.href
         # What does not depend on the page's own path and was met before needs no second look.
-        if href[:1] == "/" or href[:4] == "http":
+        if href.startswith(_WITHOUT_PATH):
             if href in met:
                 continue
             met.add(href)

@@ -258,7 +258,7 @@ class Crawl:
 
     def _on_dry(self, host: LeasedHost) -> None:
         """A host has nothing at hand: read on, wait for what is put off, or close it."""
-        if host not in self._open:
+        if host not in self._open or host in self._closing:
             return
         if host.is_stopped or self._ending is not None:
             self._close(host)

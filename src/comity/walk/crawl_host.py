@@ -14,6 +14,7 @@ from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database.connection import Database
 from comity.database.tables import QUEUED
+from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.leases.room import Leases
 from comity.model.budget import Exhausted
 from comity.model.errors import LeaseLost
@@ -23,7 +24,6 @@ from comity.model.host import HostEnding, HostProgress, HostStatus
 from comity.model.lease import Lease
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
-from comity.walk.host_work import KEYS_MOST, HostWork
 from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
 

@@ -38,6 +38,7 @@ class Dispatcher:
         on_dry: Callable[[LeasedHost], None],
     ) -> None:
         self._rooms = rooms
+        rooms.requests.on_end = self._slot_came_free
         self._capacity = capacity
         self._clock = clock
         self._may_begin = may_begin
@@ -139,6 +140,11 @@ class Dispatcher:
         host.waits_until = wait.until
         host.is_stopped = True
         return True
+
+    def _slot_came_free(self, host: LeasedHost) -> None:
+        """A redirect or a look at robots.txt has used a host's slot; its own URLs may have waited for that."""
+        self.ready(host)
+        asyncio.get_running_loop().call_soon(self.serve)
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         if wait.until < inf:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from comity.frontier.at_hand import HostWork
 from comity.gate.host_gate import HostGate
 from comity.model.budget import Exhausted
-from comity.model.fetch import FetchFailure
+from comity.model.fetch import FetchFailure, FetchLimits
 from comity.model.gate import DoorProfile, GateLimits
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow
 from comity.model.policy import HostPolicy
 from comity.rules.politeness import limits_for
-from comity.walk.host_work import HostWork
 from comity.walk.robots_in_force import RobotsInForce
 
 PATIENCE_S: Final = 60.0  # a host that cannot be asked anything for longer than this is given back meanwhile
@@ -81,6 +81,13 @@ class LeasedHost:
         self.policy = policy
         self.gate.update_limits(self._limits())
         return True
+
+    def fetch_limits(self, limits: FetchLimits) -> FetchLimits:
+        """The bounds of one request to this host: the operator's policy is a floor under every door."""
+        if self.policy is None or self.policy.max_kb_per_page * 1024 >= limits.max_body_bytes:
+            return limits
+        most = self.policy.max_kb_per_page * 1024
+        return replace(limits, max_body_bytes=most, max_wire_bytes=min(most, limits.max_wire_bytes))
 
     def use_crawl_delay(self, crawl_delay_s: float | None) -> None:
         """Put robots.txt's delay in force; of several origins of the host, the longest holds."""

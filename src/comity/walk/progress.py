@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from comity.model.evidence import EvidenceType
 from comity.model.fetch import FailureKind
 from comity.model.outcome import Failed, Fetched, Gone, NotModified, Outcome, Postponed, RateLimited, Refused
 from comity.rules.login_wall import is_login_address
@@ -76,6 +77,9 @@ def summary_of(
     )
 
 
+_REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links that were not let into the frontier
+
+
 def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
     """Keep count of how a host and the run fare."""
     tally = host.tally
@@ -84,6 +88,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             tally.pages += 1
             tally.errors_in_a_row = 0
             progress.pages += 1
+            progress.refused += sum(item.type in _REFUSALS for item in outcome.trail.evidence)
             if isinstance(outcome, Fetched) and outcome.is_login_wall:
                 tally.login_walls += 1
             elif is_login_address(outcome.entry.url):

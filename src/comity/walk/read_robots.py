@@ -33,13 +33,15 @@ async def read_robots(
     profile: DoorProfile,
     terms: RobotsTerms,
     address: WebAddress,
+    *,
+    collapse: bool = False,
 ) -> RobotsInForce:
     """What robots.txt of the address's origin says now: from the cache while it is fresh, asked for otherwise."""
     thread = DatabaseThread()
     board = HostBoard(database, thread, leases, clock, chance, profile, touched_by="robots")
     requests = Requests(fetcher, Capacity(1), clock.seconds)
     takedowns = await thread.run(_takedowns, database)
-    keeper = RobotsKeeper(database, thread, requests, terms, clock.seconds, lambda: takedowns)
+    keeper = RobotsKeeper(database, thread, requests, terms, clock.seconds, lambda: takedowns, collapse=collapse)
     host: LeasedHost | None = None
     try:
         covered = takedowns.covering_host(address.host)

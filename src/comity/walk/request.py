@@ -46,6 +46,7 @@ class Requests:
 
     def __init__(self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float]) -> None:
         self._fetcher = fetcher
+        self.on_end: Callable[[LeasedHost], None] = lambda _host: None  # told of requests made on another's behalf
         self._capacity = capacity
         self._clock = clock
 
@@ -70,7 +71,10 @@ class Requests:
         if may_go is not None and not may_go():
             host.gate.finish(slot)
             return Unstarted(None)
-        return await self.send(host, slot, request, purpose, verdict=verdict, robots_version=robots_version)
+        try:
+            return await self.send(host, slot, request, purpose, verdict=verdict, robots_version=robots_version)
+        finally:
+            self.on_end(host)
 
     async def send(
         self,

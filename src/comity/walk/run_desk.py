@@ -28,7 +28,6 @@ class RunDesk:
         self._store = store
         self._clock = clock
         self._run_id = run_id
-        self._known_runs: set[UUID] = set()
 
     def open(self, settings: dict[str, Any]) -> Takedowns:
         """Take over what dead processes of this machine left, and note that the run starts."""
@@ -57,16 +56,17 @@ class RunDesk:
 
     def _committed(self, batch: Collection[PageRecord]) -> list[bool | None]:
         """Whether each visit is committed here; None for visits of a run of which nothing is known."""
+        run_ids = {record.run_id for record in batch}
         with self._database.read() as connection:
+            known = runs.known(connection, run_ids)
             found = {
                 (run_id, *visit)
-                for run_id in {record.run_id for record in batch}
+                for run_id in known
                 for visit in records.committed(connection, run_id, [record.url_key for record in batch])
             }
-        self._known_runs |= {visit[0] for visit in found}
         return [
             (record.run_id, record.url_key, from_seconds(record.crawl_time)) in found
-            if record.run_id in self._known_runs
+            if record.run_id in known
             else None
             for record in batch
         ]

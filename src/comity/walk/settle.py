@@ -125,6 +125,9 @@ class Settler:
             held = self._leases.still_held(connection, [batch.lease for batch in batches])
             result.lost = [batch.lease for batch in batches if batch.lease.host_id not in held]
             self._write(connection, [pair for host_id, pair in rows.items() if host_id in held], result)
+            # Requests that went out are facts, also those of a hand that came late.
+            late = (each.requests for host_id, (_batch, each) in rows.items() if host_id not in held)
+            records.add_to_ledger(connection, self._run_id, chain.from_iterable(late))
         self._store.keep(place for (host_id, _page), place in zip(pages, places, strict=True) if host_id in held)
         return result
 

@@ -96,7 +96,7 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
     asked: Asked | Unstarted = await rooms.requests.send(
         host,
         slot,
-        FetchRequest(address.url, limits=rooms.limits, content_types=rooms.scope.content_types),
+        FetchRequest(address.url, limits=host.fetch_limits(rooms.limits), content_types=rooms.scope.content_types),
         Purpose.PAGE,
         verdict=cleared.verdict,
         robots_version=cleared.robots_version,
@@ -148,7 +148,8 @@ async def _follow(
     if not verdict.allowed:
         return _denied(host, entry, address, robots, verdict, trail, rooms)
     trail.evidence.append(robots_evidence(host, address, verdict, rooms.clock()))
-    request = FetchRequest(address.url, limits=rooms.limits, content_types=rooms.scope.content_types)
+    limits = holder.fetch_limits(rooms.limits)
+    request = FetchRequest(address.url, limits=limits, content_types=rooms.scope.content_types)
     asked = await rooms.requests.ask(
         holder,
         request,

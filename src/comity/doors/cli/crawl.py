@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +43,10 @@ def crawl(
     context: typer.Context,
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL|HOST]...", help="Where to begin.")] = None,
     seeds: Annotated[Path | None, _option("--seeds", "FILE", "More seeds, one a line.")] = None,
-    into: Annotated[Path | None, _option("--into", "FOLDER", "Where pages are kept, as Parquet parts.")] = None,
+    into: Annotated[
+        str | None,
+        _option("--into", "TARGET", "A folder (Parquet parts), or a .duckdb, .jsonl[.gz], .warc[.gz] file."),
+    ] = None,
     max_pages: Annotated[int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit.")] = None,
     max_depth: Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed.")] = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
@@ -102,17 +107,18 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
         context,
         str(folder / "state.db"),
         as_json,
-        pages=folder / "pages",
+        pages=str(folder / "pages"),
         delay_s=0.1,
         allow_networks=("127.0.0.0/8",),
     )
     with demo_web() as sites:
         if not door.as_json:
-            write_line("Three small sites are up on this machine; crawling them as politely as any other.")
+            write_line("Three small sites are up on this machine; crawling them, a tenth of a second between requests.")
         _crawl(door, [read_seed(site.url) for site in sites])
     if not door.as_json:
         write_line("")
         write_line("Look around:")
+        program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "comity"
         program = "comity" if shutil.which("comity") else ".venv/bin/comity"
         for command in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
             write_line(f"  {program} --state {folder}/state.db {command}")
@@ -140,9 +146,11 @@ def _crawl(door: Chosen, seeds: list[Seed]) -> None:
     from comity.doors.cli.crawl_run import reopen_closed, run_crawl
     from comity.operate.seeds import add_seeds
     from comity.reports.idle import why_idle
+    from comity.store.target import read_target
     from comity.upkeep.end_cooldowns import end_cooldowns
     from comity.upkeep.rescore import rescore_run
 
+    read_target(door.settings.pages)  # a target that cannot be is refused before anything is made
     with door.open_or_make() as opened:
         settings = opened.settings
         report = add_seeds(opened.database, opened.clock, seeds, source="cli", weights=settings.weights)
@@ -164,5 +172,7 @@ def _crawl(door: Chosen, seeds: list[Seed]) -> None:
 
 
 def _places(settings: Settings) -> dict[str, Any]:
+    from comity.store.target import read_target
+
     state = settings.where if "://" not in settings.where else "the shared database"
-    return {"state": state, "pages": str(settings.pages)}
+    return {"state": state, "pages": settings.pages, "pages_are_parts": read_target(settings.pages).is_folder}

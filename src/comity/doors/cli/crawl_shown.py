@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_line, write_table
 
@@ -25,7 +25,7 @@ def bytes_shown(number: int) -> str:
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def write_summary(summary: RunSummary, places: Mapping[str, str]) -> None:
+def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     """Say what was crawled, how each host was left, and where everything is."""
     rate = summary.pages / summary.seconds if summary.seconds > 0 else 0.0
     write_line(
@@ -54,7 +54,8 @@ def write_summary(summary: RunSummary, places: Mapping[str, str]) -> None:
     for warning in summary.warnings:
         write_line(Cell(warning, "yellow"))
     write_line("")
-    write_line(Cell("Pages  ", "dim"), f"{places['pages']}/*.parquet")
+    parts = "/*.parquet" if places["pages_are_parts"] else ""
+    write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")
     write_line(Cell("State  ", "dim"), places["state"])
 
 

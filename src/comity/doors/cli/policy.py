@@ -59,7 +59,14 @@ def change(
     min_request_interval_ms: Annotated[
         int | None, typer.Option("--min-request-interval-ms", metavar="N", help="Milliseconds between requests.")
     ] = None,
-    max_pages: Annotated[int | None, typer.Option("--max-pages", metavar="N", help="Pages a run.")] = None,
+    max_pages: Annotated[
+        int | None,
+        typer.Option(
+            "--max-pages",
+            metavar="N",
+            help="Pages a run of a source; whole-site crawls have max_pages_per_run of the host.",
+        ),
+    ] = None,
     max_kb_per_page: Annotated[
         int | None, typer.Option("--max-kb-per-page", metavar="N", help="Kilobytes a page.")
     ] = None,
