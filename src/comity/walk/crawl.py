@@ -132,29 +132,29 @@ class Crawl:
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or somebody stops it."""
         self._takedowns = await self._thread.run(self._run_desk.open, self._terms.settings_shown or {})
-        helpers = [
+        background = [
             asyncio.create_task(self._settling.run()),
             asyncio.create_task(self._keep_leases()),
             asyncio.create_task(self._watch()),
         ]
         status, reason = "failed", "ended by an error"
         try:
-            await self._conduct(helpers)
+            await self._conduct(background)
             await self._settling.flush()
             status, reason = self._ending or ("finished", "nothing left to visit")
         except BaseException as error:
             reason = f"{type(error).__name__}: {error}"
             raise
         finally:
-            for helper in helpers:
-                helper.cancel()
-            await asyncio.gather(*helpers, return_exceptions=True)
+            for task in background:
+                task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
             await self._dispatcher.cancel()
             await asyncio.gather(*self._closing.values(), return_exceptions=True)
             await self._close_run(status, reason)
         return summary_of(self.progress, str(self.run_id), status, reason, self._lines, self._clock.seconds())
 
-    async def _conduct(self, helpers: list[asyncio.Task[None]]) -> None:
+    async def _conduct(self, background: list[asyncio.Task[None]]) -> None:
         """Keep as many hosts under way as the terms allow; end when there are none."""
         ends_at = inf
         while True:
@@ -166,12 +166,12 @@ class Crawl:
                 return
             wake = asyncio.create_task(self._wake.wait())
             timeout = None if ends_at == inf else max(0.0, ends_at - self._clock.seconds())
-            done, _rest = await asyncio.wait([*helpers, wake], return_when=asyncio.FIRST_COMPLETED, timeout=timeout)
+            done, _rest = await asyncio.wait([*background, wake], return_when=asyncio.FIRST_COMPLETED, timeout=timeout)
             wake.cancel()
             self._wake.clear()
             for task in done:
-                if task in helpers:
-                    task.result()  # a helper only ends by failing, and its failure is the run's
+                if task in background:
+                    task.result()  # it only ends by failing, and its failure is the run's
             if self._dispatcher.failure is not None:
                 raise self._dispatcher.failure
             if self._clock.seconds() >= ends_at:

@@ -119,7 +119,6 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
         write_line("")
         write_line("Look around:")
         program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "comity"
-        program = "comity" if shutil.which("comity") else ".venv/bin/comity"
         for command in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
             write_line(f"  {program} --state {folder}/state.db {command}")
 
