@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
-from comity.database import hosts
-from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.database import hosts, robots
+from comity.database.tables import DONE, DROPPED, QUEUED, domain_frontier
 from comity.model.errors import HostBusy, NotFound
 from comity.model.host import HostStatus
 from comity.operate.reset import reset_host
@@ -80,3 +81,18 @@ def test_a_change_at_the_same_moment_is_told(state: State, monkeypatch: pytest.M
     with pytest.raises(HostBusy, match="changed by somebody else"):
         reset_host(state.database, state.clock, "host.example")
     assert state.row("host.example")["status"] is HostStatus.BLOCKED
+
+
+def test_a_reset_forgets_tries_and_that_robots_could_not_be_read(state: State) -> None:
+    state.add("example.com", status=HostStatus.BLOCKED)
+    state.queue("example.com", "https://example.com/", attempts=4, not_before=state.clock.now() + timedelta(hours=1))
+    origins = {"https://example.com": "disallow_all", "http://example.com": "parse"}
+    with state.database.write() as connection:
+        for origin, access in origins.items():
+            robots.put(connection, {"origin": origin, "host": "example.com", "access": access})
+    assert reset_host(state.database, state.clock, "example.com").urls_requeued == 0
+    with state.database.read() as connection:
+        kept = [row.origin for row in robots.of_hosts(connection, ["example.com"])]
+        row = connection.execute(select(domain_frontier)).one()
+    assert kept == ["http://example.com"]
+    assert (row.attempts, row.not_before) == (0, None)

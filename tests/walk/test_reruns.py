@@ -137,6 +137,18 @@ def test_a_taken_down_seed_is_left_out_and_told(web: Web, place: Place) -> None:
     assert site.log == []
 
 
+def test_what_was_taken_down_and_set_free_is_crawled_after_a_reset(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/a", "/b"), "/a": page(), "/b": page()})
+    place.comity("crawl", site.url(), "--max-pages", 1)
+    place.comity("takedown", "add", site.url("/a"))
+    place.comity("crawl", site.url())
+    assert "/a" not in site.paths
+    place.comity("takedown", "remove", site.url("/a"))
+    place.comity("domains", "reset", site.host)
+    place.comity("crawl", site.url())
+    assert "/a" in site.paths
+
+
 def test_nothing_is_left_queued_by_a_run_that_ended_by_itself(web: Web, place: Place) -> None:
     site = web.site(tree(30))
     place.comity("crawl", site.url())

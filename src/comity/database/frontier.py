@@ -86,7 +86,9 @@ def _put_back_text(dialect: str) -> str:
 
 
 def requeue_all(connection: Connection, host_id: UUID) -> int:
-    """Queue everything again that a host ever had, for a crawl from the start."""
+    """Queue everything again that a host ever had, for a crawl from the start; gives how much of it was done."""
+    mine = domain_frontier.c.domain_id == host_id
+    connection.execute(update(domain_frontier).where(mine, _IS_QUEUED).values(attempts=0, not_before=None))
     statement = (
         update(domain_frontier)
         .where(domain_frontier.c.domain_id == host_id, domain_frontier.c.state == DONE)

@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select
 
 from comity.database.instants import instant
 from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domains, robots_cache
 from comity.model.host import BlockReason, HostStatus
+from comity.model.robots import RobotsAccess
 
 
 def get(connection: Connection, origin: str) -> Any:
@@ -23,6 +24,13 @@ def of_hosts(connection: Connection, hosts: Collection[str]) -> Sequence[Any]:
     """Every origin known of some hosts."""
     statement = select(robots_cache).where(robots_cache.c.host.in_(list(hosts)))
     return connection.execute(statement.order_by(robots_cache.c.origin)).all()
+
+
+def forget_failures(connection: Connection, host: str) -> None:
+    """Forget that files of a host could not be read, so that they are asked for at the next visit."""
+    connection.execute(
+        delete(robots_cache).where(robots_cache.c.host == host, robots_cache.c.access == str(RobotsAccess.DISALLOW_ALL))
+    )
 
 
 def put(connection: Connection, values: dict[str, Any]) -> None:

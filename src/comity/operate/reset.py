@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from comity.clock import Clock
-from comity.database import frontier, hosts
+from comity.database import frontier, hosts, robots
 from comity.database.connection import Database
 from comity.model.errors import HostBusy, NotFound
 from comity.model.host import HostStatus
@@ -51,6 +51,7 @@ def reset_host(database: Database, clock: Clock, host: str, *, reason: str | Non
         if not hosts.change(connection, row.id, values, expected_version=row.version):
             raise HostBusy(f"{host} was changed by somebody else at the same moment; try again")
         requeued = frontier.requeue_all(connection, row.id)
+        robots.forget_failures(connection, host)
         after = hosts.get(connection, host)
         assert after is not None
     return ResetReport(host, row.status, after.status, requeued)
