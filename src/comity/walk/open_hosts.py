@@ -1,0 +1,180 @@
+"""The hosts that a run has under way: how each is taken, kept in URLs and given back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from typing import Any, Final
+
+from comity.clock import Clock
+from comity.fetch.fetcher import Fetcher
+from comity.model.errors import LeaseLost
+from comity.model.host import HostStatus
+from comity.walk.crawl_host import WINDOW, HostDesk
+from comity.walk.crawl_terms import CrawlTerms
+from comity.walk.database_thread import DatabaseThread
+from comity.walk.dispatch import Dispatcher
+from comity.walk.host_board import HostBoard
+from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.progress import HostLineInSummary, Progress
+from comity.walk.settling import Settling
+
+_LOOK_EVERY_S: Final = 0.02
+_OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
+
+
+class OpenHosts:
+    """Leases hosts from the table, reads on in their frontiers when they run dry, and closes each once."""
+
+    def __init__(
+        self,
+        board: HostBoard,
+        desk: HostDesk,
+        thread: DatabaseThread,
+        settling: Settling,
+        fetcher: Fetcher,
+        clock: Clock,
+        terms: CrawlTerms,
+        progress: Progress,
+        hosts: Collection[str] | None,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._board = board
+        self._desk = desk
+        self._thread = thread
+        self._settling = settling
+        self._fetcher = fetcher
+        self._clock = clock
+        self._terms = terms
+        self._progress = progress
+        self._remaining = set(hosts) if hosts is not None else None
+        self._on_change = on_change
+        self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
+        self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or given back
+        self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
+        self._left: set[str] = set()  # hosts that this run will not take again
+        self.is_ending = False
+        self.lines: list[HostLineInSummary] = []
+        self.dispatcher: Dispatcher
+
+    def __iter__(self) -> Iterator[LeasedHost]:
+        return iter(list(self._open))
+
+    def __contains__(self, host: LeasedHost) -> bool:
+        return host in self._open
+
+    def __bool__(self) -> bool:
+        """Whether any host is still under way."""
+        return bool(self._open or self._busy)
+
+    async def take_more(self) -> None:
+        """Lease more hosts while there is room for them."""
+        # A host that waits for its delay holds no connection, so more hosts than connections can be under way.
+        free = max(64, self._terms.concurrency * 4) - len(self._open) - len(self._busy)
+        while free > 0 and (self._remaining is None or self._remaining):
+            claimed = await self._claim(free)
+            if not claimed:
+                if not await self._board.release_guests(idle_only=bool(self._open or self._busy)):
+                    return
+                continue  # a host that is to be crawled may have been a guest until now
+            for host in claimed:
+                await self._begin(host)
+            free -= len(claimed)
+            self._progress.hosts_active = len(self._open)
+            self.dispatcher.serve()
+
+    async def _begin(self, host: LeasedHost) -> None:
+        """Open a host that was leased just now."""
+        if self._remaining is not None:
+            self._remaining.discard(host.name)
+        host.tally.begun = self._begun.get(host.name, 0)
+        try:
+            before, queued = await self._thread.run(self._desk.open, host)
+        except LeaseLost:
+            self._board.drop(host.name)
+            self.lines.append(HostLineInSummary(host.name, "lease lost", 0, 0, 0, "another worker took over"))
+            return
+        self._open[host] = before
+        self._progress.queued += queued
+        self.dispatcher.ready(host)
+
+    async def _claim(self, limit: int) -> list[LeasedHost]:
+        """Candidates from the table; or, with claims turned off, the named hosts that are open."""
+        if self._terms.claims or self._remaining is None:
+            claimed = await self._board.claim(limit, self._remaining, smart=self._terms.smart)
+        else:
+            named = sorted(self._remaining)[:limit]
+            self._remaining.difference_update(named)
+            claimed = await self._board.take(named)
+        fresh = [host for host in claimed if host.name not in self._left and host.lease.status in _OPEN]
+        for host in claimed:
+            if host not in fresh:
+                await self._board.give_back(host)
+        return fresh
+
+    def on_dry(self, host: LeasedHost) -> None:
+        """A host has nothing at hand: read on, wait for what is put off, or close it."""
+        if host not in self._open or host in self._busy:
+            return
+        if host.is_stopped or self.is_ending:
+            self.close(host)
+        elif self._settling.is_waiting(host):
+            return  # its links may be on their way; settling brings it back
+        elif host.work.has_more:
+            self._begin_task(host, self._read_on(host))
+        else:
+            at = host.work.next_at()
+            if at is None or at - self._clock.seconds() > PATIENCE_S:
+                self.close(host)
+            else:
+                self.dispatcher.ready_at(host, at)
+
+    async def _read_on(self, host: LeasedHost) -> None:
+        """Bring the next URLs of a host to hand."""
+        rows, later = await self._thread.run(self._desk.read_on, host)
+        if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
+            put_off = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
+            if put_off and min(put_off) - self._clock.seconds() <= PATIENCE_S and not host.is_stopped:
+                self.dispatcher.ready_at(host, min(put_off))
+                return
+            host.work.has_more = False  # what is left is put off for longer than we wait
+        self.dispatcher.ready(host)
+
+    def close(self, host: LeasedHost) -> None:
+        """Give a host back, once."""
+        if host in self._open and host not in self._busy:
+            self._begin_task(host, self._give_back(host))
+
+    async def _give_back(self, host: LeasedHost) -> None:
+        before = self._open[host]
+        self.dispatcher.forget(host)
+        host.close()
+        while host.gate.in_flight:  # noqa: ASYNC110  # rare: somebody was redirected here, and the gate has no event
+            await asyncio.sleep(_LOOK_EVERY_S)
+        await self._settling.flush(host)
+        line = await self._thread.run(self._desk.close, host, before)
+        del self._open[host]
+        self._begun[host.name] = host.tally.begun
+        if host.waits_until is None:
+            self._left.add(host.name)
+        self._board.drop(host.name)
+        self._fetcher.forget_host(host.name)  # its connections were ours for as long as its lease
+        self.lines.append(line)
+        self._progress.hosts_active = len(self._open)
+        self._progress.hosts_done += 1
+
+    async def finish(self) -> None:
+        """Wait for whatever is being read on or given back."""
+        await asyncio.gather(*self._busy.values(), return_exceptions=True)
+
+    def _begin_task(self, host: LeasedHost, work: Coroutine[Any, Any, None]) -> None:
+        task = self._busy[host] = asyncio.create_task(work)
+        task.add_done_callback(lambda ended: self._after(host, ended))
+
+    def _after(self, host: LeasedHost, task: asyncio.Task[None]) -> None:
+        """A host was read on or given back."""
+        self._busy.pop(host, None)
+        if not task.cancelled() and task.exception() is not None:
+            self.dispatcher.failure = self.dispatcher.failure or task.exception()
+        self._on_change()
+        self.dispatcher.serve()
