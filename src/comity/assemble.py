@@ -14,10 +14,12 @@ from comity.database.schema import ensure_current
 from comity.leases.room import Leases, LeaseTerms
 from comity.model.budget import Budget
 from comity.model.errors import BadInput
-from comity.model.fetch import FetchLimits
+from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
 from comity.model.robots import RobotsUnreachable
 from comity.model.scope import CrawlScope
+from comity.model.sitemap import SitemapBounds
+from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
 from comity.settings import Settings
 
@@ -25,6 +27,7 @@ from comity.settings import Settings
 if TYPE_CHECKING:
     from comity.fetch.fetcher import Fetcher
     from comity.fetch.settings import ProxySettings
+    from comity.rules.tracking import TrackingRules
     from comity.walk.crawl import Crawl
     from comity.walk.robots_in_force import RobotsInForce
     from comity.walk.robots_keeper import RobotsTerms
@@ -64,7 +67,13 @@ class State:
                 follow_links=settings.follow_links,
                 respect_nofollow=settings.respect_nofollow,
                 collapse_subdomains=settings.collapse_subdomains,
+                follow_canonical=settings.follow_canonical,
+                sitemaps=settings.sitemaps,
+                content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
             ),
+            tracking=self._tracking(),
+            traps=self._traps(),
+            sitemap_bounds=SitemapBounds(most_files=settings.max_sitemaps),
             limits=FetchLimits(
                 max_body_bytes=settings.max_response_bytes,
                 max_wire_bytes=settings.max_response_bytes,
@@ -84,6 +93,19 @@ class State:
         )
         store = open_sink(settings.pages, leases.holder)
         return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts)
+
+    def _tracking(self) -> TrackingRules | None:
+        from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules
+
+        if not self.settings.strip_tracking:
+            return None
+        return TrackingRules(parameters=(*TRACKING_PARAMETERS, *self.settings.tracking_parameters))
+
+    def _traps(self) -> TrapTerms | None:
+        settings = self.settings
+        if not settings.avoid_traps:
+            return None
+        return TrapTerms(longest_target=settings.max_url_length, most_segments=settings.max_path_segments)
 
     def _proxy(self) -> ProxySettings | None:
         from comity.fetch.settings import ProxySettings

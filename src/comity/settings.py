@@ -16,6 +16,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from comity import __version__
 from comity.model.errors import BadInput
+from comity.model.scope import HTML_TYPES
+from comity.rules.content_type import is_pattern
 from comity.rules.priority import PriorityWeights
 
 Network = IPv4Network | IPv6Network
@@ -72,6 +74,22 @@ class Settings(BaseSettings):
     )
     follow_links: bool = _set(True, "Whether links on pages are followed.", "FOLLOW_LINKS")
     respect_nofollow: bool = _set(True, "Whether rel=nofollow is honoured.", "RESPECT_NOFOLLOW")
+    follow_canonical: bool = _set(
+        True, "Whether the address that a page calls its own (rel=canonical) is visited.", "FOLLOW_CANONICAL"
+    )
+    sitemaps: bool = _set(True, "Whether sitemaps are read.", "SITEMAPS")
+    max_sitemaps: int = _set(500, "Sitemap files that are asked of one host.", "MAX_SITEMAPS", ge=1, le=100_000)
+    strip_tracking: bool = _set(
+        True, "Whether parameters that say who clicked, or which visit it is, are taken off links.", "STRIP_TRACKING"
+    )
+    tracking_parameters: Annotated[tuple[str, ...], NoDecode] = _set(
+        (),
+        "More parameters to take off, with commas between them; ref_* stands for all that begin so.",
+        "TRACKING_PARAMETERS",
+    )
+    avoid_traps: bool = _set(True, "Whether endless spaces (calendars, sessions, filters) are left.", "AVOID_TRAPS")
+    max_path_segments: int = _set(25, "Folders in the path of a link.", "MAX_PATH_SEGMENTS", ge=1, le=60)
+    max_url_length: int = _set(2000, "Characters in the path and query of a link.", "MAX_URL_LENGTH", ge=100, le=8000)
     max_domain_errors: int = _set(10, "Errors in a row after which a host is left alone.", "MAX_DOMAIN_ERRORS", ge=1)
     collapse_subdomains: bool = _set(
         False, "Whether sub-domains count as one host with their registrable domain.", "COLLAPSE_SUBDOMAINS"
@@ -80,6 +98,14 @@ class Settings(BaseSettings):
     # Fetching.
     max_response_bytes: int = _set(
         10_000_000, "The largest body that is taken, also after decompression.", "MAX_RESPONSE_BYTES", ge=1024
+    )
+    accept_types: Annotated[tuple[str, ...], NoDecode] = _set(
+        HTML_TYPES.accept,
+        "Media types that are taken, with commas between them: text/*,application/pdf.",
+        "ACCEPT_TYPES",
+    )
+    reject_types: Annotated[tuple[str, ...], NoDecode] = _set(
+        (), "Media types that are not taken, although the list above has them.", "REJECT_TYPES"
     )
     fetch_timeout_s: float = _set(60.0, "Seconds for one request as a whole.", "FETCH_TIMEOUT", gt=0, le=3600)
     max_redirects: int = _set(5, "Redirects followed for one URL.", "MAX_REDIRECTS", ge=0, le=20)
@@ -141,6 +167,22 @@ class Settings(BaseSettings):
         """Networks come as a list or as one comma-separated text."""
         parts = value.split(",") if isinstance(value, str) else list(value)
         return tuple(ip_network(str(part).strip(), strict=False) for part in parts if str(part).strip())
+
+    @field_validator("tracking_parameters", "accept_types", "reject_types", mode="before")
+    @classmethod
+    def _read_list(cls, value: Any) -> Any:
+        """Names come as a list or as one comma-separated text."""
+        parts = value.split(",") if isinstance(value, str) else list(value)
+        return tuple(str(part).strip() for part in parts if str(part).strip())
+
+    @field_validator("accept_types", "reject_types")
+    @classmethod
+    def _are_media_types(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """What can never match is a slip, and a slip here loses pages."""
+        for pattern in value:
+            if not is_pattern(pattern):
+                raise ValueError(f"{pattern!r} is not a media type such as text/html, text/* or */*")
+        return value
 
     @field_validator("pages", mode="before")
     @classmethod
@@ -219,7 +261,11 @@ def settings_table() -> str:
         alias = field.validation_alias
         names = [str(name) for name in alias.choices] if isinstance(alias, AliasChoices) else []
         default = field.default
-        shown = "" if default in (None, ()) else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+        if isinstance(default, bool):
+            default = str(default).lower()
+        elif isinstance(default, tuple):
+            default = ",".join(default)
+        shown = "" if default in (None, "") else f"`{default}`"
         also = ", ".join(f"`{name}`" for name in names[1:])
         lines.append(f"| `{names[0]}` | {shown} | {field.description} | {also} |")
     return "\n".join(lines)

@@ -43,13 +43,13 @@ def test_a_hostile_page_is_read_in_bounded_time(name: str) -> None:
     started = time.perf_counter()
     page = read(body)
     assert time.perf_counter() - started < 4.0
-    assert [link.href for link in page.links] == ["/x"]
+    assert list(page.links) == ["/x"]
 
 
 def test_distinct_links_are_cut_at_their_bound_and_marked() -> None:
     page = read(b"".join(b"<a href=/%d>" % at for at in range(MAX_LINKS + 5)))
     assert len(page.links) == MAX_LINKS
-    assert page.links[-1].href == f"/{MAX_LINKS - 1}"
+    assert page.links[-1] == f"/{MAX_LINKS - 1}"
     assert page.limits == {PageLimit.LINKS}
 
 
@@ -60,13 +60,13 @@ def test_as_many_links_as_allowed_are_no_limit() -> None:
 
 def test_the_same_link_without_end_is_cut_at_the_bound_of_elements() -> None:
     page = read(LINK * (MAX_ELEMENTS + 1) + b"<a href=/late>")
-    assert [link.href for link in page.links] == ["/x"]
+    assert list(page.links) == ["/x"]
     assert page.limits == {PageLimit.ELEMENTS}
 
 
 def test_a_body_over_its_bound_is_read_up_to_it() -> None:
     page = read(LINK + b"x" * MAX_BODY_BYTES + b"<a href=/late>")
-    assert [link.href for link in page.links] == ["/x"]
+    assert list(page.links) == ["/x"]
     assert page.limits == {PageLimit.BODY_BYTES}
 
 
@@ -85,6 +85,6 @@ markup = st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join)
 @example(b"<a href=/x>", "text/html; charset='", "x")
 def test_no_bytes_or_content_type_raise(body: bytes, content_type: str | None, agent: str) -> None:
     page = read_html(body, content_type=content_type, agent_token=agent, with_text=True)
-    assert all(link.href and link.href == link.href.strip() and link.href[0] != "#" for link in page.links)
-    assert len({link.href for link in page.links}) == len(page.links)
+    assert all(link and link == link.strip() and link[0] != "#" for link in page.links)
+    assert len(set(page.links)) == len(page.links)
     assert page.encoding

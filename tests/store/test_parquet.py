@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import duckdb
 import pyarrow as pa
@@ -120,6 +121,13 @@ def test_the_bounds_of_urls_and_times_help_those_who_look_for_some(tmp_path: Pat
     assert (url.min, url.max) == (page(3).url, page(9).url)
     assert (time.min.timestamp(), time.max.timestamp()) == (page(3).crawl_time, page(9).crawl_time)
     assert group.column(NAMES.index("error")).statistics.null_count == 3
+
+
+def test_pages_of_several_runs_in_one_part_keep_their_run(tmp_path: Path) -> None:
+    other = UUID(int=7)
+    runs = [RUN, RUN, other, RUN, other, other]
+    path = written(tmp_path / "part.parquet", [page(number, run_id=run) for number, run in enumerate(runs)])
+    assert pq.read_table(path)["run_id"].to_pylist() == [str(run) for run in runs]
 
 
 def test_a_part_without_pages_is_none(tmp_path: Path) -> None:

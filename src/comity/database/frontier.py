@@ -24,8 +24,24 @@ def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Ite
     """Queue URLs that this host has never had; returns how many were new."""
     encode = Encoding(connection)
     host, run = encode.uuid(host_id), encode.uuid_or_none(run_id)
+    entries = list(entries)
     rows = [(host, run, entry.url, entry.key, entry.depth, entry.priority) for entry in entries]
-    return insert_rows(connection, domain_frontier, _ENTRY, rows, unless=("domain_id", "url_key"))
+    added = insert_rows(connection, domain_frontier, _ENTRY, rows, unless=("domain_id", "url_key"))
+    hinted = [(entry.key, entry.hints) for entry in entries if entry.hints is not None]
+    if hinted:
+        # Also for URLs that are known already: what a sitemap says is newer than what it said.
+        values = [
+            (
+                encode.time_or_none(hints.lastmod.timestamp() if hints.lastmod is not None else None),
+                str(hints.changefreq) if hints.changefreq is not None else None,
+                hints.priority,
+                host,
+                key,
+            )
+            for key, hints in hinted
+        ]
+        connection.exec_driver_sql(_hint_text(connection.dialect.name), values)
+    return added
 
 
 def look(connection: Connection, host_id: UUID, limit: int, now: datetime | None) -> Sequence[Any]:
@@ -61,6 +77,21 @@ def put_back(connection: Connection, waiting: Iterable[tuple[UUID, int, float, i
     rows = [(attempts, encode.time(at), encode.uuid(host_id), key) for host_id, key, at, attempts in waiting]
     if rows:
         connection.exec_driver_sql(_put_back_text(connection.dialect.name), rows)
+
+
+@lru_cache(maxsize=2)
+def _hint_text(dialect: str) -> str:
+    table = domain_frontier
+    statement = (
+        update(table)
+        .where(table.c.domain_id == bindparam("host"), table.c.url_key == bindparam("listed"))
+        .values(
+            lastmod=bindparam("said_lastmod"),
+            changefreq=bindparam("said_changefreq"),
+            sitemap_priority=bindparam("said_priority"),
+        )
+    )
+    return driver_text(dialect, statement, ("said_lastmod", "said_changefreq", "said_priority", "host", "listed"))
 
 
 @lru_cache(maxsize=2)

@@ -165,6 +165,18 @@ def fetches_of(connection: Connection, key: int, limit: int = 50) -> Sequence[An
     ).all()
 
 
+def last_contents(connection: Connection, host: str, limit: int) -> list[tuple[str, str]]:
+    """Paths and content hashes of the last pages of a host, oldest first."""
+    statement = (
+        select(fetches.c.page_url, fetches.c.content_hash)
+        .where(fetches.c.domain == host, fetches.c.content_hash.is_not(None))
+        .order_by(fetches.c.crawled_at.desc())
+        .limit(limit)
+    )
+    rows = connection.execute(statement).all()
+    return [(row.page_url[row.page_url.index("/", 8) :], row.content_hash) for row in reversed(rows)]
+
+
 def ledger_after(connection: Connection, host_id: UUID, after: tuple[Any, int] | None, limit: int) -> Sequence[Any]:
     """A host's requests in the order in which they started, in batches."""
     ledger = politeness_ledger.c

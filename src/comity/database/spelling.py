@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import JSON, Connection, Table, Text, any_, bindparam, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import Uuid
@@ -55,12 +55,18 @@ def insert_into(connection: Connection, table: Table) -> Any:
 
 def insert_for(dialect: str, table: Table) -> Any:
     """The same for a dialect by its name."""
-    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql  # slow to import, and an embedded state never speaks it
+
+        return postgresql.insert(table)
+    return sqlite.insert(table)
 
 
 def named_in(dialect: str, column: ColumnElement[str], parameter: str) -> ColumnElement[bool]:
     """Whether a text column is one of those in a list, which is one value however long it is."""
     if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
         return column == any_(bindparam(parameter, type_=postgresql.ARRAY(Text())))
     listed = func.json_each(bindparam(parameter, type_=JSON())).table_valued("value")
     return column.in_(select(listed.c.value))

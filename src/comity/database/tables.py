@@ -256,6 +256,10 @@ domain_frontier: Final = Table(
     _count("attempts", SmallInteger),
     Column("not_before", UtcDateTime()),
     _now("discovered_at"),
+    # What a sitemap says of it.
+    Column("lastmod", UtcDateTime()),
+    Column("changefreq", String(10)),
+    Column("sitemap_priority", Double()),
     CheckConstraint("state IN (0, 1, 2)", name="state"),
     # One row a URL and host, also after it is done: this is what keeps a page from being asked twice.
     Index("uq_domain_frontier_url", "domain_id", "url_key", unique=True),
@@ -276,6 +280,24 @@ domain_frontier: Final = Table(
         sqlite_where=text("state = 0 AND not_before IS NOT NULL"),
         postgresql_where=text("state = 0 AND not_before IS NOT NULL"),
     ),
+)
+
+# The sitemap files of a host: those that were asked for, and those that an index named and nobody asked for yet.
+sitemaps: Final = Table(
+    "sitemaps",
+    metadata,
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), primary_key=True),
+    Column("url_key", BigInteger(), primary_key=True, autoincrement=False),
+    Column("url", Text(), nullable=False),
+    _count("depth", SmallInteger),
+    Column("is_guess", Boolean(), nullable=False, server_default=false()),
+    Column("state", String(10), nullable=False),
+    Column("status", Integer()),
+    Column("kind", String(20)),
+    _count("entries", Integer),
+    Column("detail", Text()),
+    Column("asked_at", UtcDateTime()),
+    CheckConstraint("state IN ('planned', 'read', 'missing', 'failed', 'refused')", name="state"),
 )
 
 fetches: Final = Table(

@@ -5,12 +5,14 @@ bound, and a page that runs into one says so in ``limits``.
 """
 
 import re
+from collections import Counter
 from functools import lru_cache
-from typing import Final
+from itertools import islice
+from typing import Final, cast
 
 from turbohtml import Document, Element, Namespace, parse
 
-from comity.model.page import HtmlPage, Link, PageLimit
+from comity.model.page import HtmlPage, PageLimit
 from comity.rules.robots_parse import product_token
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
@@ -22,7 +24,8 @@ MAX_HREF_CHARACTERS: Final = 4096
 MAX_META_ROBOTS: Final = 64
 MAX_TITLE_CHARACTERS: Final = 1000
 
-_TAGS: Final = ("a", "area", "base", "link", "meta", "title", "input")
+_HREFS: Final = "//a/@href|//area/@href"
+_SPEAKING: Final = "base,link,meta,title,input,a[rel],area[rel]"
 # What the URL parser strips from both ends of an address.
 _HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
@@ -42,7 +45,8 @@ def read_html(body: bytes, *, content_type: str | None, agent_token: str, with_t
     return HtmlPage(
         title=reader.title,
         base_href=reader.base_href,
-        links=tuple(map(Link._make, reader.links.items())),
+        links=tuple(reader.links),
+        nofollow=reader.nofollow & reader.links.keys(),
         canonical_href=reader.canonical_href,
         next_href=reader.next_href,
         meta_robots=tuple(reader.meta_robots),
@@ -66,6 +70,7 @@ class _Reader:
         "links",
         "meta_robots",
         "next_href",
+        "nofollow",
         "refresh_href",
         "title",
     )
@@ -74,7 +79,8 @@ class _Reader:
         self._agent_token = agent_token
         self.title: str | None = None
         self.base_href: str | None = None
-        self.links: dict[str, bool] = {}
+        self.links: dict[str, None] = {}
+        self.nofollow: frozenset[str] = frozenset()
         self.canonical_href: str | None = None
         self.next_href: str | None = None
         self.meta_robots: list[str] = []
@@ -83,33 +89,54 @@ class _Reader:
         self.limits: set[PageLimit] = set()
 
     def read(self, document: Document) -> None:
-        """Walk the elements that matter, in document order."""
-        links = self.links
+        """Take every address, then walk the few elements that say more."""
+        hrefs = cast("list[str]", document.xpath(_HREFS))
+        if len(hrefs) > MAX_ELEMENTS:
+            self.limits.add(PageLimit.ELEMENTS)
+            del hrefs[MAX_ELEMENTS:]
+        self._take_hrefs(hrefs)
+        nofollowed: list[str] = []
         room = MAX_ELEMENTS
-        for element in document.iter_elements(_TAGS):
+        for element in document.select(_SPEAKING):
             if not room:
                 self.limits.add(PageLimit.ELEMENTS)
                 break
             room -= 1
             tag = element.tag
             if tag == "a" or tag == "area":
-                href = element.attr("href")
-                if not href or not (href := self._address(href)) or href[0] == "#":
-                    continue  # an anchor, or this very page
-                rel = element.attr("rel")
-                nofollow = rel is not None and "nofollow" in rel.lower().split()
-                known = links.get(href)
-                if known is None:
-                    if len(links) >= MAX_LINKS:
-                        self.limits.add(PageLimit.LINKS)
-                        continue
-                    links[href] = nofollow
-                elif known and not nofollow:
-                    links[href] = False
-                if rel is not None and self.next_href is None and "next" in rel.lower().split():
-                    self.next_href = href
+                self._take_rel(element, nofollowed)
             else:
                 self._take(tag, element)
+        if nofollowed:
+            # An address that is linked once without nofollow may be followed.
+            said, linked = Counter(nofollowed), Counter(map(self._address, hrefs))
+            self.nofollow = frozenset(href for href, times in said.items() if times == linked[href])
+
+    def _take_hrefs(self, hrefs: list[str]) -> None:
+        """Keep each address once, in document order; anchors lead to this very page."""
+        links = self.links
+        for href in dict.fromkeys(hrefs):
+            # Most addresses need no trimming, and trimming is what costs.
+            if not href or href[0] <= " " or href[-1] <= " " or len(href) > MAX_HREF_CHARACTERS:
+                href = self._address(href)
+                if not href:
+                    continue
+            if href[0] != "#":
+                links[href] = None
+        if len(links) > MAX_LINKS:
+            self.limits.add(PageLimit.LINKS)
+            self.links = dict.fromkeys(islice(links, MAX_LINKS))
+
+    def _take_rel(self, element: Element, nofollowed: list[str]) -> None:
+        """Read what a link says about where it leads."""
+        rel = (element.attr("rel") or "").lower().split()
+        href = self._address(element.attr("href") or "")
+        if not href:
+            return
+        if "nofollow" in rel:
+            nofollowed.append(href)
+        if self.next_href is None and "next" in rel and href[0] != "#":
+            self.next_href = href
 
     def _take(self, tag: str, element: Element) -> None:
         """Read an element of the head, or a form field; of its kind the first counts."""

@@ -19,6 +19,7 @@ class EvidenceType(StrEnum):
     BUDGET = "budget"
     LOGIN_WALL = "login_wall"
     ADDRESS_REFUSED = "address_refused"
+    TRAP = "trap"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from comity.model.sitemap import PageHints
+
 
 class FrontierEntry(NamedTuple):
     """A canonical URL of a host, with its key, how far from the seed it was found, and how much it matters."""
@@ -12,6 +14,7 @@ class FrontierEntry(NamedTuple):
     key: int
     depth: int = 0
     priority: int = 0
+    hints: PageHints | None = None
 
 
 class QueuedUrl(NamedTuple):

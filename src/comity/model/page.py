@@ -3,15 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
-
-
-class Link(NamedTuple):
-    """One link as written; a tuple, because a page makes many."""
-
-    href: str
-    nofollow: bool
-    """Whether every link of the page to this address says rel=nofollow."""
 
 
 class PageLimit(StrEnum):
@@ -31,8 +22,10 @@ class HtmlPage:
     title: str | None
     base_href: str | None
     """What links are relative to, itself relative to the page's URL; None for the URL alone."""
-    links: tuple[Link, ...]
+    links: tuple[str, ...]
     """Links of ``a`` and ``area`` in document order, each address once."""
+    nofollow: frozenset[str]
+    """Those of them to which every link of the page says rel=nofollow."""
     canonical_href: str | None
     next_href: str | None
     """The next page of a series (rel=next)."""

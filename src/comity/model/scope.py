@@ -21,3 +21,4 @@ class CrawlScope:
     follow_canonical: bool = True
     content_types: ContentTypeRules = HTML_TYPES
     collapse_subdomains: bool = False
+    sitemaps: bool = True

@@ -54,6 +54,39 @@ class SitemapEntry(NamedTuple):
     priority: float | None = None
 
 
+class PageHints(NamedTuple):
+    """What a sitemap says of a page besides its address."""
+
+    lastmod: datetime | None
+    changefreq: ChangeFrequency | None
+    priority: float | None
+
+
+class SitemapState(StrEnum):
+    """How far a sitemap file of a host has come."""
+
+    PLANNED = "planned"
+    READ = "read"
+    MISSING = "missing"
+    FAILED = "failed"
+    REFUSED = "refused"
+
+
+class SitemapRow(NamedTuple):
+    """One sitemap file of a host, as the state remembers it."""
+
+    url: str
+    key: int
+    depth: int
+    is_guess: bool
+    state: SitemapState
+    status: int | None = None
+    kind: SitemapKind | None = None
+    entries: int = 0
+    detail: str | None = None
+    asked_at: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class SitemapLimits:
     """How much of one file is read. The defaults are the protocol's own bounds."""

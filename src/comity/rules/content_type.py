@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 from comity.model.fetch import ContentTypeRules
+
+_PART = r"[A-Za-z0-9!#$&^_.+-]*\*?[A-Za-z0-9!#$&^_.+-]*"
+_PATTERN = re.compile(rf"(?=[^/])(?:{_PART})(?:/(?=.)(?:{_PART}))?")  # RFC 6838 §4.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,11 @@ def pattern_matches(pattern: str, kind: str) -> bool:
         wanted_minor = "*"
     major, _, minor = kind.partition("/")
     return _part_matches(wanted_major, major) and _part_matches(wanted_minor, minor)
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text can be a pattern of media types: one slash at most, in plain characters, one `*` in each part."""
+    return _PATTERN.fullmatch(text.strip()) is not None
 
 
 @lru_cache(maxsize=1024)

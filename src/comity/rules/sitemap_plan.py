@@ -10,13 +10,14 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Final, NamedTuple
 
-from comity.model.sitemap import SitemapBounds, SitemapEntry
+from comity.model.sitemap import SitemapBounds, SitemapEntry, SitemapRow, SitemapState
 from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.tracking import TrackingRules
 
-_USUAL_PATHS: Final = ("/sitemap.xml", "/sitemap_index.xml", "/sitemap.xml.gz", "/sitemap-index.xml", "/sitemap.txt")
+_USUAL_PATHS: Final = ("/sitemap.xml", "/sitemap_index.xml")  # each guess is a request, so they are few
 _DEFAULT_BOUNDS: Final = SitemapBounds()
 
 
@@ -63,6 +64,7 @@ class SitemapPlan:
         bounds: SitemapBounds = _DEFAULT_BOUNDS,
         collapse: bool = False,
         tracking: TrackingRules | None = None,
+        earlier: Iterable[SitemapRow] = (),
     ) -> None:
         self._host = host
         self._bounds = bounds
@@ -75,10 +77,15 @@ class SitemapPlan:
         self._entries = 0
         self._left_out = 0
         base = origin + "/robots.txt"
+        for row in earlier:
+            self._take_up(row)
+        names_some = bool(self._queue)
         for url in named:
             # robots.txt of this host names it, so it speaks for this host wherever it lies.
-            self._add(resolve_link(url.strip(), base, collapse=collapse), 0, is_guess=False)
-        if not self._queue:
+            address = resolve_link(url.strip(), base, collapse=collapse)
+            names_some |= address is not None
+            self._add(address, 0, is_guess=False)
+        if not names_some:
             for url in common_sitemap_paths(origin):
                 self._add(resolve_link(url, base, collapse=collapse), 0, is_guess=True)
 
@@ -99,9 +106,13 @@ class SitemapPlan:
 
     def read(
         self, planned: PlannedSitemap, nested: Iterable[SitemapEntry] = (), *, unchanged_since: datetime | None = None
-    ) -> None:
-        """Note that this one was a sitemap, and queue what it names, unless that is said not to have changed since."""
+    ) -> list[PlannedSitemap]:
+        """Note that this one was a sitemap, and queue what it names, unless that is said not to have changed since.
+
+        Gives what was queued.
+        """
         self._found += 1
+        before = len(self._queue)
         for entry in nested:
             if unchanged_since is not None and entry.lastmod is not None and entry.lastmod < unchanged_since:
                 continue
@@ -113,6 +124,7 @@ class SitemapPlan:
                 self._add(address, planned.depth + 1, is_guess=False)
             else:
                 self._left_out += 1
+        return list(islice(self._queue, before, None))
 
     def accept(self, planned: PlannedSitemap, entry: SitemapEntry) -> WebAddress | None:
         """Resolve an entry of a planned sitemap; None if it is not of this host, or one too many."""
@@ -125,6 +137,15 @@ class SitemapPlan:
     def count(self) -> SitemapCount:
         """How far the plan has come."""
         return SitemapCount(self._asked, self._found, self._entries, self._left_out)
+
+    def _take_up(self, row: SitemapRow) -> None:
+        """Go on where an earlier reading of the same plan ended."""
+        if row.state is SitemapState.PLANNED:
+            self._add(resolve_link(row.url, row.url, collapse=self._collapse), row.depth, is_guess=row.is_guess)
+        else:
+            self._met.add(row.key)
+            self._asked += 1
+            self._found += row.state is SitemapState.READ
 
     def _add(self, address: WebAddress | None, depth: int, *, is_guess: bool) -> None:
         if address is None or address.key in self._met:

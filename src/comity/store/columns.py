@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -47,9 +48,9 @@ NAMES: Final = tuple(column.name for column in COLUMNS)
 _UTF8: Final = ("utf-8", "utf8")
 
 
-def microseconds(record: PageRecord) -> int:
-    """When the page was crawled, in microseconds since 1970."""
-    return round(record.crawl_time * 1e6)
+def microseconds(crawl_time: float) -> int:
+    """When a page was crawled, in microseconds since 1970."""
+    return round(crawl_time * 1e6)
 
 
 def sound(text: str) -> str:
@@ -67,6 +68,14 @@ def utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return sound(text).encode()
+
+
+def all_utf8(texts: Sequence[str]) -> list[bytes]:
+    """Many texts as octets."""
+    try:
+        return list(map(str.encode, texts))
+    except UnicodeEncodeError:
+        return list(map(utf8, texts))
 
 
 def body_as_text(record: PageRecord) -> str | None:

@@ -69,5 +69,5 @@ def as_line(record: PageRecord) -> bytes:
 
 def shown_time(record: PageRecord) -> str:
     """When a page was crawled: ISO 8601 in UTC, to the microsecond."""
-    at = _EPOCH + timedelta(microseconds=microseconds(record))
+    at = _EPOCH + timedelta(microseconds=microseconds(record.crawl_time))
     return at.isoformat(timespec="microseconds").replace("+00:00", "Z")

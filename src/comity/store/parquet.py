@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
+from uuid import UUID
 
 import zstandard
 
 from comity import __version__
 from comity.model.page_record import PageRecord
 from comity.store import thrift
-from comity.store.columns import COLUMNS, NAMES, Column, Kind, body_as_columns, microseconds, utf8
+from comity.store.columns import COLUMNS, NAMES, Column, Kind, all_utf8, body_as_columns, microseconds
 from comity.store.parts import PartWriter
 
 # A reader holds a row group of bodies in memory, and so does a vector of DuckDB's.
@@ -30,10 +32,15 @@ _LEVEL: Final = 1
 _MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
 _OCTETS: Final = NAMES.index("body_bytes")
+# All values of a page's row but the two bodies, in order.
+_small_values: Final = itemgetter(
+    *(PageRecord._fields.index(name) for name in NAMES if name not in ("body", "body_bytes"))
+)
 _WITH_BOUNDS: Final = ("url", "crawl_time")  # what people look for
 # Names of the format (parquet.thrift).
 _TYPES: Final = {Kind.TEXT: 6, Kind.OCTETS: 6, Kind.NUMBER: 1, Kind.TIME: 2}
 _LETTERS: Final = {Kind.NUMBER: "i", Kind.TIME: "q"}  # as `struct` knows them
+_length: Final = struct.Struct("<I").pack
 _OPTIONAL: Final = 1
 _PLAIN: Final = 0
 _RLE: Final = 3
@@ -71,7 +78,7 @@ class _ColumnPages:
         """One body; a page that is full is compressed."""
         self._levels.append(value is not None)
         if value is not None:
-            self._pieces += (len(value).to_bytes(4, "little"), value)
+            self._pieces += (_length(len(value)), value)
             self._waiting_bytes += len(value)
             if self._waiting_bytes >= BYTES_PER_PAGE:
                 self.end_page()
@@ -79,8 +86,8 @@ class _ColumnPages:
     def add_texts(self, values: Sequence[str | None]) -> None:
         """All values of a column of text."""
         self._levels = [value is not None for value in values]
-        there = [utf8(value) for value in values if value is not None]
-        self._pieces = [piece for value in there for piece in (len(value).to_bytes(4, "little"), value)]
+        there = all_utf8([value for value in values if value is not None])
+        self._pieces = list(chain.from_iterable(zip(map(_length, map(len, there)), there, strict=True)))
         if self._column.name in _WITH_BOUNDS:
             self._bounds = min(there), max(there)
 
@@ -99,7 +106,7 @@ class _ColumnPages:
         if not count:
             return
         levels = _runs(self._levels)
-        plain = b"".join((len(levels).to_bytes(4, "little"), levels, *self._pieces))
+        plain = b"".join((_length(len(levels)), levels, *self._pieces))
         self._nulls += count - sum(self._levels)
         self._values += count
         self._levels, self._pieces, self._waiting_bytes = [], [], 0
@@ -141,7 +148,7 @@ class ParquetPart(PartWriter):
         self._write(file, _MAGIC)
 
     def _begin_group(self) -> None:
-        self._rows: list[tuple[str | int | None, ...]] = []
+        self._rows: list[tuple[Any, ...]] = []
         self._bodies = _ColumnPages(COLUMNS[_BODY], self._compressor)
         self._octets = _ColumnPages(COLUMNS[_OCTETS], self._compressor)
         self._bodies_at = 0
@@ -179,7 +186,7 @@ class ParquetPart(PartWriter):
             pages = self._octets
             if column.name != "body_bytes":
                 pages = _ColumnPages(column, self._compressor)
-                (pages.add_texts if column.kind is Kind.TEXT else pages.add_numbers)(next(small))
+                _add_small(pages, column, next(small))
             pages.end_page()
             offset = self._at
             for piece in pages.take():
@@ -198,30 +205,32 @@ class ParquetPart(PartWriter):
         self._at += len(octets)
 
 
-def _small_values(record: PageRecord) -> tuple[str | int | None, ...]:
-    """All columns but the two bodies, in order."""
-    return (
-        record.url,
-        record.surt_key,
-        record.http_status,
-        record.content_type,
-        microseconds(record),
-        record.error,
-        record.etag,
-        record.last_modified,
-        record.content_hash,
-        record.final_url,
-        record.redirect_count,
-        record.title,
-        str(record.run_id),
-    )
+def _add_small(pages: _ColumnPages, column: Column, values: tuple[Any, ...]) -> None:
+    """A column's values as pages have them become those that are written."""
+    if column.name == "run_id":
+        pages.add_texts(_names(values))
+    elif column.name == "crawl_time":
+        pages.add_numbers(list(map(microseconds, values)))
+    elif column.kind is Kind.TEXT:
+        pages.add_texts(values)
+    else:
+        pages.add_numbers(values)
+
+
+def _names(runs: Sequence[UUID]) -> list[str]:
+    """Runs by name; nearly always they are all the same, and spelling one out is slow."""
+    return [name for run, same in groupby(runs) for name in repeat(str(run), len(list(same)))]
 
 
 def _runs(levels: list[bool]) -> bytes:
     """Definition levels, run by run (Encodings.md, RLE with a bit width of one)."""
-    return b"".join(
-        thrift.varint(sum(1 for _ in run) << 1) + (b"\1" if is_there else b"\0") for is_there, run in groupby(levels)
-    )
+    if len(set(levels)) == 1:  # most columns
+        return _run(len(levels), levels[0])
+    return b"".join(_run(len(list(run)), is_there) for is_there, run in groupby(levels))
+
+
+def _run(length: int, is_there: bool) -> bytes:
+    return thrift.varint(length << 1) + (b"\1" if is_there else b"\0")
 
 
 def _footer(groups: list[tuple[list[_Chunk], int]]) -> bytes:

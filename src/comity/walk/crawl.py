@@ -28,13 +28,14 @@ from comity.walk.host_board import HostBoard
 from comity.walk.leased_host import LeasedHost
 from comity.walk.open_hosts import OpenHosts
 from comity.walk.progress import Progress, RunSummary, note_outcome, summary_of
+from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper
 from comity.walk.run_budget import RunBudget
 from comity.walk.run_desk import RunDesk
 from comity.walk.settle import RetryTerms, Settled, Settler
 from comity.walk.settling import Settling
-from comity.walk.visit import VisitRooms
+from comity.walk.visit_rooms import VisitRooms
 
 _WATCH_EVERY_S: Final = 0.2
 _GRACE_S: Final = 30.0
@@ -75,6 +76,8 @@ class Crawl:
             self.run_id,
             max_errors_in_a_row=terms.max_errors_in_a_row,
             track=terms.track,
+            traps=terms.traps,
+            sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
         )
         capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds)
@@ -100,10 +103,12 @@ class Crawl:
             takedowns=self._takedowns_now,
             clock=clock.seconds,
             scope=terms.scope,
+            tracking=terms.tracking,
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
         )
+        sitemaps = SitemapReader(rooms, self._settling, terms.sitemap_bounds, self._on_listed)
         self._dispatcher = Dispatcher(
             rooms,
             capacity,
@@ -112,6 +117,7 @@ class Crawl:
             is_full=lambda: self._settling.is_full,
             on_outcome=self._on_outcome,
             on_dry=self._hosts.on_dry,
+            read_sitemaps=sitemaps.read,
         )
         self._dispatcher.on_failure = lambda: self._wake.set()
         self._hosts.dispatcher = self._dispatcher
@@ -193,6 +199,11 @@ class Crawl:
         if isinstance(outcome, Fetched) and outcome.links:
             host.work.found(outcome.links)
         self._settling.put(host, outcome)
+
+    def _on_listed(self, host: LeasedHost) -> None:
+        """A sitemap brought URLs to hand."""
+        self._dispatcher.ready(host)
+        self._dispatcher.serve()
 
     def _on_settled(self, taken: dict[LeasedHost, list[Outcome]], result: Settled) -> None:
         """A batch is committed: what was put off comes back later, what was lost stops."""

@@ -12,6 +12,7 @@ from comity.clock import Clock
 from comity.database import frontier as frontier_table
 from comity.database import hosts as hosts_table
 from comity.database import records
+from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
 from comity.database.tables import QUEUED
 from comity.frontier.at_hand import KEYS_MOST, HostWork
@@ -22,12 +23,17 @@ from comity.model.evidence import Evidence, EvidenceType
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.host import HostEnding, HostProgress, HostStatus
 from comity.model.lease import Lease
+from comity.model.sitemap import SitemapRow, SitemapState
+from comity.model.traps import TrapTerms
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
+from comity.rules.traps import TrapWatch
 from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
+from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
+_RECALLED: Final = 5000  # pages of earlier runs from which the watch for traps learns
 
 
 class HostDesk:
@@ -42,6 +48,8 @@ class HostDesk:
         *,
         max_errors_in_a_row: int,
         track: bool,
+        traps: TrapTerms | None,
+        sitemaps: bool,
     ) -> None:
         self._database = database
         self._leases = leases
@@ -49,6 +57,8 @@ class HostDesk:
         self._run_id = run_id
         self._max_errors_in_a_row = max_errors_in_a_row
         self._track = track
+        self._traps = traps
+        self._sitemaps = sitemaps
 
     def open(self, host: LeasedHost) -> tuple[int, int]:
         """Mark a host as being crawled and bring its URLs to hand; gives its pages so far and how many are queued."""
@@ -67,9 +77,30 @@ class HostDesk:
             total, queued = sum(states.values()), states.get(QUEUED, 0)
             knows_all = total < KEYS_MOST
             keys = frontier_table.keys(connection, lease.host_id, KEYS_MOST) if knows_all else []
+            if self._traps is not None:
+                host.traps = self._trap_watch(connection, lease.host, self._traps)
+            if self._sitemaps:
+                host.sitemaps = self._sitemaps_to_read(connection, lease)
         host.work = HostWork(keys, knows_all=knows_all, is_whole=False)
         host.work.read(rows, is_whole=len(rows) == queued)
         return (row.pages_crawled if row is not None else 0), queued
+
+    def _trap_watch(self, connection: Connection, host: str, terms: TrapTerms) -> TrapWatch:
+        """A watch that has seen what earlier runs saw of the host."""
+        watch = TrapWatch(terms, today=self._clock.now().date())
+        watch.recall(records.last_contents(connection, host, _RECALLED))
+        return watch
+
+    def _sitemaps_to_read(self, connection: Connection, lease: Lease) -> list[SitemapRow] | None:
+        """What is known of a host's sitemaps, if some are still to be read; the whole plan is made anew after a day."""
+        rows = sitemaps_table.of_host(connection, lease.host_id)
+        oldest = self._clock.seconds() - SITEMAPS_FRESH_FOR_S
+        if not rows or any(row.asked_at is not None and row.asked_at < oldest for row in rows):
+            sitemaps_table.forget(connection, lease.host_id)
+            return []
+        is_unfinished = any(row.state is SitemapState.PLANNED for row in rows)
+        was_found = any(row.state is SitemapState.READ for row in rows)
+        return rows if is_unfinished or not was_found else None
 
     def _something_to_do(self, connection: Connection, lease: Lease) -> dict[int, int]:
         """Make sure that there is something to begin with; gives how many URLs are in each state."""

@@ -9,6 +9,9 @@ from comity.model.budget import Budget
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.scope import CrawlScope
+from comity.model.sitemap import SitemapBounds
+from comity.model.traps import TrapTerms
+from comity.rules.tracking import TrackingRules
 from comity.walk.robots_keeper import RobotsTerms
 
 
@@ -21,6 +24,9 @@ class CrawlTerms:
     limits: FetchLimits
     budget: Budget
     robots: RobotsTerms
+    tracking: TrackingRules | None
+    traps: TrapTerms | None
+    sitemap_bounds: SitemapBounds
     agent: str
     concurrency: int
     max_redirects: int = 5

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from math import inf
 from typing import Any, Final
 
@@ -18,7 +18,8 @@ from comity.model.outcome import Outcome, Postponed, Refused
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.robots_keeper import RobotsPostponed
-from comity.walk.visit import Cleared, RobotsWanted, VisitRooms, clear, visit
+from comity.walk.visit import Cleared, RobotsWanted, clear, visit
+from comity.walk.visit_rooms import VisitRooms
 
 _TICK_LEAST_S: Final = 0.0005
 
@@ -36,6 +37,7 @@ class Dispatcher:
         is_full: Callable[[], bool],
         on_outcome: Callable[[LeasedHost, Outcome], None],
         on_dry: Callable[[LeasedHost], None],
+        read_sitemaps: Callable[[LeasedHost, str], Awaitable[None]],
     ) -> None:
         self._rooms = rooms
         rooms.requests.on_end = self._slot_came_free
@@ -45,6 +47,7 @@ class Dispatcher:
         self._is_full = is_full
         self._on_outcome = on_outcome
         self._on_dry = on_dry
+        self._read_sitemaps = read_sitemaps
         self._line: deque[LeasedHost] = deque()
         self._in_line: set[LeasedHost] = set()
         self._later: ReadyHeap[LeasedHost] = ReadyHeap()
@@ -113,6 +116,8 @@ class Dispatcher:
                 self._preparing.add(host)
                 self._spawn(self._prepare(host, cleared.origin))
                 return
+            if host.sitemaps is not None:
+                self._begin_sitemaps(host, cleared.address.origin)
             if host.gate.in_flight >= host.gate.limits.max_concurrency:
                 return  # the visit that ends brings it back
             slot = host.gate.try_reserve()
@@ -132,6 +137,21 @@ class Dispatcher:
             return
         if not host.visits_under_way:
             self._on_dry(host)
+
+    def _begin_sitemaps(self, host: LeasedHost, origin: str) -> None:
+        """Read a host's sitemaps beside its pages, now that robots.txt of its first origin is known."""
+        host.visits_under_way += 1
+
+        async def read() -> None:
+            try:
+                await self._read_sitemaps(host, origin)
+            finally:
+                host.visits_under_way -= 1
+                host.sitemaps = None
+            self.ready(host)
+            self.serve()
+
+        self._spawn(read())
 
     def _is_too_long(self, host: LeasedHost, wait: Wait) -> bool:
         """Whether a host asked for more patience than we have: then it is left, and comes back when it is due."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from comity.frontier.at_hand import HostWork
 from comity.gate.host_gate import HostGate
 from comity.model.budget import Exhausted
+from comity.model.evidence import Evidence
 from comity.model.fetch import FetchFailure, FetchLimits
+from comity.model.frontier import FrontierEntry
 from comity.model.gate import DoorProfile, GateLimits
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow
 from comity.model.policy import HostPolicy
+from comity.model.sitemap import SitemapRow
 from comity.rules.politeness import limits_for
+from comity.rules.traps import TrapWatch
 from comity.walk.robots_in_force import RobotsInForce
 
 PATIENCE_S: Final = 60.0  # a host that cannot be asked anything for longer than this is given back meanwhile
@@ -28,12 +32,26 @@ class Tally:
     pages: int = 0
     errors: int = 0
     refused_by_robots: int = 0
+    refused_as_trap: int = 0
     login_walls: int = 0
     login_pages: int = 0
     robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read
     busy_elsewhere: int = 0  # redirects to hosts that somebody else holds
     errors_in_a_row: int = 0
     last_error: tuple[str, int | None, str] | None = None  # code, status, sentence
+
+
+@dataclass(slots=True)
+class Unsettled:
+    """What a host has to say besides the outcomes of visits."""
+
+    requests: list[LedgerRow] = field(default_factory=list)
+    links: list[FrontierEntry] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    sitemaps: list[SitemapRow] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.requests or self.links or self.evidence or self.sitemaps)
 
 
 class LeasedHost:
@@ -59,8 +77,10 @@ class LeasedHost:
         )
         self.work = HostWork((), knows_all=True, is_whole=True)
         self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
+        self.traps: TrapWatch | None = None
         self.tally = Tally()
-        self.unsettled_requests: list[LedgerRow] = []
+        self.unsettled = Unsettled()
+        self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read
         self.spent_budget: Exhausted | None = None
         self.visits_under_way = 0
         self.is_lost = False

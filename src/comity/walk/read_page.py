@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xxhash import xxh3_128_hexdigest
 
 from comity.extract.html import read_html
@@ -9,13 +11,14 @@ from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.outcome import Answered, Fetched, Trail
-from comity.model.scope import CrawlScope
+from comity.model.page import HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
-from comity.rules.takedown import Takedowns
+from comity.rules.traps import PageWatch
 from comity.walk.admit import admit_links
 from comity.walk.leased_host import LeasedHost
+from comity.walk.visit_rooms import VisitRooms
 
 
 def read_page(
@@ -24,23 +27,19 @@ def read_page(
     response: Response,
     answer: Answered,
     trail: Trail,
-    scope: CrawlScope,
-    takedowns: Takedowns,
-    agent: str,
-    now: float,
+    rooms: VisitRooms,
 ) -> Fetched:
     """Make an outcome of a page, with its links as entries for the frontier and its wishes as evidence."""
     body, said = response.body, response.headers.get_all("x-robots-tag")
+    content_hash = xxh3_128_hexdigest(body)
     page = None
     if is_html(answer.content_type, body):
-        page = read_html(body, content_type=answer.content_type, agent_token=agent)
+        page = read_html(body, content_type=answer.content_type, agent_token=rooms.agent)
     links: list[FrontierEntry] = []
-    directives = read_directives(page.meta_robots if page is not None else (), said, agent)
-    if page is not None and not (directives.nofollow and scope.respect_nofollow):
-        base = _base(page.base_href, response.url)
-        links, refused = admit_links(
-            host, page.links, base=base, depth=entry.depth + 1, scope=scope, takedowns=takedowns, now=now
-        )
+    directives = read_directives(page.meta_robots if page is not None else (), said, rooms.agent)
+    watch = host.traps.fetched(target_of(entry.url), content_hash, body) if host.traps is not None else None
+    if page is not None:
+        links, refused = _links(host, entry, page, watch, directives, response.url, rooms)
         trail.evidence.extend(refused)
     wall = page is not None and is_login_wall(
         status=answer.status,
@@ -67,7 +66,7 @@ def read_page(
         answer=answer,
         body=body,
         encoding=page.encoding if page is not None else None,
-        content_hash=xxh3_128_hexdigest(body),
+        content_hash=content_hash,
         title=page.title if page is not None else None,
         links=tuple(links),
         keep=not directives.noindex,
@@ -75,6 +74,37 @@ def read_page(
         coded=response.coded_body,
         coding=response.content_encoding or None,
     )
+
+
+def _links(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    page: HtmlPage,
+    watch: PageWatch | None,
+    directives: PageDirectives,
+    url: str,
+    rooms: VisitRooms,
+) -> tuple[list[FrontierEntry], list[Evidence]]:
+    """Where a page leads, as far as we may follow: its links, and the address that it calls its own."""
+    scope = rooms.scope
+    hrefs: Sequence[str] = ()
+    if scope.follow_links and entry.depth < scope.max_depth and not (directives.nofollow and scope.respect_nofollow):
+        hrefs = page.links
+        if page.nofollow and scope.respect_nofollow:
+            hrefs = [href for href in hrefs if href not in page.nofollow]
+    base = _base(page.base_href, url)
+    entries, refused = admit_links(host, hrefs, watch, base=base, depth=entry.depth + 1, rooms=rooms)
+    if page.canonical_href is not None and scope.follow_canonical:
+        # The same page under its better name: as far from the seed as this one, and not a link of it.
+        more, also = admit_links(host, (page.canonical_href,), watch, base=base, depth=entry.depth, rooms=rooms)
+        entries += more
+        refused += also
+    return entries, refused
+
+
+def target_of(url: str) -> str:
+    """The path and query of a canonical URL."""
+    return url[url.index("/", 8) :]
 
 
 def is_html(content_type: str | None, body: bytes) -> bool:

@@ -59,7 +59,7 @@ async def read_robots(
         return found
     finally:
         if host is not None:
-            await thread.run(_note, database, host.unsettled_requests)
+            await thread.run(_note, database, host.unsettled.requests)
         await board.release_guests(idle_only=False)
         thread.close()
 

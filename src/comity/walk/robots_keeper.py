@@ -167,7 +167,7 @@ class RobotsKeeper:
             asked = await self._requests.ask(holder, request, Purpose.ROBOTS, may_go=partial(self._is_up, address))
             if isinstance(asked, Unstarted):
                 return RobotsPostponed(asked.why or Wait(self._clock(), WaitReason.DELAY))
-            host.unsettled_requests.append(asked.row)
+            host.unsettled.requests.append(asked.row)
             if isinstance(asked.result, FetchFailure):
                 if asked.result.kind in NEVER_ASKED and hops == 0:
                     return RobotsRefused(asked.result)

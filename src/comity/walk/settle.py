@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import frontier, records, runs
+from comity.database import frontier, records, runs, sitemaps
 from comity.database.connection import Database
 from comity.leases.room import Leases
 from comity.model.evidence import Evidence
@@ -38,6 +38,7 @@ from comity.model.page_record import PageRecord
 from comity.rules.backoff import retry_decision
 from comity.rules.surt import surt_key
 from comity.store.pages import PageStore
+from comity.walk.leased_host import Unsettled
 
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
 
@@ -58,7 +59,7 @@ class HostBatch:
     memory: GateMemory
     errors_in_a_row: int
     outcomes: list[Outcome]
-    requests: list[LedgerRow]
+    news: Unsettled
 
 
 @dataclass(slots=True)
@@ -143,6 +144,8 @@ class Settler:
         """Everything of the hosts whose leases hold, table by table."""
         progress: list[tuple[Lease, HostProgress, GateMemory]] = []
         for batch, each in rows:
+            if batch.news.sitemaps:
+                sitemaps.put(connection, batch.lease.host_id, batch.news.sitemaps)
             found = frontier.add(connection, batch.lease.host_id, self._run_id, each.links) if each.links else 0
             counted = HostProgress(
                 pages_crawled=each.crawled,
@@ -170,7 +173,8 @@ class Settler:
             runs.add(connection, self._run_id, crawled=result.pages, failed=result.failed, received=result.received)
 
     def _rows(self, batch: HostBatch) -> _Rows:
-        rows = _Rows(requests=batch.requests)
+        news = batch.news
+        rows = _Rows(requests=news.requests, links=news.links, evidence=news.evidence)
         for outcome in batch.outcomes:
             rows.requests += outcome.trail.requests
             rows.evidence += outcome.trail.evidence

@@ -8,7 +8,7 @@ from typing import Final
 
 from comity.model.outcome import Outcome
 from comity.walk.database_thread import DatabaseThread
-from comity.walk.leased_host import LeasedHost
+from comity.walk.leased_host import LeasedHost, Unsettled
 from comity.walk.settle import HostBatch, Settled, Settler
 
 BATCH: Final = 200
@@ -42,9 +42,14 @@ class Settling:
         self._count += 1
         self._some.set()
 
+    def put_news(self, host: LeasedHost) -> None:
+        """Have settled what a host has to say besides the outcomes of visits."""
+        self._waiting.setdefault(host, [])
+        self._some.set()
+
     def is_waiting(self, host: LeasedHost) -> bool:
         """Whether outcomes of a host are not yet settled."""
-        return host in self._waiting or host in self._under_way or bool(host.unsettled_requests)
+        return host in self._waiting or host in self._under_way or bool(host.unsettled)
 
     async def run(self) -> None:
         """Settle for as long as the run lasts."""
@@ -56,7 +61,7 @@ class Settling:
 
     async def flush(self, host: LeasedHost | None = None) -> None:
         """Settle everything that waits, and what one host still has to say."""
-        if host is not None and host.unsettled_requests and not host.is_lost:
+        if host is not None and host.unsettled and not host.is_lost:
             self._waiting.setdefault(host, [])
         async with self._turn:
             while self._waiting:
@@ -85,5 +90,5 @@ class Settling:
 
 
 def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:
-    requests, host.unsettled_requests = host.unsettled_requests, []
-    return HostBatch(host.lease, host.gate.memory(), host.tally.errors_in_a_row, outcomes, requests)
+    news, host.unsettled = host.unsettled, Unsettled()
+    return HostBatch(host.lease, host.gate.memory(), host.tally.errors_in_a_row, outcomes, news)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import Reservation, SlotTimeout, Wait
 from comity.model.ledger import Purpose
@@ -23,33 +22,18 @@ from comity.model.outcome import (
     Trail,
 )
 from comity.model.robots import RobotsVerdict
-from comity.model.scope import CrawlScope
+from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.rules.takedown import Takedowns
-from comity.walk.admit import robots_evidence, taken_down
+from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
 from comity.walk.leased_host import LeasedHost
-from comity.walk.read_page import read_page
-from comity.walk.request import Asked, Requests, Unstarted
+from comity.walk.read_page import read_page, target_of
+from comity.walk.request import Asked, Unstarted
 from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_keeper import NEVER_ASKED, HostOf, RobotsKeeper, RobotsPostponed, RobotsRefused
+from comity.walk.robots_keeper import NEVER_ASKED, RobotsPostponed, RobotsRefused
+from comity.walk.visit_rooms import VisitRooms
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _BUSY_FOR_S: Final = 2.0  # the first time that a redirect leads to a host that somebody else holds
-
-
-@dataclass(frozen=True, slots=True)
-class VisitRooms:
-    """The step rooms that a visit passes through, and the terms under which it does."""
-
-    requests: Requests
-    robots: RobotsKeeper
-    host_of: HostOf
-    takedowns: Callable[[], Takedowns]
-    clock: Callable[[], float]
-    scope: CrawlScope
-    limits: FetchLimits
-    agent: str
-    max_redirects: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +68,12 @@ def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | Ro
     if robots is None:
         return RobotsWanted(address.origin)
     verdict = robots.verdict(address.path)
-    if verdict.allowed:
-        return Cleared(entry, address, verdict, robots.version)
-    return _denied(host, entry, address, robots, verdict, Trail(), rooms)
+    if not verdict.allowed:
+        return _denied(host, entry, address, robots, verdict, Trail(), rooms)
+    trap = host.traps.recheck(address.path, entry.depth) if host.traps is not None else None
+    if trap is not None:
+        return _trapped(host, entry, address, trap, rooms)
+    return Cleared(entry, address, verdict, robots.version)
 
 
 async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: VisitRooms) -> Outcome:
@@ -117,17 +104,27 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
         if hops == rooms.max_redirects:
             break
         address = target
-        step = await _follow(host, entry, address, trail, rooms)
+        step = await follow(host, entry, address, trail, rooms)
         if not isinstance(step, Asked | Unstarted):
             return step
         asked = step
     return Refused(entry, trail, "too_many_redirects", f"more than {rooms.max_redirects} redirects", rooms.clock())
 
 
-async def _follow(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitRooms
+async def follow(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    address: WebAddress,
+    trail: Trail,
+    rooms: VisitRooms,
+    *,
+    purpose: Purpose = Purpose.REDIRECT,
+    limits: FetchLimits | None = None,
 ) -> Asked | Unstarted | Outcome:
-    """One more hop, with everything that is asked before it: takedown, lease, robots, gate."""
+    """One more hop, with everything that is asked before it: takedown, lease, robots, gate.
+
+    With limits of its own it takes any type of content.
+    """
     covered = rooms.takedowns().covering(address)
     if covered is not None:
         return _covered(host, entry, address, covered, trail, rooms)
@@ -138,8 +135,8 @@ async def _follow(
         holder, address.origin, rooms.host_of
     )
     if holder is not host:  # nobody else settles what a guest was asked
-        trail.requests.extend(holder.unsettled_requests)
-        holder.unsettled_requests.clear()
+        trail.requests.extend(holder.unsettled.requests)
+        holder.unsettled.requests.clear()
     if isinstance(robots, RobotsRefused):
         return _not_asked(host, entry, address, robots.failure, trail)
     if isinstance(robots, RobotsPostponed):
@@ -148,12 +145,15 @@ async def _follow(
     if not verdict.allowed:
         return _denied(host, entry, address, robots, verdict, trail, rooms)
     trail.evidence.append(robots_evidence(host, address, verdict, rooms.clock()))
-    limits = holder.fetch_limits(rooms.limits)
-    request = FetchRequest(address.url, limits=limits, content_types=rooms.scope.content_types)
+    request = FetchRequest(
+        address.url,
+        limits=limits or holder.fetch_limits(rooms.limits),
+        content_types=ANY_CONTENT_TYPE if limits is not None else rooms.scope.content_types,
+    )
     asked = await rooms.requests.ask(
         holder,
         request,
-        Purpose.REDIRECT,
+        purpose,
         verdict=verdict,
         robots_version=robots.version,
         may_go=lambda: rooms.takedowns().covering(address) is None,
@@ -179,6 +179,14 @@ def _busy(host: LeasedHost, entry: QueuedUrl, trail: Trail, rooms: VisitRooms) -
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
     return Postponed(entry, trail, "host_busy", rooms.clock() + wait_s)
+
+
+def _trapped(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: TrapRefusal, rooms: VisitRooms) -> Refused:
+    """More is known of its kind than when the link was let in."""
+    trail, now = Trail(), rooms.clock()
+    if is_worth_keeping(trap):
+        trail.evidence.append(trap_evidence(host, address, trap, now))
+    return Refused(entry, trail, "trap", trap.reason, now)
 
 
 def _denied(
@@ -262,6 +270,8 @@ def _conclude(
     if status >= 500:
         reason = f"the server answered {status}"
         return Failed(entry, trail, f"http_{status}", reason, answer.at, answer.elapsed_s, status, answer.wire_bytes)
-    if not 200 <= status < 300:
-        return Gone(entry, trail, answer)
-    return read_page(host, entry, response, answer, trail, rooms.scope, rooms.takedowns(), rooms.agent, rooms.clock())
+    if 200 <= status < 300:
+        return read_page(host, entry, response, answer, trail, rooms)
+    if status in (404, 410) and host.traps is not None:
+        host.traps.missed(target_of(entry.url))
+    return Gone(entry, trail, answer)

@@ -62,6 +62,17 @@ def crawl(
     respect_nofollow: Annotated[
         bool | None, typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone.")
     ] = None,
+    sitemaps: Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps.")] = None,
+    follow_canonical: Annotated[
+        bool | None,
+        typer.Option("--follow-canonical/--no-follow-canonical", help="Visit what a page calls its own address."),
+    ] = None,
+    accept: Annotated[
+        list[str] | None, _option("--accept", "TYPE", "Take this media type: text/html, text/*. Again for more.")
+    ] = None,
+    reject: Annotated[
+        list[str] | None, _option("--reject", "TYPE", "Leave this media type, also where one above has it.")
+    ] = None,
     user_agent: Annotated[str | None, _option("--user-agent", "UA", "Who we say we are.")] = None,
     allow_network: Annotated[
         list[str] | None, _option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
@@ -87,6 +98,10 @@ def crawl(
         per_host=per_host,
         follow_links=follow_links,
         respect_nofollow=respect_nofollow,
+        sitemaps=sitemaps,
+        follow_canonical=follow_canonical,
+        accept_types=tuple(accept) if accept else None,
+        reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
     )

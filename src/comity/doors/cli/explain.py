@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -84,6 +83,8 @@ def robots(
     address = _address(target, door)
     if agent is not None and not agent.strip():
         raise BadInput("--agent is empty")
+    import asyncio  # help does not wait for it
+
     with door.open_or_make() as opened:
         found = asyncio.run(_read(opened, address))
         who = agent or opened.settings.identity

@@ -1,58 +1,91 @@
 """The command line as a whole: `comity`, or `python -m comity`.
 
-Every command is in a file of its own or of its group, and puts itself on the command line by `register`.
+Every command is in a file of its own or of its group, and puts itself on the command line by `register`. A file is
+read when somebody asks for one of its commands: a crawl does not wait for the others.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
+import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated, Final
+from collections.abc import MutableMapping, Sequence
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
 
 from comity import __version__
-from comity.doors.cli import crawl, db, domains, explain, older_spellings, pages, policy, priorities, seeds, takedown
 from comity.doors.cli.failures import RootGroup, asks_for_json, exit_code_of
 from comity.doors.cli.options import JsonOption, OptionsInFront, StateOption
 from comity.doors.cli.output import be_readable_everywhere
 from comity.doors.cli.teaching import reflowed, shown_examples
 
-# A new file of commands is added here, and its commands to the order in which --help shows them.
-COMMAND_FILES: Final = (crawl, explain, pages, seeds, domains, priorities, policy, takedown, db, older_spellings)
-ORDER: Final = (
-    *("crawl", "demo"),
-    *("pages",),
-    *("why", "robots", "verify-politeness"),
-    *("seeds", "domains", "recalculate-priorities"),
-    *("policy", "takedown"),
-    *("db",),
-    *("domain-status", "domain-info", "domain-reset", "top-domains"),
-)
+# Every command with its file, in the order in which --help shows them. A new command is added here.
+COMMANDS: Final = {
+    "crawl": "crawl",
+    "demo": "crawl",
+    "pages": "pages",
+    "why": "explain",
+    "robots": "explain",
+    "verify-politeness": "explain",
+    "seeds": "seeds",
+    "domains": "domains",
+    "recalculate-priorities": "priorities",
+    "policy": "policy",
+    "takedown": "takedown",
+    "db": "db",
+    "domain-status": "older_spellings",
+    "domain-info": "older_spellings",
+    "domain-reset": "older_spellings",
+    "top-domains": "older_spellings",
+}
+ORDER: Final = tuple(COMMANDS)
 _FIRST_STEPS: Final = (
     "comity demo",
     "comity crawl https://example.com/",
     "comity domains list",
     "comity why https://example.com/private/",
 )
+_OBJECTS_BEFORE_A_COLLECTION: Final = 50_000
+_MARKUP: Final = "rich"
 _EXIT_CODES: Final = (
     "Exit codes: 0 done; 1 understood, but not possible; 2 cannot be used, and nothing was written; 130 interrupted."
 )
 
 
 class _Root(RootGroup):
-    """All commands, in the order of `ORDER`."""
+    """All commands, in the order of `ORDER`; each file of them is read when one of its commands is asked for."""
 
-    def list_commands(self, ctx: object) -> list[str]:
+    @property
+    def commands(self) -> MutableMapping[str, Any]:
+        """Every command there is: help shows them all, and a misspelt one is compared with them all."""
+        for name in ORDER:
+            self.get_command(None, name)
+        return self._read
+
+    @commands.setter
+    def commands(self, read: MutableMapping[str, Any]) -> None:
+        self._read = read
+
+    def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002  # typer's signature
         """The names of the commands."""
-        names = super().list_commands(ctx)  # type: ignore[arg-type]
-        return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else -1)
+        return list(ORDER)
+
+    def get_command(self, ctx: object, cmd_name: str) -> Any:  # noqa: ARG002
+        """One command by its name; None if there is no such command."""
+        if cmd_name not in self._read and cmd_name in COMMANDS:
+            part = typer.Typer(rich_markup_mode=_MARKUP)
+            import_module(f"comity.doors.cli.{COMMANDS[cmd_name]}").register(part)
+            self._read.update(typer.main.get_group(part).commands)
+        return self._read.get(cmd_name)
 
 
 app = typer.Typer(
     cls=_Root,
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode=_MARKUP,
     help=reflowed(
         """Comity is a polite crawler with a memory.
 
@@ -82,13 +115,11 @@ def _options_in_front(
     context.obj = OptionsInFront(state, as_json)
 
 
-for _commands in COMMAND_FILES:
-    _commands.register(app)
-
-
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code; whatever goes wrong is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:  # nobody else lives in this process
+        _start_and_end_quickly()
     be_readable_everywhere()
     try:
         result = typer.main.get_command(app).main(given, prog_name="comity", standalone_mode=False)
@@ -97,3 +128,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, as_json=asks_for_json(given))
     return result if isinstance(result, int) else 0
+
+
+def _start_and_end_quickly() -> None:
+    """Spend no time on garbage where there is none to be found: among what imports leave, and at the very end."""
+    gc.set_threshold(_OBJECTS_BEFORE_A_COLLECTION, 10, 10)
+    atexit.register(_leave_quickly)
+    # Looking for plug-ins reads the metadata of every package that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
+
+
+def _leave_quickly() -> None:
+    """Everything is closed by now: keep the collections of a shutdown from looking through all that was loaded."""
+    if "duckdb" not in sys.modules:  # it counts what a shutdown leaves of it, and would complain
+        gc.freeze()

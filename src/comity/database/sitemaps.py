@@ -1,0 +1,74 @@
+"""Statements on `sitemaps`: which files of a host were asked for, and which are still to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from sqlalchemy import Connection, delete, select
+
+from comity.database.instants import from_seconds, to_seconds
+from comity.database.spelling import insert_for
+from comity.database.tables import sitemaps
+from comity.model.sitemap import SitemapKind, SitemapRow, SitemapState
+
+_MOST: int = 10_000
+
+
+def put(connection: Connection, host_id: UUID, rows: Iterable[SitemapRow]) -> None:
+    """Note files that were asked for or planned; what is known of one is replaced, but not by a mere plan."""
+    by_key: dict[int, SitemapRow] = {}
+    for row in rows:
+        if row.state is not SitemapState.PLANNED or row.key not in by_key:
+            by_key[row.key] = row
+    values = [
+        {
+            "domain_id": host_id,
+            "url_key": row.key,
+            "url": row.url,
+            "depth": row.depth,
+            "is_guess": row.is_guess,
+            "state": str(row.state),
+            "status": row.status,
+            "kind": str(row.kind) if row.kind is not None else None,
+            "entries": row.entries,
+            "detail": row.detail,
+            "asked_at": from_seconds(row.asked_at) if row.asked_at is not None else None,
+        }
+        for row in by_key.values()
+    ]
+    statement = insert_for(connection.dialect.name, sitemaps)
+    new = statement.excluded
+    keep = ("state", "status", "kind", "entries", "detail", "asked_at")
+    statement = statement.on_conflict_do_update(
+        index_elements=["domain_id", "url_key"],
+        set_={name: new[name] for name in keep},
+        where=new.state != str(SitemapState.PLANNED),
+    )
+    if values:
+        connection.execute(statement, values)
+
+
+def of_host(connection: Connection, host_id: UUID) -> list[SitemapRow]:
+    """What is known of a host's sitemap files."""
+    statement = select(sitemaps).where(sitemaps.c.domain_id == host_id).order_by(sitemaps.c.depth).limit(_MOST)
+    return [
+        SitemapRow(
+            row.url,
+            row.url_key,
+            row.depth,
+            row.is_guess,
+            SitemapState(row.state),
+            row.status,
+            SitemapKind(row.kind) if row.kind else None,
+            row.entries,
+            row.detail,
+            to_seconds(row.asked_at),
+        )
+        for row in connection.execute(statement)
+    ]
+
+
+def forget(connection: Connection, host_id: UUID) -> None:
+    """Ask for a host's sitemaps from the start again."""
+    connection.execute(delete(sitemaps).where(sitemaps.c.domain_id == host_id))

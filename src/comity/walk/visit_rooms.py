@@ -1,0 +1,29 @@
+"""What a visit passes through, and the terms under which it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from comity.model.fetch import FetchLimits
+from comity.model.scope import CrawlScope
+from comity.rules.takedown import Takedowns
+from comity.rules.tracking import TrackingRules
+from comity.walk.request import Requests
+from comity.walk.robots_keeper import HostOf, RobotsKeeper
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRooms:
+    """The step rooms that a visit passes through, and the terms under which it does."""
+
+    requests: Requests
+    robots: RobotsKeeper
+    host_of: HostOf
+    takedowns: Callable[[], Takedowns]
+    clock: Callable[[], float]
+    scope: CrawlScope
+    tracking: TrackingRules | None
+    limits: FetchLimits
+    agent: str
+    max_redirects: int

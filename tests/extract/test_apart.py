@@ -1,0 +1,349 @@
+"""Large pages read apart: the same answer as here, the loop never held, no process left behind."""
+
+import asyncio
+import marshal
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from comity.extract import apart
+from comity.extract.apart import READ_APART_BYTES, ApartReader, Hardship, TooHard
+from comity.extract.apart_worker import REQUEST
+from comity.extract.html import MAX_BODY_BYTES, MAX_LINKS, read_html
+from comity.model.page import HtmlPage
+
+LINK = b"<a href=/x>"
+FLAT = b"<br>" * (MAX_BODY_BYTES // 4 - 10) + LINK
+# Each paragraph opens all the letters' elements anew (HTML, reconstruct the active formatting elements).
+REOPENED = b"<p>" + b"".join(b"<b a%d>" % at for at in range(500)) + b"<p>x" * 250_000
+# Every attribute is compared with all that came before.
+MERGED = b"".join(b"<html a%d>" % at for at in range(25_000))
+
+
+@asynccontextmanager
+async def reader_of(**limits: float) -> AsyncIterator[ApartReader]:
+    reader = ApartReader(**limits)
+    try:
+        yield reader
+    finally:
+        await reader.close()
+
+
+async def ask(reader: ApartReader, body: bytes, content_type: str | None = None) -> HtmlPage | TooHard:
+    return await reader.read(body, content_type=content_type, agent_token="comitybot")
+
+
+def here(body: bytes, content_type: str | None = None) -> HtmlPage:
+    return read_html(body, content_type=content_type, agent_token="comitybot")
+
+
+async def longest_stall_ms(work: Awaitable[object]) -> float:
+    """How long the loop was held at most while some work was under way."""
+    task = asyncio.ensure_future(work)
+    longest, last = 0.0, time.perf_counter()
+    while not task.done():
+        await asyncio.sleep(0.001)
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+    await task
+    return longest * 1000
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that is dead and not yet collected does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.perf_counter() + 10
+    while is_alive(pid):
+        assert time.perf_counter() < deadline
+        time.sleep(0.005)
+
+
+PAGES: dict[str, tuple[bytes, str | None]] = {
+    "nothing": (b"", None),
+    "a head": (
+        b"<title> A  b </title><base href=/b/><link rel=canonical href=/c><link rel=next href=/2>"
+        b"<meta name=robots content=noindex><meta name=ComityBot content=nofollow><meta http-equiv=refresh "
+        b"content='3; url=/r'><input type=password><a rel=nofollow href=/n>n</a><a href=/f>f</a>",
+        "text/html",
+    ),
+    "UTF-8": ("<a href='/ü/日本/😀'>".encode(), "text/html; charset=utf-8"),
+    "UTF-16 without a mark": ("<title>Ж</title><a href=/x>".encode("utf-16le"), None),
+    "UTF-16 with a mark": ("\ufeff<title>Ж</title><a href=/x>".encode("utf-16be"), "text/html; charset=latin1"),
+    "windows-1251": ("<title>Привет</title><a href='/мир'>".encode("cp1251"), "text/html; charset=windows-1251"),
+    "Shift_JIS": ("<meta charset=shift_jis><title>日本</title>".encode("shift_jis"), None),
+    "undeclared legacy octets": (b"<a href='/\xcf\xf0\xe8\xe2\xe5\xf2'>" * 9, None),
+    "a lone surrogate": (b"<a href='&#xd800;/x'><title>&#xdfff;</title>", None),
+    "a content type of odd characters": (LINK, "text/html; charset=\ud800"),
+    "as many links as are kept": (b"".join(b"<a rel=nofollow href=/%d>" % at for at in range(MAX_LINKS + 1)), None),
+    "links as long as they may be": (b"".join(b"<a href='/%4090d'>" % at for at in range(2000)), None),
+    "more than is read": (LINK + b"x" * MAX_BODY_BYTES, None),
+}
+
+
+both_loops = pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["standard-loop", "uvloop"])
+
+
+@both_loops
+def test_a_page_says_the_same_apart_as_here(run: Callable[..., object]) -> None:
+    async def compare() -> None:
+        async with reader_of() as reader:
+            for name, (body, content_type) in PAGES.items():
+                assert await ask(reader, body, content_type) == here(body, content_type), name
+
+    run(compare())
+
+
+@both_loops
+def test_slow_killed_and_cancelled_pages_leave_the_next_alone(run: Callable[..., object]) -> None:
+    async def disturb() -> None:
+        async with reader_of(max_seconds=0.2) as reader:
+            for disturbance in ("nothing", "kill", "cancel"):
+                assert await ask(reader, LINK) == here(LINK)
+                asked = asyncio.create_task(ask(reader, MERGED))
+                await asyncio.sleep(0.05)
+                if disturbance == "kill" and reader.pid is not None:
+                    os.kill(reader.pid, signal.SIGKILL)
+                elif disturbance == "cancel":
+                    asked.cancel()
+                (answer,) = await asyncio.gather(asked, return_exceptions=True)
+                expected = {"nothing": Hardship.TOO_SLOW, "kill": Hardship.CRASHED, "cancel": None}[disturbance]
+                assert getattr(answer, "code", None) == expected
+            assert await ask(reader, LINK) == here(LINK)
+            pid = reader.pid
+        assert pid is not None
+        assert not is_alive(pid)
+
+    run(disturb())
+
+
+HOSTILE = {
+    "100,000 nested elements": b"<div>" * 100_000 + LINK,
+    "50,000 attributes": b"<p " + b" ".join(b"a%d=%d" % (at, at) for at in range(50_000)) + b">" + LINK,
+    "ten flat megabytes": FLAT,
+    "a megabyte of entities": b"<p>" + b"&amp;" * 200_000 + LINK,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_page_is_read_and_does_not_hold_the_loop(name: str) -> None:
+    async with reader_of() as reader:
+        answers: list[HtmlPage | TooHard] = []
+
+        async def work() -> None:
+            answers.append(await ask(reader, HOSTILE[name]))
+
+        assert await longest_stall_ms(work()) < 100
+        assert answers[0] == here(HOSTILE[name])
+
+
+async def test_the_same_ten_megabytes_read_here_would_hold_the_loop() -> None:
+    async def work() -> None:
+        await asyncio.sleep(0)
+        here(FLAT)
+
+    assert await longest_stall_ms(work()) > 150
+
+
+@pytest.mark.parametrize("body", [REOPENED, REOPENED[: 128 * 1024]], ids=["a megabyte", "128 kilobytes"])
+async def test_a_page_that_asks_for_too_much_memory_is_given_up_and_the_next_is_read(body: bytes) -> None:
+    async with reader_of() as reader:
+        answers: list[HtmlPage | TooHard] = []
+
+        async def work() -> None:
+            answers.append(await ask(reader, body))
+
+        assert await longest_stall_ms(work()) < 100
+        assert isinstance(answers[0], TooHard)
+        assert answers[0].code is Hardship.TOO_MUCH_MEMORY
+        assert await ask(reader, LINK) == here(LINK)
+
+
+async def test_a_page_that_takes_too_long_is_given_up_with_its_process_and_the_next_is_read() -> None:
+    async with reader_of(max_seconds=0.1) as reader:
+        await ask(reader, LINK)
+        first = reader.pid
+        assert first is not None
+        answer = await ask(reader, MERGED)
+        assert answer == TooHard(Hardship.TOO_SLOW, "The page could not be read within 0.1 seconds.")
+        assert await ask(reader, LINK) == here(LINK)
+        assert not is_alive(first)
+
+
+async def test_a_page_has_time_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "_SECONDS_FOR_ANY_PAGE", 0.0)
+    monkeypatch.setattr(apart, "_SECONDS_PER_MEGABYTE", 0.25)
+    async with reader_of() as reader:
+        answer = await ask(reader, MERGED[: 1 << 17])
+    assert answer == TooHard(Hardship.TOO_SLOW, "The page could not be read within 0.03125 seconds.")
+
+
+async def test_a_process_that_is_killed_costs_only_its_page() -> None:
+    async with reader_of() as reader:
+        await ask(reader, LINK)
+        first = reader.pid
+        assert first is not None
+        asked = asyncio.create_task(ask(reader, MERGED))
+        await asyncio.sleep(0.05)
+        os.kill(first, signal.SIGKILL)
+        answer = await asked
+        assert isinstance(answer, TooHard)
+        assert (answer.code, "status -9" in answer.reason) == (Hardship.CRASHED, True)
+        assert await ask(reader, LINK) == here(LINK)
+        assert reader.pid != first
+
+
+async def test_a_process_that_died_between_pages_is_noticed() -> None:
+    async with reader_of() as reader:
+        await ask(reader, LINK)
+        first = reader.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        await asyncio.to_thread(wait_until_gone, first)
+        answers = [await ask(reader, FLAT), await ask(reader, LINK)]
+        assert isinstance(answers[0], TooHard)
+        assert answers[0].code is Hardship.CRASHED
+        assert answers[1] == here(LINK)
+
+
+async def test_a_process_that_cannot_be_started_is_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    async with reader_of() as reader:
+        answer = await ask(reader, LINK)
+    assert isinstance(answer, TooHard)
+    assert answer.code is Hardship.CRASHED
+
+
+async def test_pages_asked_for_together_each_get_their_own_answer() -> None:
+    bodies = [b"<a href=/%d>" % at + b"x" * (at * 3001 % 300_000) for at in range(200)]
+    async with reader_of() as reader:
+        answers = await asyncio.gather(*(ask(reader, body) for body in bodies))
+    assert [answer.links for answer in answers if isinstance(answer, HtmlPage)] == [(f"/{at}",) for at in range(200)]
+
+
+@pytest.mark.parametrize("delay_seconds", [0, 0.02, 0.3])
+async def test_a_page_that_is_no_longer_wanted_does_not_answer_for_the_next(delay_seconds: float) -> None:
+    """Cancelled while the process starts, while the body is sent, while the page is read."""
+    async with reader_of() as reader:
+        asked = asyncio.create_task(ask(reader, b"<a href=/old>" + FLAT[:-20]))
+        await asyncio.sleep(delay_seconds)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        assert await ask(reader, LINK) == here(LINK)
+
+
+async def test_a_waiting_page_that_is_no_longer_wanted_leaves_the_one_being_read_alone() -> None:
+    async with reader_of() as reader:
+        first, second = (asyncio.create_task(ask(reader, body)) for body in (FLAT, LINK))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        assert await first == here(FLAT)
+
+
+async def test_an_idle_process_is_ended_and_another_started_when_needed() -> None:
+    async with reader_of(idle_seconds=0.05) as reader:
+        await ask(reader, LINK)
+        first = reader.pid
+        assert first is not None
+        await asyncio.to_thread(wait_until_gone, first)
+        assert reader.pid is None
+        assert await ask(reader, LINK) == here(LINK)
+
+
+async def test_a_reader_that_was_never_used_has_no_process_and_can_be_closed_twice() -> None:
+    reader = ApartReader()
+    assert reader.pid is None
+    await reader.close()
+    await reader.close()
+
+
+async def test_closing_leaves_no_process_and_gives_up_what_is_still_asked_for() -> None:
+    reader = ApartReader()
+    await ask(reader, LINK)
+    pid = reader.pid
+    assert pid is not None
+    asked = [asyncio.create_task(ask(reader, body)) for body in (FLAT, LINK)]
+    await asyncio.sleep(0.01)
+    await reader.close()
+    await reader.close()
+    assert not is_alive(pid)
+    answers = [*await asyncio.gather(*asked), await ask(reader, LINK)]
+    assert [isinstance(answer, TooHard) and answer.code for answer in answers] == [Hardship.CRASHED] * 3
+    assert reader.pid is None
+
+
+async def test_closing_while_the_process_starts_leaves_none() -> None:
+    reader = ApartReader()
+    asked = asyncio.create_task(ask(reader, LINK))
+    await asyncio.sleep(0)
+    await reader.close()
+    assert isinstance(await asked, TooHard)
+    assert reader.pid is None
+
+
+PARENT = """
+import asyncio
+from comity.extract.apart import ApartReader
+async def main():
+    reader = ApartReader(max_seconds=1)
+    await reader.read(b"x", content_type=None, agent_token="c")
+    print(reader.pid, flush=True)
+    body = b"".join(b"<html a%d>" % at for at in range(BUSY))
+    await reader.read(body, content_type=None, agent_token="c")
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("busy", [0, 25_000], ids=["idle", "in the midst of a page"])
+def test_a_killed_crawler_leaves_no_process(busy: int) -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT.replace("BUSY", str(busy))], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        assert is_alive(child)
+        time.sleep(0.1)
+        parent.kill()
+    wait_until_gone(child)
+
+
+def test_a_process_ends_itself_when_its_page_takes_far_too_long() -> None:
+    """Nobody is left to end it when the crawler was killed in the midst of a page."""
+    words = marshal.dumps((None, "comitybot"))
+    request = REQUEST.pack(len(words), len(MERGED), -1.9) + words + MERGED
+    ended = subprocess.run([sys.executable, "-m", "comity.extract.apart_worker"], input=request, capture_output=True)
+    assert ended.returncode == -signal.SIGALRM
+
+
+def test_what_is_read_on_the_loop_is_small_enough_not_to_hold_it() -> None:
+    """The worst shapes known: elements that are reopened, attributes that are copied, compared, or both."""
+    names = [b"%c%c" % (one, two) for one in b"abcdefghijklmnopqrstuvwxyz" for two in b"abcdefghijklmnopqrstuvwxyz"]
+    shapes = [
+        b"<p>" + b"".join(b"<b %s>" % name for name in names[:150]) + b"<p>x" * READ_APART_BYTES,
+        b"<p><b " + b" ".join(names)[: READ_APART_BYTES // 2] + b">" + b"<p>x" * READ_APART_BYTES,
+        b"".join(b"<html %s>" % name for name in names * 2),
+        b"<svg>" + b"<g>" * (READ_APART_BYTES // 6) + b"</x>" * READ_APART_BYTES,
+        b"<br>" * READ_APART_BYTES,
+    ]
+    for shape in shapes:
+        best = min(_timed_ms(shape[:READ_APART_BYTES]) for _ in range(5))
+        assert best < 20, shape[:20]
+
+
+def _timed_ms(body: bytes) -> float:
+    started = time.perf_counter()
+    here(body)
+    return (time.perf_counter() - started) * 1000
