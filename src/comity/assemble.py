@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from comity.fetch.settings import ProxySettings
     from comity.rules.tracking import TrackingRules
     from comity.walk.crawl import Crawl
+    from comity.walk.crawl_hooks import CrawlHooks
     from comity.walk.robots_in_force import RobotsInForce
     from comity.walk.robots_keeper import RobotsTerms
 
@@ -52,10 +53,11 @@ class State:
         )
         return Leases(self.database, self.clock, terms)
 
-    def crawl(self, fetcher: Fetcher, hosts: Collection[str] | None) -> Crawl:
+    def crawl(self, fetcher: Fetcher, hosts: Collection[str] | None, hooks: CrawlHooks | None = None) -> Crawl:
         """A whole-site crawl of some hosts, or of whatever the table offers."""
         from comity.store.pages import open_sink
         from comity.walk.crawl import Crawl
+        from comity.walk.crawl_hooks import NO_HOOKS
         from comity.walk.crawl_terms import CrawlTerms
 
         settings = self.settings
@@ -92,7 +94,7 @@ class State:
             settings_shown=settings.model_dump(mode="json", exclude=_SECRET),
         )
         store = open_sink(settings.pages, leases.holder)
-        return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts)
+        return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts, hooks or NO_HOOKS)
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

@@ -6,6 +6,7 @@ A visit writes nothing: the requests it started and the decisions it met travel 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from comity.model.evidence import Evidence
 from comity.model.frontier import FrontierEntry, QueuedUrl
@@ -51,6 +52,7 @@ class Fetched:
     is_login_wall: bool = False
     coded: bytes | None = None  # the body as it came off the wire, if it was compressed
     coding: str | None = None
+    extracted: Any = None  # what a user's own extractor made of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
 from comity.store import pages as page_store
 from comity.walk.capacity import Capacity
+from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks
 from comity.walk.crawl_host import HostDesk
 from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.database_thread import DatabaseThread
@@ -55,8 +56,10 @@ class Crawl:
         chance: Callable[[], float],
         terms: CrawlTerms,
         hosts: Collection[str] | None,
+        hooks: CrawlHooks = NO_HOOKS,
     ) -> None:
-        self.run_id: UUID = uuid4()
+        self.run_id: UUID = hooks.run_id or uuid4()
+        self._hooks = hooks
         self._wake = asyncio.Event()
         self.progress = Progress(clock.seconds())
         self._database = database
@@ -104,6 +107,7 @@ class Crawl:
             clock=clock.seconds,
             scope=terms.scope,
             tracking=terms.tracking,
+            extract=hooks.extract,
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
@@ -114,7 +118,7 @@ class Crawl:
             capacity,
             clock.seconds,
             may_begin=self._may_begin,
-            is_full=lambda: self._settling.is_full,
+            is_full=lambda: self._settling.is_full or hooks.is_held_up(),
             on_outcome=self._on_outcome,
             on_dry=self._hosts.on_dry,
             read_sitemaps=sitemaps.read,
@@ -134,6 +138,10 @@ class Crawl:
 
     def _takedowns_now(self) -> Takedowns:
         return self._takedowns
+
+    def go_on(self) -> None:
+        """Whoever takes the pages has caught up."""
+        self._dispatcher.serve()
 
     def stop(self, reason: str = "stopped by the operator") -> None:
         """Start nothing more; finish what is in flight, settle it, and give the leases back."""
@@ -219,6 +227,9 @@ class Crawl:
                 host.lose_lease()
             if host in self._hosts:
                 self._dispatcher.ready(host)
+        if self._hooks.on_settled is not None:
+            held = [outcome for host, each in taken.items() if host.lease.host_id not in lost for outcome in each]
+            self._hooks.on_settled(held)
         progress = self.progress
         progress.bytes_received += result.received
         progress.links_found += result.links

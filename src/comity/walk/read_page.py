@@ -8,6 +8,7 @@ from xxhash import xxh3_128_hexdigest
 
 from comity.extract.html import read_html
 from comity.model.evidence import Evidence, EvidenceType
+from comity.model.extraction import Extraction, PageShown
 from comity.model.fetch import Response
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.outcome import Answered, Fetched, Trail
@@ -19,6 +20,8 @@ from comity.rules.traps import PageWatch
 from comity.walk.admit import admit_links
 from comity.walk.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
+
+_NOTHING = Extraction()
 
 
 def read_page(
@@ -38,8 +41,17 @@ def read_page(
     links: list[FrontierEntry] = []
     directives = read_directives(page.meta_robots if page is not None else (), said, rooms.agent)
     watch = host.traps.fetched(target_of(entry.url), content_hash, body) if host.traps is not None else None
+    extraction = _NOTHING
+    if rooms.extract is not None:
+        extraction = rooms.extract(_shown(entry, response, answer, page))
     if page is not None:
         links, refused = _links(host, entry, page, watch, directives, response.url, rooms)
+        trail.evidence.extend(refused)
+    if extraction.links:
+        more, refused = admit_links(
+            host, extraction.links, watch, base=response.url, depth=entry.depth + 1, rooms=rooms
+        )
+        links += more
         trail.evidence.extend(refused)
     wall = page is not None and is_login_wall(
         status=answer.status,
@@ -73,6 +85,19 @@ def read_page(
         is_login_wall=wall,
         coded=response.coded_body,
         coding=response.content_encoding or None,
+        extracted=extraction.data,
+    )
+
+
+def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> PageShown:
+    return PageShown(
+        url=entry.url,
+        final_url=response.url,
+        status=answer.status,
+        content_type=answer.content_type,
+        body=response.body,
+        encoding=page.encoding if page is not None else None,
+        title=page.title if page is not None else None,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from comity.model.extraction import Extractor
 from comity.model.fetch import FetchLimits
 from comity.model.scope import CrawlScope
 from comity.rules.takedown import Takedowns
@@ -24,6 +25,7 @@ class VisitRooms:
     clock: Callable[[], float]
     scope: CrawlScope
     tracking: TrackingRules | None
+    extract: Extractor | None
     limits: FetchLimits
     agent: str
     max_redirects: int

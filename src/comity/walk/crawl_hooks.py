@@ -1,0 +1,33 @@
+"""Where a door takes part in a crawl: pages as they are committed, an extractor, a run shared with other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from comity.model.extraction import Extractor
+from comity.model.outcome import Outcome
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlHooks:
+    """All of them are called on the event loop and must not block."""
+
+    on_settled: Callable[[Sequence[Outcome]], None] | None = None
+    """Told of outcomes once they are committed, a batch at a time."""
+    is_held_up: Callable[[], bool] = _never
+    """While this is true nothing new begins: whoever takes the pages is behind."""
+    extract: Extractor | None = None
+    """Looks at every page; what it raises ends the run, and the page is not acknowledged."""
+    run_id: UUID | None = None
+    """The run of which this crawl is a part; whoever names it begins and ends it."""
+    begin_page: Callable[[], bool] | None = None
+    """Asks a budget that is shared with other processes for one more page."""
+
+
+NO_HOOKS = CrawlHooks()
