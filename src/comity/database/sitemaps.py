@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import Connection, delete, select
@@ -12,7 +13,7 @@ from comity.database.spelling import insert_for
 from comity.database.tables import sitemaps
 from comity.model.sitemap import SitemapKind, SitemapRow, SitemapState
 
-_MOST: int = 10_000
+_MOST: Final = 500_000  # the plan itself is bounded: four times as many files as are asked for
 
 
 def put(connection: Connection, host_id: UUID, rows: Iterable[SitemapRow]) -> None:

@@ -20,6 +20,7 @@ class EvidenceType(StrEnum):
     LOGIN_WALL = "login_wall"
     ADDRESS_REFUSED = "address_refused"
     TRAP = "trap"
+    UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)

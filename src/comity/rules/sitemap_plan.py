@@ -89,6 +89,10 @@ class SitemapPlan:
             for url in common_sitemap_paths(origin):
                 self._add(resolve_link(url, base, collapse=collapse), 0, is_guess=True)
 
+    def waiting(self) -> tuple[PlannedSitemap, ...]:
+        """What is still to be asked for, in its order."""
+        return tuple(self._queue)
+
     def next(self) -> PlannedSitemap | None:
         """Take the next sitemap to ask for; None when there is none, or enough was read."""
         while self._queue:

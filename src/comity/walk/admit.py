@@ -6,6 +6,7 @@ host before costs one look-up.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from comity.model.evidence import Evidence
@@ -18,9 +19,10 @@ from comity.walk.visit_rooms import VisitRooms
 
 _WITHOUT_PATH = ("/", "http://", "https://")
 _REMEMBERED = 100_000  # links as written
+_AT_ONCE = 500
 
 
-def admit_links(
+async def admit_links(
     host: LeasedHost, hrefs: Sequence[str], page: PageWatch | None, *, base: str, depth: int, rooms: VisitRooms
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """Turn addresses written on a page at `depth - 1` into entries for the frontier of the same host."""
@@ -31,16 +33,32 @@ def admit_links(
         met.clear()
     # What does not depend on the page's own path and was met before needs no second look.
     fresh = [href for href in hrefs if href not in met]
-    if not fresh:
-        return entries, refused
-    met.update(href for href in fresh if href.startswith(_WITHOUT_PATH))
+    if fresh:
+        met.update(href for href in fresh if href.startswith(_WITHOUT_PATH))
+        for first in range(0, len(fresh), _AT_ONCE):
+            if first:
+                await asyncio.sleep(0)  # a page of ten thousand links holds nobody up
+            _admit(host, fresh[first : first + _AT_ONCE], page, base, depth, rooms, entries, refused)
+    return entries, refused
+
+
+def _admit(
+    host: LeasedHost,
+    hrefs: Sequence[str],
+    page: PageWatch | None,
+    base: str,
+    depth: int,
+    rooms: VisitRooms,
+    entries: list[FrontierEntry],
+    refused: list[Evidence],
+) -> None:
     collapse, tracking, takedowns, now = (
         rooms.scope.collapse_subdomains,
         rooms.tracking,
         rooms.takedowns(),
         rooms.clock(),
     )
-    for href in fresh:
+    for href in hrefs:
         address = resolve_link(href, base, collapse=collapse, tracking=tracking)
         if address is None or address.host != host.name or host.work.is_met(address.key):
             continue
@@ -61,4 +79,3 @@ def admit_links(
                 refused.append(trap_evidence(host, address, trap, now))
             continue
         entries.append(FrontierEntry(address.url, address.key, depth))
-    return entries, refused

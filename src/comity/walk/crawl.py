@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 from comity.clock import Clock
 from comity.database.connection import Database
+from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
 from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
@@ -61,6 +62,7 @@ class Crawl:
         self.run_id: UUID = hooks.run_id or uuid4()
         self._hooks = hooks
         self._wake = asyncio.Event()
+        self._apart = ApartReader()
         self.progress = Progress(clock.seconds())
         self._database = database
         self._leases = leases
@@ -108,6 +110,7 @@ class Crawl:
             scope=terms.scope,
             tracking=terms.tracking,
             extract=hooks.extract,
+            apart=self._apart,
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
@@ -169,6 +172,7 @@ class Crawl:
             await asyncio.gather(*background, return_exceptions=True)
             await self._dispatcher.cancel()
             await self._hosts.finish()
+            await self._apart.close()
             await self._close_run(status, reason)
         return summary_of(self.progress, str(self.run_id), status, reason, self._hosts.lines, self._clock.seconds())
 

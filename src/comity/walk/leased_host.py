@@ -78,6 +78,7 @@ class LeasedHost:
         self.work = HostWork((), knows_all=True, is_whole=True)
         self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
         self.traps: TrapWatch | None = None
+        self.hard_pages = 0  # pages that could not be read, or held everybody up
         self.tally = Tally()
         self.unsettled = Unsettled()
         self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read

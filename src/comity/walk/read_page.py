@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xxhash import xxh3_128_hexdigest
 
+from comity.extract.apart import Hardship, TooHard, is_light
 from comity.extract.html import read_html
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.extraction import Extraction, PageShown
@@ -22,9 +23,11 @@ from comity.walk.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
 
 _NOTHING = Extraction()
+_HELD_UP_S = 0.05
+_HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the process apart
 
 
-def read_page(
+async def read_page(
     host: LeasedHost,
     entry: QueuedUrl,
     response: Response,
@@ -35,9 +38,7 @@ def read_page(
     """Make an outcome of a page, with its links as entries for the frontier and its wishes as evidence."""
     body, said = response.body, response.headers.get_all("x-robots-tag")
     content_hash = xxh3_128_hexdigest(body)
-    page = None
-    if is_html(answer.content_type, body):
-        page = read_html(body, content_type=answer.content_type, agent_token=rooms.agent)
+    page = await _read(host, entry, response, answer, trail, rooms) if is_html(answer.content_type, body) else None
     links: list[FrontierEntry] = []
     directives = read_directives(page.meta_robots if page is not None else (), said, rooms.agent)
     watch = host.traps.fetched(target_of(entry.url), content_hash, body) if host.traps is not None else None
@@ -45,10 +46,10 @@ def read_page(
     if rooms.extract is not None:
         extraction = rooms.extract(_shown(entry, response, answer, page))
     if page is not None:
-        links, refused = _links(host, entry, page, watch, directives, response.url, rooms)
+        links, refused = await _links(host, entry, page, watch, directives, response.url, rooms)
         trail.evidence.extend(refused)
     if extraction.links:
-        more, refused = admit_links(
+        more, refused = await admit_links(
             host, extraction.links, watch, base=response.url, depth=entry.depth + 1, rooms=rooms
         )
         links += more
@@ -89,6 +90,34 @@ def read_page(
     )
 
 
+async def _read(
+    host: LeasedHost, entry: QueuedUrl, response: Response, answer: Answered, trail: Trail, rooms: VisitRooms
+) -> HtmlPage | None:
+    """Read a page here if it is surely light, and apart otherwise; None, with evidence, if it cannot be read."""
+    body = response.body
+    if host.hard_pages == 0 and is_light(body):
+        began = rooms.clock()
+        page = read_html(body, content_type=answer.content_type, agent_token=rooms.agent)
+        if rooms.clock() - began > _HELD_UP_S:
+            host.hard_pages = 1  # from now on, this host's pages cannot hold up anybody else
+        return page
+    if host.hard_pages > _HARD_PAGES_MOST:
+        found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "pages of this host were too hard to read before")
+    else:
+        found = await rooms.apart.read(body, content_type=answer.content_type, agent_token=rooms.agent)
+    if isinstance(found, HtmlPage):
+        return found
+    host.hard_pages += 1
+    content = {"code": str(found.code), "reason": found.reason}
+    metadata = {"url": entry.url, "finalUrl": response.url}
+    trail.evidence.append(
+        Evidence(
+            host.lease.host_id, entry.url, entry.key, EvidenceType.UNREADABLE, content, metadata, "high", answer.at
+        )
+    )
+    return None
+
+
 def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> PageShown:
     return PageShown(
         url=entry.url,
@@ -101,7 +130,7 @@ def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPag
     )
 
 
-def _links(
+async def _links(
     host: LeasedHost,
     entry: QueuedUrl,
     page: HtmlPage,
@@ -118,10 +147,10 @@ def _links(
         if page.nofollow and scope.respect_nofollow:
             hrefs = [href for href in hrefs if href not in page.nofollow]
     base = _base(page.base_href, url)
-    entries, refused = admit_links(host, hrefs, watch, base=base, depth=entry.depth + 1, rooms=rooms)
+    entries, refused = await admit_links(host, hrefs, watch, base=base, depth=entry.depth + 1, rooms=rooms)
     if page.canonical_href is not None and scope.follow_canonical:
         # The same page under its better name: as far from the seed as this one, and not a link of it.
-        more, also = admit_links(host, (page.canonical_href,), watch, base=base, depth=entry.depth, rooms=rooms)
+        more, also = await admit_links(host, (page.canonical_href,), watch, base=base, depth=entry.depth, rooms=rooms)
         entries += more
         refused += also
     return entries, refused

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from comity.extract.sitemap import iter_entries
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, Response
 from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.gate import Wait
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
@@ -21,7 +22,7 @@ from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
 from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
-from comity.walk.leased_host import LeasedHost
+from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.settling import Settling
 from comity.walk.visit import REDIRECTS, follow
@@ -29,14 +30,19 @@ from comity.walk.visit_rooms import VisitRooms
 
 SITEMAPS_FRESH_FOR_S: Final = 24 * 3600.0  # after this the whole plan is made anew
 _PROTOCOL_BYTES: Final = 52_428_800
-_SMALL_BYTES: Final = 2_000_000
+_SMALL_BYTES: Final = 6_000_000  # most files of 50,000 entries
 _LARGE_AT_ONCE: Final = 4  # files of the protocol's size are held in memory; the rest of the hosts wait for room
 _ROOM_WAIT_S: Final = 0.5
 _ROOM_WAITS: Final = 240
 _TRIES: Final = 3
+_ROUNDS: Final = 3  # in which files that could not be asked for get another chance
 _UNSETTLED_MOST: Final = 2000
-_LIMITS: Final = FetchLimits(max_body_bytes=_PROTOCOL_BYTES, max_wire_bytes=_PROTOCOL_BYTES, total_timeout_s=120.0)
+_LONGER: Final = 2.0  # how much more time than a page a file may take: it may be ten times as large
+_GIVE_WAY_S: Final = 1.0
+_LOOK_LEAST_S: Final = 0.005
+_LOOK_MOST_S: Final = 0.25
 _DEPTH: Final = 1  # as if the start page linked to it
+_UNSAID: Final = (None, None, None)
 
 
 class _Unread(NamedTuple):
@@ -47,6 +53,7 @@ class _Unread(NamedTuple):
     status: int | None = None
     is_too_large: bool = False
     is_worth_a_try: bool = False
+    not_before: float | None = None
 
 
 class SitemapReader:
@@ -63,51 +70,110 @@ class SitemapReader:
 
     async def read(self, host: LeasedHost, origin: str) -> None:
         """Read everything that the plan of a host names; robots.txt of the origin is in force."""
+        if host.sitemaps is None:
+            return  # somebody began with it a moment ago
+        earlier, host.sitemaps = host.sitemaps, None
         robots = host.robots.get(origin)
         named = robots.file.sitemaps if robots is not None and robots.file is not None else ()
-        scope = self._rooms.scope
         plan = SitemapPlan(
             host.name,
             origin,
             named,
             bounds=self._bounds,
-            collapse=scope.collapse_subdomains,
+            collapse=self._rooms.scope.collapse_subdomains,
             tracking=self._rooms.tracking,
-            earlier=host.sitemaps or (),
+            earlier=earlier,
         )
-        host.sitemaps = None
-        while not host.is_stopped:
-            planned = plan.next()
-            if planned is None:
-                return
-            found = await self._obtain(host, planned)
-            if isinstance(found, Response):
-                await self._take(host, plan, planned, found)
-            elif found.state is not SitemapState.PLANNED:
-                self._note(host, planned, found.state, status=found.status, detail=found.detail)
+        # A run that is cut off before the last of them must know that there are more.
+        host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in plan.waiting() if not each.is_guess]
+        put_off: list[tuple[PlannedSitemap, float]] = []
+        while not host.is_stopped and (planned := plan.next()) is not None:
+            begun = host.tally.begun
+            not_before = await self._read_one(host, plan, planned)
+            if not_before is not None:
+                put_off.append((planned, not_before))
+            await self._give_way(host, begun)
+        for _round in range(_ROUNDS):
+            put_off = await self._read_again(host, plan, put_off)
 
-    async def _obtain(self, host: LeasedHost, planned: PlannedSitemap) -> Response | _Unread:
-        """Ask for a file, a few times if the way or the server fails, and with more room if it is large."""
-        small = replace(_LIMITS, max_body_bytes=_SMALL_BYTES, max_wire_bytes=_SMALL_BYTES)
+    async def _read_again(
+        self, host: LeasedHost, plan: SitemapPlan, put_off: list[tuple[PlannedSitemap, float]]
+    ) -> list[tuple[PlannedSitemap, float]]:
+        """Ask once more for files that could not be asked for; gives those for which that still holds."""
+        left: list[tuple[PlannedSitemap, float]] = []
+        for planned, not_before in put_off:
+            wait_s = not_before - self._rooms.clock()
+            if wait_s > PATIENCE_S or host.is_stopped:
+                continue  # it stays planned, for the next run
+            await self._pause(host, wait_s)
+            if not host.is_stopped:
+                again = await self._read_one(host, plan, planned)
+                left += [(planned, again)] if again is not None else []
+        return left
+
+    async def _pause(self, host: LeasedHost, wait_s: float) -> None:
+        until = self._rooms.clock() + wait_s
+        while not host.is_stopped:
+            left_s = until - self._rooms.clock()
+            if left_s <= 0:
+                return
+            await asyncio.sleep(min(left_s, _LOOK_MOST_S))
+
+    async def _give_way(self, host: LeasedHost, begun: int) -> None:
+        """Let a page go first: who asks for one file after the other stands before the pages at every start."""
+        clock, next_start_at = self._rooms.clock, host.gate.next_start_at
+        until = max(clock(), min(next_start_at(), clock() + PATIENCE_S)) + _GIVE_WAY_S
+        while len(host.work) and host.tally.begun == begun and not host.is_stopped:
+            now = clock()
+            if now >= until:
+                return
+            await asyncio.sleep(min(max(next_start_at() - now, _LOOK_LEAST_S), _LOOK_MOST_S))
+
+    async def _read_one(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap) -> float | None:
+        """Ask for a file, a few times if the way or the server fails; gives when to ask for one that was put off."""
         for attempt in range(1, _TRIES + 1):
-            found: Response | _Unread = _Unread(SitemapState.PLANNED, "there was no room for it")
-            if self._large >= _LARGE_AT_ONCE:
-                found = await self._chain(host, planned, small)
-                if isinstance(found, Response) or not found.is_too_large:
-                    if isinstance(found, Response) or not found.is_worth_a_try:
-                        return found
-                elif not await self._room(host):
-                    return found
-            if self._large < _LARGE_AT_ONCE:
-                self._large += 1
-                try:
-                    found = await self._chain(host, planned, _LIMITS)
-                finally:
-                    self._large -= 1
-            if isinstance(found, Response) or not found.is_worth_a_try or attempt == _TRIES or host.is_stopped:
+            unread = await self._attempt(host, plan, planned)
+            if unread is None or not unread.is_worth_a_try or attempt == _TRIES or host.is_stopped:
                 break
-            await asyncio.sleep(retry_delay(attempt))
-        return found
+            await self._pause(host, retry_delay(attempt))
+        if unread is None:
+            return None
+        if unread.state is SitemapState.PLANNED or (unread.is_worth_a_try and attempt < _TRIES):
+            return unread.not_before if unread.not_before is not None else self._rooms.clock()
+        self._note(host, planned, unread.state, status=unread.status, detail=unread.detail)
+        return None
+
+    async def _attempt(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap) -> _Unread | None:
+        """Ask once and take what is said, with more room if the file is large; None if it was taken."""
+        if self._large >= _LARGE_AT_ONCE:
+            unread = await self._ask(host, plan, planned, self._limits(_SMALL_BYTES))
+            if unread is None or not unread.is_too_large:
+                return unread
+            if not await self._room(host):
+                return _Unread(SitemapState.PLANNED, "there was no room for it")
+        self._large += 1
+        try:
+            return await self._ask(host, plan, planned, self._limits(_PROTOCOL_BYTES))
+        finally:
+            self._large -= 1
+
+    async def _ask(
+        self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap, limits: FetchLimits
+    ) -> _Unread | None:
+        found = await self._chain(host, planned, limits)
+        if isinstance(found, _Unread):
+            return found
+        await self._take(host, plan, planned, found)
+        return None
+
+    def _limits(self, most_bytes: int) -> FetchLimits:
+        limits = self._rooms.limits
+        return replace(
+            limits,
+            max_body_bytes=most_bytes,
+            max_wire_bytes=most_bytes,
+            total_timeout_s=_LONGER * limits.total_timeout_s,
+        )
 
     async def _room(self, host: LeasedHost) -> bool:
         """Wait until few enough large files are held; gives whether there is room."""
@@ -155,7 +221,7 @@ class SitemapReader:
             entries += len(chunk.entries)
             self._admit(host, self._accepted(plan, planned, chunk.entries))
             await asyncio.sleep(0)
-            if len(host.unsettled.links) > _UNSETTLED_MOST:
+            if len(host.unsettled.links) + len(host.unsettled.evidence) > _UNSETTLED_MOST:
                 await self._settling.flush(host)
             if host.is_stopped:
                 return  # it is not noted as read, and will be read again
@@ -181,15 +247,18 @@ class SitemapReader:
         takedowns, links, evidence = rooms.takedowns(), host.unsettled.links, host.unsettled.evidence
         found: list[FrontierEntry] = []
         for address, entry in listed:
-            hints = PageHints(entry.lastmod, entry.changefreq, entry.priority) if any(entry[1:]) else None
-            if host.work.is_met(address.key):
-                if hints is not None:  # what is said of a known page is kept too
-                    links.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints))
+            hints = PageHints(*entry[1:]) if entry[1:] != _UNSAID else None
+            is_met = host.work.is_met(address.key)
+            if is_met and hints is None:
                 continue
             covered = takedowns.covering(address)
             robots = host.robots.get(address.origin)
             verdict = robots.verdict(address.path) if robots is not None else None
-            if covered is not None:
+            if is_met:
+                # What is said of a known page is kept too; one that was refused is not known.
+                if covered is None and (verdict is None or verdict.allowed):
+                    links.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints))
+            elif covered is not None:
                 evidence.append(taken_down(host, address, covered, now))
             elif verdict is not None and not verdict.allowed:
                 host.tally.refused_by_robots += 1
@@ -233,8 +302,9 @@ def _not_asked(step: object) -> _Unread:
     """The host was not asked: what we will not ask is noted, what could not be asked now stays planned."""
     if isinstance(step, Refused):
         return _Unread(SitemapState.REFUSED, f"{step.code}: {step.reason}")
-    why = str(step.why) if isinstance(step, Unstarted) else getattr(step, "code", "")
-    return _Unread(SitemapState.PLANNED, f"put off: {why}"[:200])
+    why = step.why if isinstance(step, Unstarted) else None
+    not_before = why.until if isinstance(why, Wait) else getattr(step, "not_before", None)
+    return _Unread(SitemapState.PLANNED, "put off", not_before=not_before)
 
 
 def _failed(failure: FetchFailure) -> _Unread:

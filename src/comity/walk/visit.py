@@ -97,7 +97,7 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
             return _failure(host, entry, address, response, trail)
         location = response.headers.get("location") if response.status in REDIRECTS else None
         if location is None:
-            return _conclude(host, entry, hops, response, asked.retry_after_s, trail, rooms)
+            return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, rooms)
         target = resolve_link(location, response.url, collapse=rooms.scope.collapse_subdomains)
         if target is None:
             return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", rooms.clock())
@@ -243,7 +243,7 @@ def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: F
     return ending(entry, trail, code, reason, at, failure.elapsed_s, failure.status, failure.wire_bytes)
 
 
-def _conclude(
+async def _conclude(
     host: LeasedHost,
     entry: QueuedUrl,
     hops: int,
@@ -271,7 +271,7 @@ def _conclude(
         reason = f"the server answered {status}"
         return Failed(entry, trail, f"http_{status}", reason, answer.at, answer.elapsed_s, status, answer.wire_bytes)
     if 200 <= status < 300:
-        return read_page(host, entry, response, answer, trail, rooms)
+        return await read_page(host, entry, response, answer, trail, rooms)
     if status in (404, 410) and host.traps is not None:
         host.traps.missed(target_of(entry.url))
     return Gone(entry, trail, answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from comity.extract.apart import ApartReader
 from comity.model.extraction import Extractor
 from comity.model.fetch import FetchLimits
 from comity.model.scope import CrawlScope
@@ -26,6 +27,7 @@ class VisitRooms:
     scope: CrawlScope
     tracking: TrackingRules | None
     extract: Extractor | None
+    apart: ApartReader
     limits: FetchLimits
     agent: str
     max_redirects: int
