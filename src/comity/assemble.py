@@ -6,6 +6,7 @@ import random
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from comity.clock import Clock, SystemClock
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from comity.fetch.fetcher import Fetcher
     from comity.fetch.settings import ProxySettings
     from comity.rules.tracking import TrackingRules
+    from comity.store.sink import MakeSink
     from comity.walk.crawl import Crawl
     from comity.walk.crawl_hooks import CrawlHooks
     from comity.walk.robots_in_force import RobotsInForce
@@ -53,8 +55,14 @@ class State:
         )
         return Leases(self.database, self.clock, terms)
 
-    def crawl(self, fetcher: Fetcher, hosts: Collection[str] | None, hooks: CrawlHooks | None = None) -> Crawl:
-        """A whole-site crawl of some hosts, or of whatever the table offers."""
+    def crawl(
+        self,
+        fetcher: Fetcher,
+        hosts: Collection[str] | None,
+        hooks: CrawlHooks | None = None,
+        sink: MakeSink | None = None,
+    ) -> Crawl:
+        """A whole-site crawl of some hosts, or of whatever the table offers; `sink` may put itself before the store."""
         from comity.store.pages import open_sink
         from comity.walk.crawl import Crawl
         from comity.walk.crawl_hooks import NO_HOOKS
@@ -93,7 +101,8 @@ class State:
             track=settings.enable_domain_tracking,
             settings_shown=settings.model_dump(mode="json", exclude=_SECRET),
         )
-        store = open_sink(settings.pages, leases.holder)
+        own = partial(open_sink, settings.pages, leases.holder)
+        store = sink(own) if sink is not None else own()
         return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts, hooks or NO_HOOKS)
 
     def _tracking(self) -> TrackingRules | None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import modf
 from typing import Any
 from uuid import UUID
 
@@ -82,11 +83,22 @@ def _aware(seconds: float) -> datetime:
 
 
 def _text_time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    """An instant as SQLite keeps it, to the microsecond as `datetime` rounds it; a second is spelled once."""
+    fraction, whole = modf(seconds)
+    microseconds = round(fraction * 1e6)
+    if not 0 <= microseconds < 1_000_000:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return f"{_second(whole)}{microseconds:06d}"
+
+
+@lru_cache(maxsize=1024)
+def _second(whole: float) -> str:
+    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%d %H:%M:%S.")
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def _json(value: Any) -> str:
-    return _encode(value)
+    """A document as text; what is text already was written as JSON by whoever made it."""
+    return value if isinstance(value, str) else _encode(value)

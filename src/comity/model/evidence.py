@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 
@@ -23,15 +22,17 @@ class EvidenceType(StrEnum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One decision about one URL, with the words and numbers that led to it."""
+class Evidence(NamedTuple):
+    """One decision about one URL, with the words and numbers that led to it; a tuple, because every page makes some.
+
+    `content` and `metadata` are documents, or JSON that was written already.
+    """
 
     host_id: UUID
     url: str
     key: int
     type: EvidenceType
-    content: dict[str, Any]
-    metadata: dict[str, Any]
+    content: dict[str, Any] | str
+    metadata: dict[str, Any] | str
     confidence: str
     at: float

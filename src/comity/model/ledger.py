@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 from uuid import UUID
 
 from comity.model.gate import DelayInForce
@@ -18,8 +18,7 @@ class Purpose(StrEnum):
     REDIRECT = "redirect"
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
+class LedgerRow(NamedTuple):
     """A request as the gate saw it: when it was let go, on whose word, and what the host said to it."""
 
     host_id: UUID

@@ -5,17 +5,16 @@ A visit writes nothing: the requests it started and the decisions it met travel 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from comity.model.evidence import Evidence
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.ledger import LedgerRow
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer that ended a visit, after any redirects."""
+class Answered(NamedTuple):
+    """The answer that ended a visit, after any redirects; a tuple, because every page makes one."""
 
     final_url: str
     redirect_count: int
@@ -28,17 +27,18 @@ class Answered:
     last_modified: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Trail:
     """What a visit did on its way: requests started, decisions met."""
 
-    requests: list[LedgerRow] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=list)
+    __slots__ = ("evidence", "requests")
+
+    def __init__(self) -> None:
+        self.requests: list[LedgerRow] = []
+        self.evidence: list[Evidence] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A page came. `keep` is false where the page asks not to be indexed."""
+class Fetched(NamedTuple):
+    """A page came. `keep` is false where the page asks not to be indexed. A tuple, because most visits end so."""
 
     entry: QueuedUrl
     trail: Trail

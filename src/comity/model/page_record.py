@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 
@@ -10,7 +10,8 @@ class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
     `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
-    `headers` and `address` are for archives, and None where nobody asked for them.
+    `headers` and `address` are for archives, and None where nobody asked for them. `depth` and `extracted` are in no
+    store: they are for whoever takes pages in this process.
     """
 
     run_id: UUID
@@ -33,3 +34,5 @@ class PageRecord(NamedTuple):
     coding: str | None = None
     headers: tuple[tuple[str, str], ...] | None = None
     address: str | None = None
+    depth: int | None = None
+    extracted: Any = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from math import ceil, inf
 from typing import Final
 
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
@@ -13,16 +13,43 @@ WITHIN: Final = WithinBudget()
 
 def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarning | Exhausted:
     """Decide on the next page: limits of the whole run before those of the host, ends before warnings."""
+    # A clock that went back takes nothing from what is spent, and gives nothing to it.
+    minutes = max(0.0, now - spent.started_at) / 60.0
     near: BudgetWarning | None = None
-    for reason, used, limit, limit_text in _limits(budget, spent, now):
-        if limit <= 0 or used < WARN_AT * limit:
+    for reason, used, limit in (
+        (BudgetReason.PAGE_LIMIT, spent.pages, budget.pages_per_run),
+        (BudgetReason.TIME_LIMIT, minutes, budget.minutes_per_run),
+        (BudgetReason.BYTE_LIMIT, spent.bytes_received, budget.bytes_per_run),
+        (BudgetReason.HOST_PAGE_LIMIT, spent.host_pages, budget.pages_per_host),
+    ):
+        if used < warn_from(limit):
             continue
         if used >= limit:
-            return Exhausted(reason, f"Stopped: the limit of {limit_text} was reached.")
+            return reached(reason, limit)
         if near is None and reason not in spent.warned:
-            share = int(100 * used / limit)
-            near = BudgetWarning(reason, f"{share} % of the limit of {limit_text} is used.")
+            near = is_near(reason, used, limit)
     return near or WITHIN
+
+
+def warn_from(limit: float) -> float:
+    """From what use of a limit on somebody should know; below it there is nothing to decide. 0 means no limit."""
+    return WARN_AT * limit if limit > 0 else inf
+
+
+def first_warned_page(limit: int) -> int | None:
+    """After how many pages the warning of a limit on pages is due; None where the limit ends all before it."""
+    pages = ceil(WARN_AT * limit)
+    return pages if 0 < pages < limit else None
+
+
+def reached(reason: BudgetReason, limit: float) -> Exhausted:
+    """The end by a limit."""
+    return Exhausted(reason, f"Stopped: the limit of {_shown(reason, limit)} was reached.")
+
+
+def is_near(reason: BudgetReason, used: float, limit: float) -> BudgetWarning:
+    """The warning of a limit."""
+    return BudgetWarning(reason, f"{int(100 * used / limit)} % of the limit of {_shown(reason, limit)} is used.")
 
 
 def check_page(budget: Budget, page_bytes: int) -> WithinBudget | Exhausted:
@@ -33,20 +60,13 @@ def check_page(budget: Budget, page_bytes: int) -> WithinBudget | Exhausted:
     return WITHIN
 
 
-def _limits(budget: Budget, spent: Spent, now: float) -> Iterator[tuple[BudgetReason, float, float, str]]:
-    # A clock that went back takes nothing from what is spent, and gives nothing to it.
-    minutes = max(0.0, now - spent.started_at) / 60.0
-    yield BudgetReason.PAGE_LIMIT, spent.pages, budget.pages_per_run, f"{budget.pages_per_run:,} pages per run"
-    yield BudgetReason.TIME_LIMIT, minutes, budget.minutes_per_run, f"{budget.minutes_per_run:g} minutes per run"
-    yield (
-        BudgetReason.BYTE_LIMIT,
-        spent.bytes_received,
-        budget.bytes_per_run,
-        f"{budget.bytes_per_run:,} bytes per run",
-    )
-    yield (
-        BudgetReason.HOST_PAGE_LIMIT,
-        spent.host_pages,
-        budget.pages_per_host,
-        f"{budget.pages_per_host:,} pages per host",
-    )
+def _shown(reason: BudgetReason, limit: float) -> str:
+    match reason:
+        case BudgetReason.TIME_LIMIT:
+            return f"{limit:g} minutes per run"
+        case BudgetReason.BYTE_LIMIT:
+            return f"{limit:,} bytes per run"
+        case BudgetReason.HOST_PAGE_LIMIT:
+            return f"{limit:,} pages per host"
+        case _:
+            return f"{limit:,} pages per run"

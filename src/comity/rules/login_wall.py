@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import urlsplit
 
 _LOGIN_PATH: Final = re.compile(
     r"(?:^|[/_.-])(?:log[-_]?in|sign[-_]?in|sign[-_]?on|sso|auth(?:enticate|orize)?|session/new|anmelden)(?:[/_.?-]|$)",
@@ -35,4 +34,6 @@ def is_login_wall(
 
 def is_login_address(url: str) -> bool:
     """Whether a URL names a login page: to meet one there says nothing about the rest of the site."""
-    return _LOGIN_PATH.search(urlsplit(url).path) is not None
+    start = url.find("/", url.find("//") + 2)
+    path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else ""
+    return _LOGIN_PATH.search(path) is not None

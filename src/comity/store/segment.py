@@ -136,7 +136,7 @@ def read_kept(file: BinaryIO) -> Iterator[KeptPage]:
         coding, headers, address = (*rest[10:], None, None)[:3]
         pairs = tuple((name, value) for name, value in headers) if headers is not None else None
         values = (UUID(run_id), url_key, url, surt_key, http_status, None, *rest[:10], None, coding, pairs, address)
-        record = PageRecord._make(values)
+        record = PageRecord(*values)
         yield KeptPage(record, None if kind == _NO_BODY else octets)
 
 

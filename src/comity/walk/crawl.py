@@ -19,7 +19,7 @@ from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
-from comity.store import pages as page_store
+from comity.store.sink import PageSink
 from comity.walk.capacity import Capacity
 from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks
 from comity.walk.crawl_host import HostDesk
@@ -52,7 +52,7 @@ class Crawl:
         database: Database,
         leases: Leases,
         fetcher: Fetcher,
-        store: page_store.PageStore,
+        store: PageSink,
         clock: Clock,
         chance: Callable[[], float],
         terms: CrawlTerms,
@@ -121,7 +121,7 @@ class Crawl:
             capacity,
             clock.seconds,
             may_begin=self._may_begin,
-            is_full=lambda: self._settling.is_full or hooks.is_held_up(),
+            is_full=lambda: self._settling.is_full or (self._ending is None and hooks.is_held_up()),
             on_outcome=self._on_outcome,
             on_dry=self._hosts.on_dry,
             read_sitemaps=sitemaps.read,

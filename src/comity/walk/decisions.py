@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from functools import lru_cache
+from json.encoder import encode_basestring as _quoted
 from typing import Final
 
 from comity.model.evidence import Evidence, EvidenceType
@@ -11,31 +14,50 @@ from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress
 from comity.walk.leased_host import LeasedHost
 
+_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _TRAPS_KEPT: Final = 100  # of one kind on one host: a trap has no end, and its evidence needs one
 
 
 def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
-    """What robots.txt said about a URL, in the two forms in which audits read it."""
+    """What robots.txt said about a URL, in the two forms in which audits read it.
+
+    Every page has one, and most of it is the same for many pages: so it is put together as text.
+    """
+    decision, told, confidence = _verdict_written(verdict)
+    url = address.url
+    return Evidence(
+        host.lease.host_id,
+        url,
+        address.key,
+        EvidenceType.ROBOTS_ALLOWED if verdict.allowed else EvidenceType.BLOCKED_BY_ROBOTS,
+        f'{{{decision},"timestamp":"{iso_time(now)}",{told}}}',
+        f'{{"url":{_quoted(url)},{decision}}}',
+        confidence,
+        now,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _verdict_written(verdict: RobotsVerdict) -> tuple[str, str, str]:
+    """The members of a decision that do not depend on the URL, as JSON without the braces."""
     decision = {
         "allowed": verdict.allowed,
         "matchedRule": verdict.rule,
         "crawlDelay": verdict.crawl_delay_seconds,
     }
-    return Evidence(
-        host_id=host.lease.host_id,
-        url=address.url,
-        key=address.key,
-        type=EvidenceType.ROBOTS_ALLOWED if verdict.allowed else EvidenceType.BLOCKED_BY_ROBOTS,
-        content=decision | {"timestamp": iso_time(now), "line": verdict.line_number, "reason": verdict.reason},
-        metadata={"url": address.url} | decision,
-        confidence=str(verdict.confidence),
-        at=now,
-    )
+    told = {"line": verdict.line_number, "reason": verdict.reason}
+    return _json(decision)[1:-1], _json(told)[1:-1], str(verdict.confidence)
 
 
 def iso_time(seconds: float) -> str:
     """UNIX seconds as evidence shows them: ISO 8601 in UTC, to the millisecond."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    whole = int(seconds)
+    return f"{_iso_second(whole)}.{int((seconds - whole) * 1000):03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _iso_second(whole: int) -> str:
+    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) -> Evidence:

@@ -104,6 +104,8 @@ class Dispatcher:
         if host in self._preparing:
             return
         while not host.is_stopped:
+            if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
+                return  # the visit that ends brings it back
             entry = host.work.peek(self._clock())
             if entry is None:
                 break

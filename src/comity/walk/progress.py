@@ -88,7 +88,9 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             tally.pages += 1
             tally.errors_in_a_row = 0
             progress.pages += 1
-            progress.refused += sum(item.type in _REFUSALS for item in outcome.trail.evidence)
+            evidence = outcome.trail.evidence
+            if len(evidence) > 1:  # the first is that it may be asked
+                progress.refused += sum(item.type in _REFUSALS for item in evidence)
             if isinstance(outcome, Fetched) and outcome.is_login_wall:
                 tally.login_walls += 1
             elif is_login_address(outcome.entry.url):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from comity.fetch.fetcher import Fetcher
 from comity.model.fetch import FetchFailure, FetchRequest, Response
@@ -32,8 +33,7 @@ class Unstarted:
     why: Wait | SlotTimeout | None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A request that went out, with what came back and what the site said about patience."""
 
     result: Response | FetchFailure

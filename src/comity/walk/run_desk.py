@@ -16,13 +16,14 @@ from comity.leases.holder import is_dead_store_name
 from comity.leases.room import Leases
 from comity.model.page_record import PageRecord
 from comity.rules.takedown import Takedowns
-from comity.store.pages import PageStore, recover
+from comity.store.pages import recover
+from comity.store.sink import PageSink
 
 
 class RunDesk:
     """Opens and closes one run."""
 
-    def __init__(self, database: Database, leases: Leases, store: PageStore, clock: Clock, run_id: UUID) -> None:
+    def __init__(self, database: Database, leases: Leases, store: PageSink, clock: Clock, run_id: UUID) -> None:
         self._database = database
         self._leases = leases
         self._store = store
@@ -32,7 +33,8 @@ class RunDesk:
     def open(self, settings: dict[str, Any]) -> Takedowns:
         """Take over what dead processes of this machine left, and note that the run starts."""
         self._leases.free_own_dead()
-        recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
+        if self._store.folder is not None:
+            recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
         with self._database.write() as connection:
             runs.begin(
                 connection,

@@ -37,7 +37,7 @@ from comity.model.outcome import (
 from comity.model.page_record import PageRecord
 from comity.rules.backoff import retry_decision
 from comity.rules.surt import surt_key
-from comity.store.pages import PageStore
+from comity.store.sink import PageSink
 from comity.walk.leased_host import Unsettled
 
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
@@ -101,7 +101,7 @@ class Settler:
         self,
         database: Database,
         leases: Leases,
-        store: PageStore,
+        store: PageSink,
         run_id: UUID,
         clock: Callable[[], datetime],
         retries: RetryTerms,
@@ -137,7 +137,7 @@ class Settler:
         try:
             return self._store.append(pages)
         except OSError as error:
-            error.filename = error.filename or str(self._store.folder)
+            error.filename = error.filename or (str(self._store.folder) if self._store.folder is not None else None)
             raise
 
     def _write(self, connection: Connection, rows: list[tuple[HostBatch, _Rows]], result: Settled) -> None:
@@ -318,6 +318,8 @@ class Settler:
             title=kept.title if kept is not None else None,
             coded=kept.coded if kept is not None else None,
             coding=kept.coding if kept is not None else None,
+            depth=row.depth,
+            extracted=kept.extracted if kept is not None else None,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
@@ -36,8 +36,7 @@ REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _BUSY_FOR_S: Final = 2.0  # the first time that a redirect leads to a host that somebody else holds
 
 
-@dataclass(frozen=True, slots=True)
-class Cleared:
+class Cleared(NamedTuple):
     """A URL that may be asked for as soon as its host's gate opens."""
 
     entry: QueuedUrl

@@ -1,0 +1,1 @@
+"""The public Python API. What is meant for users has its name in `comity` itself; see docs/python.md."""

@@ -1,0 +1,80 @@
+"""A page as users of the Python API see it: a record of the walk, or a row of a store, enters; a `Page` leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from comity.model.page_record import PageRecord
+from comity.store.text import as_text
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One visit of one URL. `error` is None for a page that came; otherwise `body` is empty."""
+
+    url: str
+    """The canonical address that was asked for."""
+    final_url: str
+    """Where redirects led; the same as `url` without any."""
+    status: int | None
+    """The HTTP status; None where no answer came."""
+    content_type: str | None
+    title: str | None
+    body: bytes
+    """The body without its content coding (gzip, br …); empty where there is none."""
+    encoding: str | None
+    """What an HTML page is written in, by the rules of browsers; None for everything else."""
+    etag: str | None
+    last_modified: str | None
+    content_hash: str | None
+    """XXH3-128 of the body, in hexadecimal."""
+    crawl_time: datetime
+    """When the request was started; in UTC."""
+    redirect_count: int
+    depth: int | None
+    """Links between a seed and this page; None for a page that was read from a store."""
+    run_id: str
+    """The run in which it was visited; with `url` and `crawl_time` it names the visit."""
+    data: Any = None
+    """What your extractor made of it."""
+    error: str | None = None
+    """None, or a stable code: http_404, timeout, too_large, noindex …"""
+    reason: str | None = None
+    """The error in words, where there is more to say than its code."""
+
+    @property
+    def text(self) -> str:
+        """The body as text, decoded as a browser would; empty where it is not text."""
+        return as_text(self.body, self.content_type, self.encoding) or ""
+
+
+def page_of(record: PageRecord) -> Page:
+    """A page from what the walk hands to its store."""
+    code, _, reason = (record.error or "").partition(": ")
+    return Page(
+        url=record.url,
+        final_url=record.final_url or record.url,
+        status=record.http_status,
+        content_type=record.content_type,
+        title=record.title,
+        body=record.body or b"",
+        encoding=record.encoding,
+        etag=record.etag,
+        last_modified=record.last_modified,
+        content_hash=record.content_hash,
+        crawl_time=datetime.fromtimestamp(record.crawl_time, UTC),
+        redirect_count=record.redirect_count,
+        depth=record.depth,
+        run_id=str(record.run_id),
+        data=record.extracted,
+        error=code or None,
+        reason=reason or None,
+    )
+
+
+def pages_of(records: Iterable[PageRecord], *, errors: bool) -> list[Page]:
+    """The pages among records that a user asked for: those that came, or all."""
+    return [page_of(record) for record in records if errors or record.error is None]
