@@ -96,14 +96,15 @@ async def serve(port: int, hosts: int, pages: int) -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
         if line.strip() == b"report":
-            pages_seen = {key: count for key, count in Origin.seen.items() if key[1] != b"/robots.txt"}
+            pages_seen = {key: count for key, count in Origin.seen.items() if key[1] in Origin.pages}
+            robots = [pages_seen.pop(key) for key in list(pages_seen) if key[1] == b"/robots.txt"]
             print(
                 json.dumps(
                     {
                         "distinct": len(pages_seen),
                         "requests": sum(pages_seen.values()),
                         "most": max(pages_seen.values(), default=0),
-                        "robots": sum(count for key, count in Origin.seen.items() if key[1] == b"/robots.txt"),
+                        "robots": sum(robots),
                     }
                 ),
                 flush=True,

@@ -1,3 +1,41 @@
-"""Comity: a polite, stateful crawl platform. A lease on a host is the right to talk to it."""
+"""Comity: a polite, stateful crawl platform. A lease on a host is the right to talk to it.
+
+The public names are loaded when they are first used, so that `import comity` costs next to nothing; their types stand
+in `__init__.pyi`, and docs/python.md tells how to use them.
+"""
 
 __version__ = "0.1.0.dev0"
+
+_HOMES = {
+    "BadInput": "comity.model.errors",
+    "ComityError": "comity.model.errors",
+    "CrawlRun": "comity.doors.python.crawl_run",
+    "Extraction": "comity.model.extraction",
+    "ExtractorFailed": "comity.doors.python.failures",
+    "IdleHost": "comity.reports.idle",
+    "Page": "comity.doors.python.page",
+    "PageShown": "comity.model.extraction",
+    "Progress": "comity.walk.progress",
+    "RunSummary": "comity.walk.progress",
+    "Sink": "comity.doors.python.given",
+    "SinkFailed": "comity.doors.python.failures",
+    "TEMPORARY": "comity.doors.python.choices",
+    "crawl": "comity.doors.python.crawl",
+    "read_pages": "comity.doors.python.read_pages",
+}
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'comity' has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, open_database
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl_hooks import CrawlHooks
     from comity.walk.robots_in_force import RobotsInForce
     from comity.walk.robots_keeper import RobotsTerms
+    from comity.walk.run_desk import RunDesk
 
 _SECRET: Final = {"database_url", "proxy", "proxy_user", "proxy_password"}
 
@@ -99,11 +101,24 @@ class State:
             smart=settings.enable_smart_scheduling,
             claims=settings.enable_claim_protocol,
             track=settings.enable_domain_tracking,
-            settings_shown=settings.model_dump(mode="json", exclude=_SECRET),
+            settings_shown=self.settings_shown,
         )
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
         return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts, hooks or NO_HOOKS)
+
+    @property
+    def settings_shown(self) -> dict[str, Any]:
+        """The settings that a run keeps beside it, without what is secret."""
+        return self.settings.model_dump(mode="json", exclude=_SECRET)
+
+    def run_desk(self, run_id: UUID) -> RunDesk:
+        """Where a run that several processes share is begun and ended."""
+        from comity.store.pages import open_sink
+        from comity.walk.run_desk import RunDesk
+
+        leases = self.leases()
+        return RunDesk(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

@@ -35,6 +35,8 @@ RECORDS = st.lists(
         content_type=st.sampled_from([None, "text/plain; charset=utf-8", "image/png"]),
         crawl_time=st.floats(0, 2e9),
         error=TEXT,
+        depth=NUMBER,
+        extracted=st.none(),
         etag=TEXT,
         last_modified=TEXT,
         content_hash=TEXT,

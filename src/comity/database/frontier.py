@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, Row, bindparam, delete, func, literal_column, or_, select, update
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, delete, func, literal_column, or_, select, update
 
 from comity.database.bulk import Encoding, driver_text, insert_rows
 from comity.database.instants import instant
@@ -17,6 +17,7 @@ from comity.model.frontier import FrontierEntry
 
 # Written out, not bound: an index of the queued rows only serves a statement that is seen to ask for no others.
 _IS_QUEUED = domain_frontier.c.state == literal_column(str(QUEUED))
+_QUEUE = "INDEXED BY idx_domain_frontier_queue"  # SQLite would look at every row's state instead
 _ENTRY = ("domain_id", "run_id", "url", "url_key", "depth", "priority")
 
 
@@ -133,6 +134,23 @@ def size(connection: Connection, host_id: UUID) -> int:
     return connection.execute(
         select(func.count()).where(domain_frontier.c.domain_id == host_id, _IS_QUEUED)
     ).scalar_one()
+
+
+def queued_up_to(connection: Connection, host_id: UUID, most: int) -> int:
+    """How many URLs of a host are still to visit, counted no further than `most`."""
+    return _count_up_to(connection, most, domain_frontier.c.domain_id == host_id, _IS_QUEUED, index=_QUEUE)
+
+
+def known_up_to(connection: Connection, host_id: UUID, most: int) -> int:
+    """How many URLs of a host there are, queued or not, counted no further than `most`."""
+    return _count_up_to(connection, most, domain_frontier.c.domain_id == host_id)
+
+
+def _count_up_to(connection: Connection, most: int, *conditions: Any, index: str = "") -> int:
+    some: Select[Any] = select(literal_column("1")).select_from(domain_frontier).where(*conditions).limit(most)
+    if index:
+        some = some.with_hint(domain_frontier, index, "sqlite")
+    return connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()
 
 
 def next_ready_at(connection: Connection, host_id: UUID) -> datetime | None:

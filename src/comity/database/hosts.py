@@ -105,7 +105,11 @@ def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
             connection.execute(
                 update(domains)
                 .where(domains.c.id == host_id)
-                .values(pages_discovered=domains.c.pages_discovered + number, version=domains.c.version + 1)
+                .values(
+                    pages_discovered=domains.c.pages_discovered + number,
+                    frontier_size=domains.c.frontier_size + number,
+                    version=domains.c.version + 1,
+                )
             )
 
 

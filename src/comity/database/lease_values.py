@@ -64,6 +64,7 @@ def progress_values(progress: HostProgress, now: datetime) -> dict[str, Any]:
         "images_stored": domains.c.images_stored + progress.images_stored,
         "total_error_count": domains.c.total_error_count + progress.errors,
         "crawl_depth_reached": case((depth < progress.depth_reached, progress.depth_reached), else_=depth),
+        "frontier_size": domains.c.frontier_size + progress.queued,
         "last_crawled_at": now,
     }
     if progress.consecutive_errors is not None:

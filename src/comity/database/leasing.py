@@ -144,6 +144,7 @@ def add_progress(connection: Connection, rows: Iterable[tuple[Lease, HostProgres
             progress.depth_reached,
             progress.depth_reached,
             progress.consecutive_errors,
+            progress.queued,
             moment,
             encode.time_or_none(memory.next_fetch_at),
             encode.time_or_none(memory.blocked_until),
@@ -178,13 +179,14 @@ def _progress_text(dialect: str) -> str:
             (column.total_error_count, column.total_error_count + _whole("errors")),
             (depth, deepest),
             (column.consecutive_error_count, func.coalesce(_whole("in_a_row"), column.consecutive_error_count)),
+            (column.frontier_size, column.frontier_size + _whole("queued")),
             (column.last_crawled_at, bindparam("moment")),
             *((column[name], bindparam(f"new_{name}")) for name in _MEMORY),
             (column.version, column.version + literal_column("1")),
         )
     )
     counters = ("pages", "found", "images_found", "images_stored", "errors")
-    names = (*counters, "depth", "depth_again", "in_a_row", "moment")
+    names = (*counters, "depth", "depth_again", "in_a_row", "queued", "moment")
     return driver_text(dialect, statement, (*names, *(f"new_{name}" for name in _MEMORY), "host", "token"))
 
 

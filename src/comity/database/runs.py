@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
-from comity.database.tables import crawl_runs
+from comity.database.tables import crawl_runs, fetches
 
 
 def begin(
@@ -37,6 +37,22 @@ def add(connection: Connection, run_id: UUID, *, crawled: int, failed: int, rece
             bytes_received=crawl_runs.c.bytes_received + received,
         )
     )
+
+
+def totals(connection: Connection, run_id: UUID) -> Any:
+    """What a run has done."""
+    done = select(crawl_runs.c.pages_crawled, crawl_runs.c.pages_failed, crawl_runs.c.bytes_received)
+    return connection.execute(done.where(crawl_runs.c.id == run_id)).one()
+
+
+def pages_of_hosts(connection: Connection, run_id: UUID) -> dict[str, int]:
+    """How many pages a run has of each host."""
+    statement = (
+        select(fetches.c.domain, func.count().label("pages"))
+        .where(fetches.c.run_id == run_id, fetches.c.outcome.in_(("fetched", "not_modified")))
+        .group_by(fetches.c.domain)
+    )
+    return {row.domain: row.pages for row in connection.execute(statement)}
 
 
 def end(connection: Connection, run_id: UUID, *, status: str, reason: str, now: datetime) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
 from comity.database.instants import from_seconds, to_seconds
 from comity.database.spelling import insert_for
@@ -14,6 +14,8 @@ from comity.database.tables import sitemaps
 from comity.model.sitemap import SitemapKind, SitemapRow, SitemapState
 
 _MOST: Final = 500_000  # the plan itself is bounded: four times as many files as are asked for
+
+_LONGEST_DETAIL: Final = 1000
 
 
 def put(connection: Connection, host_id: UUID, rows: Iterable[SitemapRow]) -> None:
@@ -33,7 +35,7 @@ def put(connection: Connection, host_id: UUID, rows: Iterable[SitemapRow]) -> No
             "status": row.status,
             "kind": str(row.kind) if row.kind is not None else None,
             "entries": row.entries,
-            "detail": row.detail,
+            "detail": _storable(row.detail) if row.detail is not None else None,
             "asked_at": from_seconds(row.asked_at) if row.asked_at is not None else None,
         }
         for row in by_key.values()
@@ -48,6 +50,11 @@ def put(connection: Connection, host_id: UUID, rows: Iterable[SitemapRow]) -> No
     )
     if values:
         connection.execute(statement, values)
+
+
+def _storable(text: str) -> str:
+    """As much of a text as is worth keeping, in characters that both databases take."""
+    return text[:_LONGEST_DETAIL].replace("\0", " ").encode("utf-8", "replace").decode()
 
 
 def of_host(connection: Connection, host_id: UUID) -> list[SitemapRow]:
@@ -73,3 +80,9 @@ def of_host(connection: Connection, host_id: UUID) -> list[SitemapRow]:
 def forget(connection: Connection, host_id: UUID) -> None:
     """Ask for a host's sitemaps from the start again."""
     connection.execute(delete(sitemaps).where(sitemaps.c.domain_id == host_id))
+
+
+def planned(connection: Connection, host_id: UUID) -> int:
+    """How many files of a host are still to be read."""
+    is_planned = (sitemaps.c.domain_id == host_id, sitemaps.c.state == str(SitemapState.PLANNED))
+    return connection.execute(select(func.count()).select_from(sitemaps).where(*is_planned)).scalar_one()

@@ -114,15 +114,12 @@ class _Reader:
 
     def _take_hrefs(self, hrefs: list[str]) -> None:
         """Keep each address once, in document order; anchors lead to this very page."""
-        links = self.links
-        for href in dict.fromkeys(hrefs):
-            # Most addresses need no trimming, and trimming is what costs.
-            if not href or href[0] <= " " or href[-1] <= " " or len(href) > MAX_HREF_CHARACTERS:
-                href = self._address(href)
-                if not href:
-                    continue
-            if href[0] != "#":
-                links[href] = None
+        links: dict[str, None] = dict.fromkeys(hrefs)
+        # Most addresses are well as they are, and looking at each again is what costs.
+        if any(not href or href[0] <= "#" or href[-1] <= " " or len(href) > MAX_HREF_CHARACTERS for href in links):
+            trimmed = map(self._address, links)
+            links = dict.fromkeys(href for href in trimmed if href and href[0] != "#")
+        self.links = links
         if len(links) > MAX_LINKS:
             self.limits.add(PageLimit.LINKS)
             self.links = dict.fromkeys(islice(links, MAX_LINKS))

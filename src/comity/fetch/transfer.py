@@ -31,6 +31,7 @@ from comity.rules.content_type import judge
 
 _URL: Final = pycurl.URL
 _FIRST_BYTE: Final = pycurl.STARTTRANSFER_TIME_T
+_SENT: Final = pycurl.PRETRANSFER_TIME_T
 _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
 _ABORT: Final[int] = pycurl.PREREQFUNC_ABORT
 _STOP: Final = -1  # told to libcurl, ends the transfer
@@ -349,7 +350,9 @@ class Transfer:
         return b"" if self._codings else b"".join(self._chunks)
 
     def _response(self, body: bytes, *, truncated: bool = False) -> Response:
-        started = self.started
+        sent_s = self.sent - self.started
+        # libcurl's clock starts when it gets to the transfer, which on a busy loop is later than ours did.
+        waited_s = (self.easy.getinfo(_FIRST_BYTE) - self.easy.getinfo(_SENT)) / 1e6
         date = self._headers.first.get("date")
         return Response(
             self.request.url,
@@ -359,9 +362,9 @@ class Transfer:
             self._version,
             self._address,
             self.started_at,
-            self.sent - started,
-            self.easy.getinfo(_FIRST_BYTE) / 1e6,
-            monotonic() - started,
+            sent_s,
+            sent_s + max(0.0, waited_s),
+            monotonic() - self.started,
             self.wire_bytes,
             ", ".join(self._codings),
             truncated,

@@ -79,6 +79,11 @@ class HostGate:
         """The bounds in force."""
         return self._state.limits
 
+    @property
+    def usual_latency_s(self) -> float | None:
+        """How long the host takes to answer when nothing is amiss; None until it is known."""
+        return self._state.pace.latency_baseline_s
+
     def memory(self) -> GateMemory:
         """What the host's row should remember."""
         return politeness.to_memory(self._state)

@@ -51,6 +51,8 @@ class HostProgress:
     errors: int = 0
     depth_reached: int = 0
     consecutive_errors: int | None = None
+    queued: int = 0
+    """URLs that joined the queue, less those that left it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from comity.model.evidence import Evidence
+from comity.model.fetch import NO_HEADERS, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.ledger import LedgerRow
 
@@ -25,6 +26,8 @@ class Answered(NamedTuple):
     content_type: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+    headers: Headers = NO_HEADERS
+    address: str | None = None
 
 
 class Trail:

@@ -76,6 +76,7 @@ class SitemapPlan:
         self._found = 0
         self._entries = 0
         self._left_out = 0
+        self._over: tuple[PlannedSitemap, ...] = ()
         base = origin + "/robots.txt"
         for row in earlier:
             self._take_up(row)
@@ -101,38 +102,53 @@ class SitemapPlan:
             if planned.is_guess and self._found:
                 continue
             if self._asked >= self._bounds.most_files or self._entries >= self._bounds.most_entries:
-                self._left_out += 1 + len(self._queue)
+                self._over = (planned, *self._queue)
+                self._left_out += len(self._over)
                 self._queue.clear()
                 return None
             self._asked += 1
             return planned
         return None
 
+    def left_out(self) -> tuple[PlannedSitemap, ...]:
+        """What will not be asked for, because enough was."""
+        return self._over
+
     def read(
-        self, planned: PlannedSitemap, nested: Iterable[SitemapEntry] = (), *, unchanged_since: datetime | None = None
+        self,
+        planned: PlannedSitemap,
+        nested: Iterable[SitemapEntry] = (),
+        *,
+        found_at: WebAddress | None = None,
+        unchanged_since: datetime | None = None,
     ) -> list[PlannedSitemap]:
         """Note that this one was a sitemap, and queue what it names, unless that is said not to have changed since.
 
-        Gives what was queued.
+        `found_at` is where it was found in the end. Gives what was queued.
         """
+        found_at = found_at or planned.address
+        # An index speaks for its own host, and where it was sent to; whom else it may name is for robots.txt to say.
+        hosts = {self._host, planned.address.host} | ({found_at.host} if not planned.is_guess else set())
         self._found += 1
         before = len(self._queue)
         for entry in nested:
             if unchanged_since is not None and entry.lastmod is not None and entry.lastmod < unchanged_since:
                 continue
-            address = resolve_link(entry.loc, planned.address.url, collapse=self._collapse)
+            address = resolve_link(entry.loc, found_at.url, collapse=self._collapse)
             if address is None:
                 continue
-            # An index speaks for its own host; whom it may send elsewhere is for this host's robots.txt to say.
-            if address.host in (self._host, planned.address.host) and planned.depth < self._bounds.most_depth:
+            if address.host in hosts and planned.depth < self._bounds.most_depth:
                 self._add(address, planned.depth + 1, is_guess=False)
             else:
                 self._left_out += 1
         return list(islice(self._queue, before, None))
 
-    def accept(self, planned: PlannedSitemap, entry: SitemapEntry) -> WebAddress | None:
+    def accept(
+        self, planned: PlannedSitemap, entry: SitemapEntry, *, found_at: WebAddress | None = None
+    ) -> WebAddress | None:
         """Resolve an entry of a planned sitemap; None if it is not of this host, or one too many."""
-        address = resolve_link(entry.loc, planned.address.url, collapse=self._collapse, tracking=self._tracking)
+        base = (found_at or planned.address).url
+        address = resolve_link(entry.loc, base, collapse=self._collapse, tracking=self._tracking)
         if address is None or address.host != self._host or self._entries >= self._bounds.most_entries:
             return None
         self._entries += 1

@@ -41,6 +41,7 @@ class Pattern:
         "next_probe",
         "passes",
         "productive",
+        "recalled",
         "refused",
         "text",
         "useful",
@@ -53,6 +54,7 @@ class Pattern:
         self.is_blurred = is_blurred  # whether likeness counts as sameness
         self.admitted = 0
         self.found_inside = 0  # admitted from a page of this very pattern
+        self.recalled = 0  # admitted by an earlier watch, nobody knows from where
         self.fetched = 0
         self.useful = 0
         self.productive = 0  # pages that led to something new elsewhere
@@ -78,8 +80,9 @@ class Pattern:
 
     def suspect(self, terms: TrapTerms) -> None:
         """Begin to take likeness for sameness where a pattern leads to itself alone, and little else leads to it."""
-        if not self.is_blurred and self.admitted >= terms.counter_from:
-            is_alone = self.admitted - self.found_inside <= _FEW_DOORS and self.productive * 50 < self.fetched
+        admitted = self.admitted - self.recalled
+        if not self.is_blurred and admitted >= terms.counter_from:
+            is_alone = admitted - self.found_inside <= _FEW_DOORS and self.productive * 50 < self.fetched
             self.is_blurred = is_alone
 
     def bars(self) -> TrapCode | None:

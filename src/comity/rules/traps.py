@@ -21,9 +21,12 @@ from comity.rules.trap_queries import QueryParts, read_query
 from comity.rules.trap_shapes import DATE, is_far_date, leaf_shape
 
 _DEFAULT_TERMS: Final = TrapTerms()
-_BLUR_BYTES: Final = 1 << 18
-# Whatever differs between two views of one page: counts, clocks, digests, sessions.
-_BLURRED: Final = re.compile(rb"[0-9A-Za-z]{16,}|[0-9]+")
+_BLUR_BYTES: Final = 1 << 16
+# Whatever differs between two views of one page: counts and clocks, and words too long for people (digests, sessions).
+_DIGITS: Final = b"0123456789"
+_LONG_WORD: Final = re.compile(rb"(?<![0-9A-Za-z])[0-9A-Za-z]{16,}")
+_AS_LETTER: Final = bytes(0x61 if octet < 128 and chr(octet).isalnum() else octet for octet in range(256))
+_LONG: Final = b"a" * 16
 _NESTED_ESCAPE: Final = "%2525"
 
 
@@ -82,9 +85,12 @@ class TrapWatch:
 
     def recall(self, pages: Iterable[tuple[str, Hashable]]) -> None:
         """Learn again what an earlier watch of this host saw: targets with the hashes of their contents."""
+        refusals = self.refusals.copy()
         for target, content_hash in pages:
-            self.judge_from(None, target, 0)
+            if self.judge_from(None, target, 0) is None:
+                self._placed(target)[0].recalled += 1
             self.fetched(target, content_hash)
+        self.refusals = refusals
 
     def judge_from(self, page: PageWatch | None, target: str, depth: int) -> TrapRefusal | None:
         """Decide about a link that was not met before; links of the start page get every benefit of the doubt."""
@@ -166,7 +172,7 @@ class TrapWatch:
 
     def _is_alike(self, pattern: Pattern, body: bytes) -> bool:
         """Whether a page of this pattern was met that differs from this one only where any two views differ."""
-        likeness = hash((pattern.text, _BLURRED.sub(b"", body[:_BLUR_BYTES])))
+        likeness = hash((pattern.text, _blurred(body[:_BLUR_BYTES])))
         if likeness in self._likenesses:
             return True
         self._likenesses.add(likeness)
@@ -175,6 +181,13 @@ class TrapWatch:
     def _refuse(self, code: TrapCode, reason: str, pattern: str) -> TrapRefusal:
         self.refusals[code] += 1
         return TrapRefusal(code, reason, pattern[:200], self.refusals[code])
+
+
+def _blurred(body: bytes) -> bytes:
+    """A page without what differs between two views of it; long words are only looked for where there are some."""
+    if _LONG in body.translate(_AS_LETTER):
+        body = _LONG_WORD.sub(b"", body)
+    return body.translate(None, _DIGITS)
 
 
 class PageWatch:

@@ -73,7 +73,7 @@ class Crawl:
         self._takedowns = Takedowns()
         self._thread = DatabaseThread()
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
-        self._run_desk = RunDesk(database, leases, store, clock, self.run_id)
+        self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         desk = HostDesk(
             database,
             leases,
@@ -100,6 +100,7 @@ class Crawl:
             self.progress,
             hosts,
             lambda: self._wake.set(),
+            hooks.hosts,
         )
         rooms = VisitRooms(
             requests=requests,
@@ -129,9 +130,14 @@ class Crawl:
         self._dispatcher.on_failure = lambda: self._wake.set()
         self._hosts.dispatcher = self._dispatcher
         self._budget = RunBudget(
-            terms.budget, clock.seconds, self.progress.warnings, bounds_hosts=terms.per_host_budget
+            terms.budget,
+            clock.seconds,
+            self.progress.warnings,
+            bounds_hosts=terms.per_host_budget,
+            shared=hooks.begin_page,
         )
         self._ending: tuple[str, str] | None = None
+        self.unsettled = 0  # outcomes that are not yet committed
 
     def _robots_keeper(self, requests: Requests) -> RobotsKeeper:
         terms, seconds = self._terms, self._clock.seconds
@@ -149,6 +155,10 @@ class Crawl:
     def stop(self, reason: str = "stopped by the operator") -> None:
         """Start nothing more; finish what is in flight, settle it, and give the leases back."""
         self._end_run("stopped", reason)
+
+    def end_by(self, spent: Exhausted) -> None:
+        """A budget that is shared with other processes is spent."""
+        self._end_by_budget(None, spent)
 
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or somebody stops it."""
@@ -210,6 +220,7 @@ class Crawl:
             host.is_stopped = True
         if isinstance(outcome, Fetched) and outcome.links:
             host.work.found(outcome.links)
+        self.unsettled += 1
         self._settling.put(host, outcome)
 
     def _on_listed(self, host: LeasedHost) -> None:
@@ -221,6 +232,7 @@ class Crawl:
         """A batch is committed: what was put off comes back later, what was lost stops."""
         lost = {lease.host_id for lease in result.lost}
         for host, outcomes in taken.items():
+            self.unsettled -= len(outcomes)
             for outcome in outcomes:
                 host.work.settled(outcome.entry.key)
                 if isinstance(outcome, Postponed) and outcome.not_before is None:
@@ -284,6 +296,7 @@ class Crawl:
             self._look_again(await self._board.refresh_policies())
             self._takedowns = await self._thread.run(self._run_desk.takedowns)
             await self._board.release_guests()
+            self.progress.begun = self._budget.pages
             self.progress.hosts_blocked, self.progress.hosts_waiting = self._board.standing(self._clock.seconds())
             spent = self._budget.time_is_up()  # also where all hosts wait and none would ask
             if spent is not None:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from comity.model.extraction import Extractor
 from comity.model.outcome import Outcome
+from comity.walk.progress import HostLineInSummary
 
 
 def _never() -> bool:
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class HostShare:
+    """How the processes of one run share its hosts: each is crawled by one of them, and once."""
+
+    most: int
+    """How many hosts one of them may have under way, so that some are left for the others."""
+    left: Callable[[], Collection[str]]
+    """The hosts that the run is through with, whoever crawled them."""
+    leave: Callable[[str], None]
+    """Told before a host is given back: nobody is to take it once more."""
+    told: Callable[[HostLineInSummary], None]
+    """Told how a host was left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,8 @@ class CrawlHooks:
     """The run of which this crawl is a part; whoever names it begins and ends it."""
     begin_page: Callable[[], bool] | None = None
     """Asks a budget that is shared with other processes for one more page."""
+    hosts: HostShare | None = None
+    """How the hosts are shared with other processes."""
 
 
 NO_HOOKS = CrawlHooks()

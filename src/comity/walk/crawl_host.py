@@ -14,7 +14,6 @@ from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
-from comity.database.tables import QUEUED
 from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.leases.room import Leases
 from comity.model.budget import Exhausted
@@ -33,6 +32,7 @@ from comity.walk.progress import HostLineInSummary
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
+_COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
 _RECALLED: Final = 5000  # pages of earlier runs from which the watch for traps learns
 
 
@@ -64,18 +64,20 @@ class HostDesk:
         """Mark a host as being crawled and bring its URLs to hand; gives its pages so far and how many are queued."""
         lease = host.lease
         with self._database.write() as connection:
-            states = self._something_to_do(connection, lease)
+            known, queued = self._something_to_do(connection, lease)
+            row = hosts_table.get(connection, lease.host)
+            if queued == KEYS_MOST and row is not None:  # or more: nobody counts that far
+                queued = max(queued, row.frontier_size)
+            values: dict[str, Any] = {"frontier_size": queued}
             if self._track:
-                values = {
+                values |= {
                     "status": HostStatus.ACTIVE,
                     "last_crawl_run_id": self._run_id,
                     "last_crawled_at": self._clock.now(),
                 }
-                self._leases.write(connection, lease, values)
-            row = hosts_table.get(connection, lease.host)
+            self._leases.write(connection, lease, values)
             rows = self._look(connection, host)
-            total, queued = sum(states.values()), states.get(QUEUED, 0)
-            knows_all = total < KEYS_MOST
+            knows_all = known < KEYS_MOST
             keys = frontier_table.keys(connection, lease.host_id, KEYS_MOST) if knows_all else []
             if self._traps is not None:
                 host.traps = self._trap_watch(connection, lease.host, self._traps)
@@ -102,20 +104,21 @@ class HostDesk:
         was_found = any(row.state is SitemapState.READ for row in rows)
         return rows if is_unfinished or not was_found else None
 
-    def _something_to_do(self, connection: Connection, lease: Lease) -> dict[int, int]:
-        """Make sure that there is something to begin with; gives how many URLs are in each state."""
-        states = frontier_table.states(connection, lease.host_id)
-        if not states:
+    def _something_to_do(self, connection: Connection, lease: Lease) -> tuple[int, int]:
+        """Make sure that there is something to begin with; gives how many URLs are known, and how many queued."""
+        known = frontier_table.known_up_to(connection, lease.host_id, KEYS_MOST)
+        if not known:
             root = web_address(f"https://{lease.host}/")
             frontier_table.add(connection, lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
             if self._track:
                 self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
-            return {QUEUED: 1}
-        if self._track and lease.status is HostStatus.PENDING and not states.get(QUEUED):
+            return 1, 1
+        queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
+        if self._track and lease.status is HostStatus.PENDING and not queued:
             # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.
             frontier_table.requeue_all(connection, lease.host_id)
-            states = frontier_table.states(connection, lease.host_id)
-        return states
+            queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
+        return known, queued
 
     def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
         """The next URLs of a host, and when the earliest that was put off may be tried."""
@@ -133,7 +136,10 @@ class HostDesk:
         """Give the lease back with the status that the host deserves; one that is gone has nothing to give back."""
         tally = host.tally
         with self._database.read() as connection:
-            queued = frontier_table.size(connection, host.lease.host_id)
+            queued = frontier_table.queued_up_to(connection, host.lease.host_id, _COUNTED_MOST)
+            if queued == _COUNTED_MOST:
+                row = hosts_table.get(connection, host.name)
+                queued = max(queued, row.frontier_size if row is not None else 0)
             due_at = frontier_table.next_ready_at(connection, host.lease.host_id) if queued else None
         ending = self._ending(host, queued, pages_before)
         extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}

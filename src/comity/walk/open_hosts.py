@@ -10,6 +10,7 @@ from comity.clock import Clock
 from comity.fetch.fetcher import Fetcher
 from comity.model.errors import LeaseLost
 from comity.model.host import HostStatus
+from comity.walk.crawl_hooks import HostShare
 from comity.walk.crawl_host import WINDOW, HostDesk
 from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.database_thread import DatabaseThread
@@ -38,6 +39,7 @@ class OpenHosts:
         progress: Progress,
         hosts: Collection[str] | None,
         on_change: Callable[[], None],
+        share: HostShare | None = None,
     ) -> None:
         self._board = board
         self._desk = desk
@@ -49,6 +51,11 @@ class OpenHosts:
         self._progress = progress
         self._remaining = set(hosts) if hosts is not None else None
         self._on_change = on_change
+        self._share = share
+        # A host that waits for its delay holds no connection, so more hosts than connections can be under way.
+        self._most = max(64, terms.concurrency * 4)
+        if share is not None:
+            self._most = min(self._most, share.most)
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
         self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or given back
         self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
@@ -69,8 +76,7 @@ class OpenHosts:
 
     async def take_more(self) -> None:
         """Lease more hosts while there is room for them."""
-        # A host that waits for its delay holds no connection, so more hosts than connections can be under way.
-        free = max(64, self._terms.concurrency * 4) - len(self._open) - len(self._busy)
+        free = self._most - len(self._open) - len(self._busy)
         while free > 0 and (self._remaining is None or self._remaining):
             claimed = await self._claim(free)
             if not claimed:
@@ -92,7 +98,7 @@ class OpenHosts:
             before, queued = await self._thread.run(self._desk.open, host)
         except LeaseLost:
             self._board.drop(host.name)
-            self.lines.append(HostLineInSummary(host.name, "lease lost", 0, 0, 0, "another worker took over"))
+            self._note(HostLineInSummary(host.name, "lease lost", 0, 0, 0, "another worker took over"))
             return
         self._open[host] = before
         self._progress.queued += queued
@@ -100,13 +106,16 @@ class OpenHosts:
 
     async def _claim(self, limit: int) -> list[LeasedHost]:
         """Candidates from the table; or, with claims turned off, the named hosts that are open."""
+        if self._share is not None and self._remaining is not None:
+            self._remaining.difference_update(self._share.left())
         if self._terms.claims or self._remaining is None:
             claimed = await self._board.claim(limit, self._remaining, smart=self._terms.smart)
         else:
             named = sorted(self._remaining)[:limit]
             self._remaining.difference_update(named)
             claimed = await self._board.take(named)
-        fresh = [host for host in claimed if host.name not in self._left and host.lease.status in _OPEN]
+        left = self._left if self._share is None else self._left.union(self._share.left())
+        fresh = [host for host in claimed if host.name not in left and host.lease.status in _OPEN]
         for host in claimed:
             if host not in fresh:
                 await self._board.give_back(host)
@@ -152,6 +161,8 @@ class OpenHosts:
         while host.gate.in_flight:  # noqa: ASYNC110  # rare: somebody was redirected here, and the gate has no event
             await asyncio.sleep(_LOOK_EVERY_S)
         await self._settling.flush(host)
+        if self._share is not None:
+            self._share.leave(host.name)
         line = await self._thread.run(self._desk.close, host, before)
         del self._open[host]
         self._begun[host.name] = host.tally.begun
@@ -159,9 +170,15 @@ class OpenHosts:
             self._left.add(host.name)
         self._board.drop(host.name)
         self._fetcher.forget_host(host.name)  # its connections were ours for as long as its lease
-        self.lines.append(line)
+        self._note(line)
         self._progress.hosts_active = len(self._open)
         self._progress.hosts_done += 1
+
+    def _note(self, line: HostLineInSummary) -> None:
+        """Keep how a host was left."""
+        self.lines.append(line)
+        if self._share is not None:
+            self._share.told(line)
 
     async def finish(self) -> None:
         """Wait for whatever is being read on or given back."""

@@ -17,6 +17,7 @@ class Progress:
     """Counters that the walk moves and a door reads; nothing here decides anything."""
 
     started_at: float
+    begun: int = 0  # pages, also those still under way: what budgets count
     pages: int = 0
     errors: int = 0
     refused: int = 0

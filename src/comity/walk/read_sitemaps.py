@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from comity.extract.sitemap import iter_entries
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, Response
 from comity.model.frontier import FrontierEntry, QueuedUrl
-from comity.model.gate import Wait
+from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
@@ -39,6 +39,7 @@ _ROUNDS: Final = 3  # in which files that could not be asked for get another cha
 _UNSETTLED_MOST: Final = 2000
 _LONGER: Final = 2.0  # how much more time than a page a file may take: it may be ten times as large
 _GIVE_WAY_S: Final = 1.0
+_HELD_UP_S: Final = 0.005
 _LOOK_LEAST_S: Final = 0.005
 _LOOK_MOST_S: Final = 0.25
 _DEPTH: Final = 1  # as if the start page linked to it
@@ -54,6 +55,7 @@ class _Unread(NamedTuple):
     is_too_large: bool = False
     is_worth_a_try: bool = False
     not_before: float | None = None
+    is_blocked: bool = False
 
 
 class SitemapReader:
@@ -95,6 +97,10 @@ class SitemapReader:
             await self._give_way(host, begun)
         for _round in range(_ROUNDS):
             put_off = await self._read_again(host, plan, put_off)
+        for planned in plan.left_out():
+            self._note(host, planned, SitemapState.REFUSED, detail="more than are read of one host")
+        if host.unsettled:
+            self._settling.put_news(host)  # nothing comes after this that would have it settled
 
     async def _read_again(
         self, host: LeasedHost, plan: SitemapPlan, put_off: list[tuple[PlannedSitemap, float]]
@@ -104,7 +110,7 @@ class SitemapReader:
         for planned, not_before in put_off:
             wait_s = not_before - self._rooms.clock()
             if wait_s > PATIENCE_S or host.is_stopped:
-                continue  # it stays planned, for the next run
+                continue  # it stays planned, and is read when the host is taken again
             await self._pause(host, wait_s)
             if not host.is_stopped:
                 again = await self._read_one(host, plan, planned)
@@ -139,7 +145,11 @@ class SitemapReader:
         if unread is None:
             return None
         if unread.state is SitemapState.PLANNED or (unread.is_worth_a_try and attempt < _TRIES):
-            return unread.not_before if unread.not_before is not None else self._rooms.clock()
+            now = self._rooms.clock()
+            not_before = unread.not_before if unread.not_before is not None else now
+            if unread.is_blocked and not_before - now > PATIENCE_S:
+                host.waits_until = not_before  # the host itself asked for patience, and comes back after it
+            return not_before
         self._note(host, planned, unread.state, status=unread.status, detail=unread.detail)
         return None
 
@@ -214,30 +224,36 @@ class SitemapReader:
         kind, entries = SitemapKind.NOT_A_SITEMAP, 0
         nested: list[SitemapEntry] = []
         problems: set[str] = set()
+        clock, collapse = self._rooms.clock, self._rooms.scope.collapse_subdomains
+        began = clock()
+        found_at = resolve_link(response.url, response.url, collapse=collapse) or planned.address
         for chunk in iter_entries(response.body, content_type=response.content_type):
             kind = chunk.kind
             nested += chunk.nested
             problems.update(map(str, chunk.problems))
             entries += len(chunk.entries)
-            self._admit(host, self._accepted(plan, planned, chunk.entries))
-            await asyncio.sleep(0)
+            self._admit(host, self._accepted(plan, planned, found_at, chunk.entries))
+            # Everybody else gets as much time as this file took; most take next to none.
+            spent_s = clock() - began
+            await asyncio.sleep(spent_s if spent_s > _HELD_UP_S else 0)
             if len(host.unsettled.links) + len(host.unsettled.evidence) > _UNSETTLED_MOST:
                 await self._settling.flush(host)
-            if host.is_stopped:
-                return  # it is not noted as read, and will be read again
+            began = clock()
+            if host.is_lost:
+                return  # whoever holds the host now reads it again
         if kind is SitemapKind.NOT_A_SITEMAP:
             self._note(host, planned, SitemapState.MISSING, status=response.status, detail="it is not a sitemap")
             return
-        named = plan.read(planned, nested)
+        named = plan.read(planned, nested, found_at=found_at)
         host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in named]
         detail = ", ".join(sorted(problems)) or None
         self._note(host, planned, SitemapState.READ, status=response.status, kind=kind, entries=entries, detail=detail)
 
     def _accepted(
-        self, plan: SitemapPlan, planned: PlannedSitemap, entries: Iterable[SitemapEntry]
+        self, plan: SitemapPlan, planned: PlannedSitemap, found_at: WebAddress, entries: Iterable[SitemapEntry]
     ) -> Iterable[tuple[WebAddress, SitemapEntry]]:
         for entry in entries:
-            address = plan.accept(planned, entry)
+            address = plan.accept(planned, entry, found_at=found_at)
             if address is not None:
                 yield address, entry
 
@@ -304,7 +320,8 @@ def _not_asked(step: object) -> _Unread:
         return _Unread(SitemapState.REFUSED, f"{step.code}: {step.reason}")
     why = step.why if isinstance(step, Unstarted) else None
     not_before = why.until if isinstance(why, Wait) else getattr(step, "not_before", None)
-    return _Unread(SitemapState.PLANNED, "put off", not_before=not_before)
+    is_blocked = isinstance(why, Wait) and why.reason is WaitReason.BLOCK
+    return _Unread(SitemapState.PLANNED, "put off", not_before=not_before, is_blocked=is_blocked)
 
 
 def _failed(failure: FetchFailure) -> _Unread:

@@ -18,9 +18,11 @@ from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
 # A request that the host got later than we let it go counts from when it got it, so that the host's own log shows
 # no gap under the delay. A busy host looks at its clock somewhere between our sending and its answer; we give
-# it the time until then, up to 50 ms or one twentieth of the delay.
+# it the time until then: all of it where that is a hiccup, and otherwise up to 50 ms or one twentieth of the delay.
 _LEAST_MARGIN_S = 0.05
 _MARGIN_OF_DELAY = 0.05
+_HICCUP_S = 0.02
+_HICCUP_FACTOR = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Requests:
                 server_date = result.server_date if isinstance(result, Response) else None
                 said = ", ".join(result.headers.get_all("retry-after"))
                 retry_after_s = parse_retry_after(said or None, self._clock(), server_date)
-            seen = _observed(result, retry_after_s, slot)
+            seen = _observed(result, retry_after_s, slot, host.gate.usual_latency_s)
         finally:
             self._capacity.give_back()
             host.gate.finish(slot, seen)
@@ -123,12 +125,16 @@ class Requests:
 _NOTHING = Observation(Answer.FAILED)
 
 
-def _observed(result: Response | FetchFailure, retry_after_s: float | None, slot: Reservation) -> Observation:
+def _observed(
+    result: Response | FetchFailure, retry_after_s: float | None, slot: Reservation, usual_latency_s: float | None
+) -> Observation:
     """What the gate learns from an answer: its pace, its patience, and when the host was reached."""
     waited_s = max(0.0, result.started_at - slot.started_at)
     if isinstance(result, Response):
         latency_s = result.server_time_s
         margin_s = max(_LEAST_MARGIN_S, _MARGIN_OF_DELAY * slot.delay.seconds)
+        if usual_latency_s is not None and latency_s > _HICCUP_FACTOR * usual_latency_s + _HICCUP_S:
+            margin_s = max(margin_s, slot.delay.seconds)  # where in it the host looked at its clock, nobody knows
         arrived_s = waited_s + result.sent_s + min(latency_s, margin_s)
     else:
         latency_s = result.elapsed_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -20,21 +21,50 @@ from comity.store.pages import recover
 from comity.store.sink import PageSink
 
 
-class RunDesk:
-    """Opens and closes one run."""
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """What the state knows a run to have done: only what is committed."""
 
-    def __init__(self, database: Database, leases: Leases, store: PageSink, clock: Clock, run_id: UUID) -> None:
+    pages: int
+    errors: int
+    bytes_received: int
+    pages_of_hosts: dict[str, int]
+
+
+class RunDesk:
+    """Opens and closes one run; a part of a run that several processes share leaves that to whoever began it."""
+
+    def __init__(
+        self,
+        database: Database,
+        leases: Leases,
+        store: PageSink,
+        clock: Clock,
+        run_id: UUID,
+        *,
+        is_part: bool = False,
+    ) -> None:
         self._database = database
         self._leases = leases
         self._store = store
         self._clock = clock
         self._run_id = run_id
+        self._is_part = is_part
 
     def open(self, settings: dict[str, Any]) -> Takedowns:
         """Take over what dead processes of this machine left, and note that the run starts."""
+        if not self._is_part:
+            self.take_over()
+            self._begin(settings)
+        return self.takedowns()
+
+    def take_over(self) -> None:
+        """Free the hosts that dead processes of this machine held, and save their pages."""
         self._leases.free_own_dead()
         if self._store.folder is not None:
             recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
+
+    def _begin(self, settings: dict[str, Any]) -> None:
         with self._database.write() as connection:
             runs.begin(
                 connection,
@@ -44,7 +74,6 @@ class RunDesk:
                 settings=settings,
                 now=self._clock.now(),
             )
-        return self.takedowns()
 
     def takedowns(self) -> Takedowns:
         """The takedowns as they stand."""
@@ -53,8 +82,17 @@ class RunDesk:
 
     def close(self, status: str, reason: str) -> None:
         """Note how the run ended."""
+        if self._is_part:
+            return
         with self._database.write() as connection:
             runs.end(connection, self._run_id, status=status, reason=reason[:50], now=self._clock.now())
+
+    def totals(self) -> RunTotals:
+        """What all processes of the run have done, also those that died."""
+        with self._database.read() as connection:
+            row = runs.totals(connection, self._run_id)
+            hosts = runs.pages_of_hosts(connection, self._run_id)
+        return RunTotals(row.pages_crawled, row.pages_failed, row.bytes_received, hosts)
 
     def _committed(self, batch: Collection[PageRecord]) -> list[bool | None]:
         """Whether each visit is committed here; None for visits of a run of which nothing is known."""

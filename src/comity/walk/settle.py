@@ -40,6 +40,7 @@ from comity.rules.surt import surt_key
 from comity.store.sink import PageSink
 from comity.walk.leased_host import Unsettled
 
+_ANSWERED = (Fetched, NotModified, Gone, RateLimited)
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
 
 
@@ -153,6 +154,7 @@ class Settler:
                 errors=each.errors,
                 depth_reached=each.depth,
                 consecutive_errors=batch.errors_in_a_row,
+                queued=found - len(each.done) - len(each.dropped),
             )
             progress.append((batch.lease, counted if self._track else HostProgress(), batch.memory))
             result.put_off[batch.lease.host_id] = each.put_off
@@ -299,6 +301,7 @@ class Settler:
     def _page(self, outcome: Outcome, row: FetchRow) -> PageRecord:
         fetched = outcome if isinstance(outcome, Fetched) else None
         kept = fetched if fetched is not None and fetched.keep else None
+        archived = outcome.answer if self._store.wants_headers and isinstance(outcome, _ANSWERED) else None
         return PageRecord(
             run_id=self._run_id,
             url_key=row.url_key,
@@ -318,6 +321,8 @@ class Settler:
             title=kept.title if kept is not None else None,
             coded=kept.coded if kept is not None else None,
             coding=kept.coding if kept is not None else None,
+            headers=archived.headers.pairs if archived is not None else None,
+            address=archived.address if archived is not None else None,
             depth=row.depth,
             extracted=kept.extracted if kept is not None else None,
         )

@@ -262,6 +262,8 @@ async def _conclude(
         content_type=response.content_type,
         etag=response.headers.get("etag"),
         last_modified=response.headers.get("last-modified"),
+        headers=response.headers,
+        address=response.address,
     )
     status = response.status
     if status == 429 or (status == 503 and retry_after_s is not None):

@@ -12,25 +12,34 @@ import typer
 
 from comity.doors.cli.crawl_shown import write_idle, write_summary
 from comity.doors.cli.failures import INTERRUPTED
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
 from comity.doors.cli.output import note, write_json, write_line
 from comity.doors.cli.teaching import command
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
+    from comity.assemble import State
     from comity.model.host import Seed
     from comity.settings import Settings
+    from comity.walk.progress import RunSummary
 
 _PANEL = "Crawl"
+_MOST_PROCESSES = 64
 _EXAMPLES = (
     "comity crawl https://example.com/",
     "comity crawl example.com example.org --max-pages 500 --delay 2",
-    "comity crawl --seeds hosts.txt --max-minutes 30",
+    "comity crawl --seeds hosts.txt --max-minutes 30 --processes 4",
 )
 
 
 def _option(name: str, metavar: str, text: str) -> Any:
     return typer.Option(name, metavar=metavar, help=text)
+
+
+_Into = Annotated[
+    str | None, _option("--into", "TARGET", "A folder (Parquet parts), or a .duckdb, .jsonl[.gz], .warc[.gz] file.")
+]
+_Processes = Annotated[int, _option("--processes", "N", "Processes that share the hosts: one for each core.")]
 
 
 def register(root: typer.Typer) -> None:
@@ -43,10 +52,7 @@ def crawl(
     context: typer.Context,
     urls: Annotated[list[str] | None, typer.Argument(metavar="[URL|HOST]...", help="Where to begin.")] = None,
     seeds: Annotated[Path | None, _option("--seeds", "FILE", "More seeds, one a line.")] = None,
-    into: Annotated[
-        str | None,
-        _option("--into", "TARGET", "A folder (Parquet parts), or a .duckdb, .jsonl[.gz], .warc[.gz] file."),
-    ] = None,
+    into: _Into = None,
     max_pages: Annotated[int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit.")] = None,
     max_depth: Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed.")] = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
@@ -55,6 +61,7 @@ def crawl(
         _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1."),
     ] = None,
     concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
+    processes: _Processes = 1,
     per_host: Annotated[int | None, _option("--per-host", "N", "Of these, to one host.")] = None,
     follow_links: Annotated[
         bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages.")
@@ -85,6 +92,7 @@ def crawl(
     robots.txt is obeyed, each host has its own pace, and every decision can be explained afterwards
     (comity why URL). The crawl can be stopped at any moment: the same command goes on exactly where it was.
     """
+    check_number("--processes", processes, 1, _MOST_PROCESSES)
     door = chosen(
         context,
         state,
@@ -108,7 +116,7 @@ def crawl(
     read = _read_seeds(urls or [], seeds, door)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    _crawl(door, read)
+    _crawl(door, read, processes)
 
 
 def demo(context: typer.Context, as_json: JsonOption = False) -> None:
@@ -156,14 +164,16 @@ def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:
     return read
 
 
-def _crawl(door: Chosen, seeds: list[Seed]) -> None:
-    from comity.doors.cli.crawl_run import reopen_closed, run_crawl
+def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1) -> None:
+    from comity.doors.cli.crawl_run import reopen_closed
     from comity.operate.seeds import add_seeds
     from comity.reports.idle import why_idle
     from comity.store.target import read_target
     from comity.upkeep.end_cooldowns import end_cooldowns
     from comity.upkeep.rescore import rescore_run
 
+    if processes > 1 and ":memory:" in door.settings.where:
+        raise BadInput("--processes needs a state that processes can share; one in memory is not")
     read_target(door.settings.pages)  # a target that cannot be is refused before anything is made
     with door.open_or_make() as opened:
         settings = opened.settings
@@ -173,7 +183,7 @@ def _crawl(door: Chosen, seeds: list[Seed]) -> None:
         end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)
         hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
         reopen_closed(opened, hosts)
-        summary = run_crawl(opened, hosts, quiet=door.as_json)
+        summary = _run(opened, hosts, processes, quiet=door.as_json)
         rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)
         idle = why_idle(opened.database, opened.clock, hosts - {line.host for line in summary.hosts})
     if door.as_json:
@@ -183,6 +193,20 @@ def _crawl(door: Chosen, seeds: list[Seed]) -> None:
         write_idle(idle)
     if summary.status == "stopped":
         raise typer.Exit(INTERRUPTED)
+    if summary.status == "failed":
+        raise typer.Exit(1)
+
+
+def _run(state: State, hosts: set[str], processes: int, *, quiet: bool) -> RunSummary:
+    """Crawl here, or in as many processes as can be of use."""
+    from comity.doors.cli.crawl_run import run_crawl
+
+    processes = min(processes, len(hosts), state.settings.concurrency)
+    if processes <= 1:
+        return run_crawl(state, hosts, quiet=quiet)
+    from comity.doors.cli.crawl_processes import run_processes
+
+    return run_processes(state, hosts, processes, quiet=quiet)
 
 
 def _places(settings: Settings) -> dict[str, Any]:

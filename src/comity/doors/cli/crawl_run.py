@@ -6,16 +6,15 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.crawl_shown import bytes_shown
+from comity.doors.cli.crawl_shown import ProgressLine
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.rules.canonical import WebAddress
-    from comity.walk.crawl import Crawl
     from comity.walk.progress import Progress, RunSummary
     from comity.walk.robots_in_force import RobotsInForce
 
@@ -35,17 +34,18 @@ def reopen_closed(state: State, hosts: Collection[str]) -> None:
 
             await reread_robots(state.database, state.clock, read, hosts)
 
-    with _runner() as runner:
+    with runner_of_loops() as runner:
         runner.run(look())
 
 
 def run_crawl(state: State, hosts: Collection[str], *, quiet: bool) -> RunSummary:
     """Crawl until the end, or until somebody stops it; progress goes to stderr."""
-    with _runner() as runner:
+    with runner_of_loops() as runner:
         return runner.run(_run(state, hosts, quiet))
 
 
-def _runner() -> asyncio.Runner:
+def runner_of_loops() -> asyncio.Runner:
+    """What runs a crawl: the faster of the two loops, where it is to be had."""
     try:
         import uvloop
     except ImportError:  # not to be had everywhere
@@ -56,18 +56,18 @@ def _runner() -> asyncio.Runner:
 async def _run(state: State, hosts: Collection[str], quiet: bool) -> RunSummary:
     async with state.fetcher() as fetcher:
         crawl = state.crawl(fetcher, hosts)
-        _stop_on_signals(crawl)
-        watcher = asyncio.create_task(_nobody_watches() if quiet else _watch(crawl.progress, state))
-        try:
+        obey_signals(crawl.stop)
+        async with watched(crawl.progress, state, quiet=quiet):
             return await crawl.run()
-        finally:
-            watcher.cancel()
-            with suppress(asyncio.CancelledError):
-                await watcher
 
 
-def _stop_on_signals(crawl: Crawl) -> None:
-    """The first Ctrl-C finishes what is in flight; the second leaves at once. Neither loses anything."""
+def obey_signals(
+    stop: Callable[[], None], leave: Callable[[], None] | None = None, hold: Callable[[bool], None] | None = None
+) -> None:
+    """The first Ctrl-C finishes what is in flight; the second leaves at once. Neither loses anything.
+
+    `leave` is called before leaving at once; `hold` around a suspension by Ctrl-Z.
+    """
     loop = asyncio.get_running_loop()
     asked = False
 
@@ -75,67 +75,75 @@ def _stop_on_signals(crawl: Crawl) -> None:
         nonlocal asked
         if asked:
             print("comity: leaving at once; the same command goes on from here", file=sys.stderr, flush=True)
+            if leave is not None:
+                leave()
             os._exit(130)
         asked = True
         print("comity: finishing what is under way (Ctrl-C again to leave at once)", file=sys.stderr, flush=True)
-        crawl.stop()
+        stop()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, on_signal)
+    if hold is not None:
+        loop.add_signal_handler(signal.SIGTSTP, _suspend, hold)
 
 
-async def _nobody_watches() -> None:
-    await asyncio.Event().wait()
+def _suspend(hold: Callable[[bool], None]) -> None:
+    """Whoever suspends a crawl means all of its processes, which this signal does not reach."""
+    hold(True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    hold(False)  # somebody said `fg`
+
+
+@asynccontextmanager
+async def watched(progress: Progress, state: State, *, quiet: bool) -> AsyncIterator[None]:
+    """Show the progress of what is done in here."""
+    watcher = None if quiet else asyncio.create_task(_watch(progress, state))
+    try:
+        yield
+    finally:
+        if watcher is not None:
+            watcher.cancel()
+            with suppress(asyncio.CancelledError):
+                await watcher
 
 
 async def _watch(progress: Progress, state: State) -> None:
+    settings = state.settings
+    line = ProgressLine(progress, state.clock.seconds, settings.max_pages, settings.max_minutes)
     if sys.stderr.isatty():
-        await _watch_live(progress, state)
+        await _watch_live(progress, line, settings.max_pages)
     else:
-        await _watch_lines(progress)
+        await _watch_lines(line)
 
 
-async def _watch_lines(progress: Progress) -> None:
+async def _watch_lines(line: ProgressLine) -> None:
     """Not a terminal: a line every few seconds."""
     while True:
         await asyncio.sleep(_LINE_EVERY_S)
-        print(f"comity: {_sentence(progress)}", file=sys.stderr, flush=True)
+        print(f"comity: {line.sentence()}", file=sys.stderr, flush=True)
 
 
-async def _watch_live(progress: Progress, state: State) -> None:
-    from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+async def _watch_live(progress: Progress, line: ProgressLine, max_pages: int) -> None:
+    from rich.console import Console, RenderableType
+    from rich.progress import BarColumn, SpinnerColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
+    from rich.text import Text
 
-    most = state.settings.max_pages or None
-    columns: list[Any] = [
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TimeElapsedColumn(),
-    ]
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("crawling", total=most)
+    class BarWithLine(Bar):
+        """The bar, and below it as many lines as the sentence takes in this window."""
+
+        def get_renderables(self) -> Any:
+            bar: RenderableType = self.make_tasks_table(self.tasks)
+            kept_together = line.shown.replace(" ", "\N{NO-BREAK SPACE}").replace("\N{NO-BREAK SPACE}·", " ·")
+            return (bar, Text(kept_together.replace("·\N{NO-BREAK SPACE}", "· "), style="dim"))
+
+    columns: list[Any] = [SpinnerColumn(), BarColumn(bar_width=40), TimeElapsedColumn()]
+    with BarWithLine(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("crawling", total=max_pages or None)
         while True:
             # Without a limit, what is known to be left is the best guess at the end.
             known = progress.pages + progress.errors + max(progress.queued, 0)
-            bar.update(task, completed=progress.pages, total=most or max(known, 1), description=_sentence(progress))
+            line.sentence()
+            bar.update(task, completed=progress.pages, total=max_pages or max(known, 1))
             await asyncio.sleep(_LOOK_EVERY_S)
-
-
-def _sentence(progress: Progress) -> str:
-    import time
-
-    seconds = max(time.time() - progress.started_at, 0.001)  # noqa: TID251  # only shown, never decided on
-    parts = [
-        f"{progress.pages:,} pages",
-        f"{progress.pages / seconds:,.1f}/s",
-        f"{progress.hosts_active} active",
-        f"{progress.queued:,} queued",
-        bytes_shown(progress.bytes_received),
-    ]
-    if progress.errors:
-        parts.append(f"{progress.errors} errors")
-    if progress.hosts_blocked:
-        parts.append(f"{progress.hosts_blocked} blocked")
-    return " · ".join(parts)

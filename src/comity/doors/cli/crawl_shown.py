@@ -1,17 +1,19 @@
-"""How a crawl's end is told."""
+"""How a crawl is told, while it goes on and at its end."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_line, write_table
 
 if TYPE_CHECKING:
     from comity.reports.idle import IdleHost
-    from comity.walk.progress import RunSummary
+    from comity.walk.progress import Progress, RunSummary
 
 _HOSTS_SHOWN = 30
+_RECENT_S = 10.0
 _STYLES = {"exhausted": "green", "active": "cyan", "blocked": "yellow", "unreachable": "yellow"}
 
 
@@ -23,6 +25,56 @@ def bytes_shown(number: int) -> str:
             break
         value /= 1000
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+class ProgressLine:
+    """One line about a crawl that goes on; it remembers the last seconds, for the recent pace."""
+
+    def __init__(self, progress: Progress, clock: Callable[[], float], max_pages: int, max_minutes: float) -> None:
+        self._progress = progress
+        self._clock = clock
+        self._max_pages = max_pages
+        self._max_minutes = max_minutes
+        self._recent = deque([(progress.started_at, 0)])
+        self.shown = ""
+
+    def sentence(self) -> str:
+        """How it goes now."""
+        progress, now = self._progress, self._clock()
+        mean = progress.pages / max(now - progress.started_at, 0.001)
+        waiting, blocked = progress.hosts_waiting, progress.hosts_blocked
+        active = max(progress.hosts_active - waiting - blocked, 0)
+        parts = [
+            f"{progress.pages:,} pages",
+            f"{self._pace(now):,.1f}/s (mean {mean:,.1f})",
+            f"hosts {active:,} active, {waiting:,} waiting, {blocked:,} blocked",
+            f"{max(progress.queued, 0):,} queued",
+            counted(progress.errors, "error"),
+            bytes_shown(progress.bytes_received),
+        ]
+        if left := self._left(now):
+            parts.append(f"left {left}")
+        self.shown = " · ".join(parts)
+        return self.shown
+
+    def _pace(self, now: float) -> float:
+        """Pages a second over the last seconds."""
+        recent = self._recent
+        recent.append((now, self._progress.pages))
+        while len(recent) > 2 and recent[1][0] <= now - _RECENT_S:
+            recent.popleft()
+        since, before = recent[0]
+        return (self._progress.pages - before) / max(now - since, 0.001)
+
+    def _left(self, now: float) -> str:
+        """What is left of the budgets; nothing if there are none."""
+        left = []
+        if self._max_pages:
+            left.append(counted(max(self._max_pages - self._progress.begun, 0), "page"))
+        if self._max_minutes:
+            seconds = max(self._max_minutes * 60 - (now - self._progress.started_at), 0.0)
+            left.append(f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s")
+        return ", ".join(left)
 
 
 def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:

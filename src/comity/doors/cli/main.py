@@ -6,9 +6,6 @@ read when somebody asks for one of its commands: a crawl does not wait for the o
 
 from __future__ import annotations
 
-import atexit
-import gc
-import os
 import sys
 from collections.abc import MutableMapping, Sequence
 from importlib import import_module
@@ -20,6 +17,7 @@ from comity import __version__
 from comity.doors.cli.failures import RootGroup, asks_for_json, exit_code_of
 from comity.doors.cli.options import JsonOption, OptionsInFront, StateOption
 from comity.doors.cli.output import be_readable_everywhere
+from comity.doors.cli.quickly import start_and_end_quickly
 from comity.doors.cli.teaching import reflowed, shown_examples
 
 # Every command with its file, in the order in which --help shows them. A new command is added here.
@@ -48,7 +46,6 @@ _FIRST_STEPS: Final = (
     "comity domains list",
     "comity why https://example.com/private/",
 )
-_OBJECTS_BEFORE_A_COLLECTION: Final = 50_000
 _MARKUP: Final = "rich"
 _EXIT_CODES: Final = (
     "Exit codes: 0 done; 1 understood, but not possible; 2 cannot be used, and nothing was written; 130 interrupted."
@@ -119,7 +116,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code; whatever goes wrong is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # nobody else lives in this process
-        _start_and_end_quickly()
+        start_and_end_quickly()
     be_readable_everywhere()
     try:
         result = typer.main.get_command(app).main(given, prog_name="comity", standalone_mode=False)
@@ -128,17 +125,3 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, as_json=asks_for_json(given))
     return result if isinstance(result, int) else 0
-
-
-def _start_and_end_quickly() -> None:
-    """Spend no time on garbage where there is none to be found: among what imports leave, and at the very end."""
-    gc.set_threshold(_OBJECTS_BEFORE_A_COLLECTION, 10, 10)
-    atexit.register(_leave_quickly)
-    # Looking for plug-ins reads the metadata of every package that is installed.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
-
-
-def _leave_quickly() -> None:
-    """Everything is closed by now: keep the collections of a shutdown from looking through all that was loaded."""
-    if "duckdb" not in sys.modules:  # it counts what a shutdown leaves of it, and would complain
-        gc.freeze()

@@ -10,7 +10,7 @@ from typing import Final
 
 from comity.doors.python.page import Page
 
-MOST_PAGES: Final = 100
+MOST_PAGES: Final = 400  # room for a batch that is read, one that is committed, and one that gathers
 MOST_BYTES: Final = 64 * 1024 * 1024  # of bodies
 
 
@@ -46,11 +46,11 @@ class PageLine:
         """Nobody reads any more."""
         self._is_left = True
 
-    def is_held_up(self) -> bool:
-        """Whether the crawl should wait for the reader."""
+    def is_held_up(self, coming: int) -> bool:
+        """Whether the crawl should wait for the reader, with so many pages still to be committed."""
         # Said before it is known: the reader, on another thread, must not pass the mark in between.
         self._is_held_up = True
-        self._is_held_up = not self._is_left and self._is_longer_than(MOST_PAGES, MOST_BYTES)
+        self._is_held_up = not self._is_left and self._is_longer_than(MOST_PAGES - coming, MOST_BYTES)
         return self._is_held_up
 
     def _is_longer_than(self, pages: int, octets: int) -> bool:

@@ -41,7 +41,7 @@ class Page:
     data: Any = None
     """What your extractor made of it."""
     error: str | None = None
-    """None, or a stable code: http_404, timeout, too_large, noindex …"""
+    """None, or a stable code: http_404, total_timeout, too_large, noindex …"""
     reason: str | None = None
     """The error in words, where there is more to say than its code."""
 

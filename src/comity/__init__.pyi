@@ -1,0 +1,17 @@
+from comity.doors.python.choices import TEMPORARY as TEMPORARY
+from comity.doors.python.crawl import crawl as crawl
+from comity.doors.python.crawl_run import CrawlRun as CrawlRun
+from comity.doors.python.failures import ExtractorFailed as ExtractorFailed
+from comity.doors.python.failures import SinkFailed as SinkFailed
+from comity.doors.python.given import Sink as Sink
+from comity.doors.python.page import Page as Page
+from comity.doors.python.read_pages import read_pages as read_pages
+from comity.model.errors import BadInput as BadInput
+from comity.model.errors import ComityError as ComityError
+from comity.model.extraction import Extraction as Extraction
+from comity.model.extraction import PageShown as PageShown
+from comity.reports.idle import IdleHost as IdleHost
+from comity.walk.progress import Progress as Progress
+from comity.walk.progress import RunSummary as RunSummary
+
+__version__: str

@@ -1,0 +1,172 @@
+"""One process of a crawl that several share: `python -m comity.doors.cli.crawl_part`, begun by `crawl_processes`.
+
+What it is to do comes as JSON lines on stdin, what it does goes as JSON lines to stdout; secrets travel nowhere else.
+The end of stdin means that whoever began the run is gone: then it stops, cleanly and by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from comity.assemble import open_state
+from comity.doors.cli.crawl_run import runner_of_loops
+from comity.doors.cli.crawl_shares import HostsLeft, begin_page
+from comity.model.budget import BudgetReason, Exhausted
+from comity.settings import read_settings
+from comity.walk.crawl_hooks import CrawlHooks, HostShare
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.walk.crawl import Crawl
+    from comity.walk.progress import Progress
+
+TELL_EVERY_S: Final = 0.2
+COUNTED: Final = (
+    "begun",
+    "pages",
+    "errors",
+    "refused",
+    "bytes_received",
+    "links_found",
+    "hosts_active",
+    "hosts_waiting",
+    "hosts_blocked",
+    "hosts_done",
+    "queued",
+)
+_LONGEST_LINE: Final = 1 << 28
+_OBJECTS_BEFORE_A_COLLECTION: Final = 50_000
+
+
+def main() -> int:
+    """Be one process of a run, to the end of the run."""
+    gc.set_threshold(_OBJECTS_BEFORE_A_COLLECTION, 10, 10)
+    with runner_of_loops() as runner:
+        return runner.run(_take_part(_Voice()))
+
+
+class _Voice:
+    """Says lines to whoever began the run; nothing else gets to that pipe."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.dup(1)
+        os.dup2(2, 1)  # whatever a library prints
+
+    def say(self, **document: Any) -> None:
+        """Say something that must arrive; if nobody listens any more, nothing does."""
+        rest = (json.dumps(document) + "\n").encode()
+        with suppress(BrokenPipeError):
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+
+    def mention(self, **document: Any) -> None:
+        """Say something that the next line says better, unless that would take time."""
+        if select.select([], [self._descriptor], [], 0)[1]:
+            self.say(**document)
+
+
+async def _take_part(voice: _Voice) -> int:
+    orders = asyncio.StreamReader(_LONGEST_LINE)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
+    line = await orders.readline()
+    if not line:
+        return 0
+    job = json.loads(line)
+    try:
+        with open_state(read_settings(**job["settings"]), migrate=False) as state:
+            await _crawl(state, job, orders, voice)
+    except Exception as error:
+        voice.say(failed=_in_words(error))
+        return 1
+    return 0
+
+
+async def _crawl(state: State, job: dict[str, Any], orders: asyncio.StreamReader, voice: _Voice) -> None:
+    is_held_up = False
+
+    def hold(hold_up: bool) -> None:
+        nonlocal is_held_up
+        is_held_up = hold_up
+        if not hold_up:
+            crawl.go_on()
+
+    async with state.fetcher() as fetcher:
+        crawl = state.crawl(fetcher, job["hosts"], _hooks(job, voice, lambda: is_held_up))
+        for number in (signal.SIGINT, signal.SIGTERM):  # also of a service manager that signals everybody
+            asyncio.get_running_loop().add_signal_handler(number, crawl.stop)
+        beside = [asyncio.create_task(_obey(orders, crawl, hold)), asyncio.create_task(_tell(crawl.progress, voice))]
+        try:
+            summary = await crawl.run()
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+    voice.say(progress=_counts(crawl.progress), warnings=crawl.progress.warnings)
+    voice.say(ended=[summary.status, summary.reason])
+
+
+def _hooks(job: dict[str, Any], voice: _Voice, is_held_up: Callable[[], bool]) -> CrawlHooks:
+    left = HostsLeft(job["hosts_left"], number=job["number"])
+
+    def begin() -> bool:
+        may_begin = begin_page(job["pages_left"])
+        if not may_begin:
+            voice.say(spent=True)
+        return may_begin
+
+    return CrawlHooks(
+        is_held_up=is_held_up,
+        run_id=UUID(job["run_id"]),
+        begin_page=begin if job["pages_left"] is not None else None,
+        hosts=HostShare(job["most_hosts"], left.left, left.leave, lambda line: voice.say(host=asdict(line))),
+    )
+
+
+async def _obey(orders: asyncio.StreamReader, crawl: Crawl, hold: Callable[[bool], None]) -> None:
+    """Do what whoever began the run says, for as long as that lives."""
+    while line := await orders.readline():
+        match json.loads(line):
+            case {"stop": True}:
+                crawl.stop()
+            case {"spent": [reason, sentence]}:
+                crawl.end_by(Exhausted(BudgetReason(reason), sentence))
+            case {"hold": hold_up}:
+                hold(hold_up)
+    crawl.stop("whoever began the run is gone")
+
+
+async def _tell(progress: Progress, voice: _Voice) -> None:
+    while True:
+        await asyncio.sleep(TELL_EVERY_S)
+        voice.mention(progress=_counts(progress), warnings=progress.warnings)
+
+
+def _counts(progress: Progress) -> dict[str, int]:
+    return {name: getattr(progress, name) for name in COUNTED}
+
+
+def _in_words(error: Exception) -> dict[str, Any]:
+    """What the command line would say of this, for whoever began the run to say it."""
+    from comity.doors.cli.failures import exit_code_of
+
+    told = io.StringIO()
+    with redirect_stderr(told):
+        exit_code = exit_code_of(error, as_json=True)
+    line, _, details = told.getvalue().partition("\n")
+    return {"exit_code": exit_code, "details": details, **json.loads(line)}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

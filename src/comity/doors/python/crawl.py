@@ -1,0 +1,91 @@
+"""`comity.crawl`: what a user wants, checked before anything is opened, let alone asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from comity.doors.python.choices import TEMPORARY, Place, settings_for
+from comity.doors.python.conduct import Plan
+from comity.doors.python.crawl_run import CrawlRun
+from comity.doors.python.given import Sink, UserExtractor, check_given
+from comity.model.errors import BadInput
+from comity.rules.seed_list import read_seed
+from comity.store.target import read_target
+
+
+def crawl(
+    *seeds: str | Iterable[str],
+    into: Place | None = None,
+    state: Place | None = None,
+    max_pages: int | None = None,
+    max_depth: int | None = None,
+    max_minutes: float | None = None,
+    delay: float | None = None,
+    concurrency: int | None = None,
+    per_host: int | None = None,
+    follow_links: bool | None = None,
+    sitemaps: bool | None = None,
+    respect_nofollow: bool | None = None,
+    follow_canonical: bool | None = None,
+    accept: Iterable[str] | None = None,
+    reject: Iterable[str] | None = None,
+    max_response_bytes: int | None = None,
+    timeout: float | None = None,
+    user_agent: str | None = None,
+    contact: str | None = None,
+    allow_networks: Iterable[str] | None = None,
+    extract: UserExtractor | None = None,
+    sink: Sink | None = None,
+    errors: bool = False,
+) -> CrawlRun:
+    """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
+
+    Seeds are URLs or hosts. Every option that is not given is taken from the environment (`COMITY_…`), or has the
+    default that `comity crawl` has; docs/python.md tells what each means. Nothing is opened before the first page is
+    asked for, but what cannot be used is a `BadInput` at once.
+    """
+    settings = settings_for(
+        None if state == TEMPORARY else state,
+        pages=into,
+        max_pages=max_pages,
+        max_depth=max_depth,
+        max_minutes=max_minutes,
+        delay_s=delay,
+        concurrency=concurrency,
+        per_host=per_host,
+        follow_links=follow_links,
+        sitemaps=sitemaps,
+        respect_nofollow=respect_nofollow,
+        follow_canonical=follow_canonical,
+        accept_types=_listed(accept),
+        reject_types=_listed(reject),
+        max_response_bytes=max_response_bytes,
+        fetch_timeout_s=timeout,
+        user_agent=user_agent,
+        contact=contact,
+        allow_networks=_listed(allow_networks),
+    )
+    check_given(extract, sink)
+    read = tuple(read_seed(text, collapse=settings.collapse_subdomains) for text in _texts(seeds))
+    if not read:
+        raise BadInput("nothing to crawl: give a URL such as https://example.com/")
+    stores = into is not None or (sink is None and state != TEMPORARY)
+    if stores:
+        read_target(settings.pages)  # a target that cannot be is refused before anything is made
+    return CrawlRun(Plan(settings, read, extract, sink, stores, errors, is_temporary=state == TEMPORARY))
+
+
+def _texts(seeds: Iterable[str | Iterable[str]]) -> Iterator[str]:
+    """One seed, several, or lists of them."""
+    for each in seeds:
+        for text in (each,) if isinstance(each, str) else each:
+            if not isinstance(text, str):
+                raise TypeError(f"a seed must be a text such as https://example.com/, not {type(text).__name__}")
+            yield text
+
+
+def _listed(given: Iterable[str] | None) -> tuple[str, ...] | None:
+    """A list of texts; one text alone is a list of one."""
+    if given is None:
+        return None
+    return (given,) if isinstance(given, str) else tuple(given)

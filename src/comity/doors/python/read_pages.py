@@ -1,0 +1,105 @@
+"""`comity.read_pages`: what was crawled, read back from where it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from comity.doors.python.choices import Place, settings_for
+from comity.doors.python.page import Page
+
+if TYPE_CHECKING:
+    from comity.settings import Settings
+    from comity.store.reading import IsHidden
+
+_COLUMNS: Final = (
+    "url, final_url, http_status, content_type, title, body, body_bytes, etag, last_modified, content_hash, "
+    "epoch_us(crawl_time), redirect_count, run_id, error"
+)
+
+
+def read_pages(pages: Place | None = None, *, state: Place | None = None, errors: bool = False) -> Iterator[Page]:
+    """Every page at a place (a folder, or a .parquet, .duckdb or .jsonl file), in no particular order.
+
+    By default where `comity.crawl` keeps them. What the state has as taken down is left out.
+    """
+    from comity.store.reading import find_sources
+
+    settings = settings_for(state, pages=pages)
+    sources = find_sources(settings.pages)
+
+    def read() -> Iterator[Page]:
+        from comity.store.reading import open_reader
+
+        if sources.is_empty:
+            return
+        select = f"SELECT {_COLUMNS} FROM pages"  # noqa: S608  # our own words
+        with open_reader(sources, _hidden(settings)) as reader:
+            for row in reader.rows(select if errors else f"{select} WHERE error IS NULL"):
+                yield _page(*row)
+
+    return read()
+
+
+def _hidden(settings: Settings) -> IsHidden | None:
+    """Tells what is taken down; None if nothing is, or nobody ever said so."""
+    if "://" not in settings.where and not Path(settings.where).expanduser().exists():
+        return None
+    from comity.assemble import open_state
+    from comity.model.errors import BadAddress
+    from comity.operate.takedown import list_takedowns
+    from comity.rules.canonical import web_address
+    from comity.rules.takedown import Takedowns
+
+    with open_state(settings) as opened:
+        entries = [stored.entry for stored in list_takedowns(opened.database)]
+    if not entries:
+        return None
+    takedowns = Takedowns.of(entries)
+
+    def is_hidden(url: str) -> bool:
+        try:
+            return takedowns.covering(web_address(url)) is not None
+        except BadAddress:
+            return False
+
+    return is_hidden
+
+
+def _page(
+    url: str,
+    final_url: str | None,
+    status: int | None,
+    content_type: str | None,
+    title: str | None,
+    text: str | None,
+    octets: bytes | None,
+    etag: str | None,
+    last_modified: str | None,
+    content_hash: str | None,
+    crawl_time_us: int,
+    redirect_count: int | None,
+    run_id: str | None,
+    error: str | None,
+) -> Page:
+    """A row as a page; a body that was text is kept, and comes back, as UTF-8."""
+    code, _, reason = (error or "").partition(": ")
+    about: dict[str, Any] = {"etag": etag, "last_modified": last_modified, "content_hash": content_hash}
+    return Page(
+        url=url,
+        final_url=final_url or url,
+        status=status,
+        content_type=content_type,
+        title=title,
+        body=text.encode() if text is not None else octets or b"",
+        encoding="utf-8" if text is not None else None,
+        crawl_time=datetime.fromtimestamp(crawl_time_us / 1e6, UTC),
+        redirect_count=redirect_count or 0,
+        depth=None,
+        run_id=run_id or "",
+        error=code or None,
+        reason=reason or None,
+        **about,
+    )

@@ -1,0 +1,232 @@
+"""The Python API as scripts use it: every example of docs/python.md, Ctrl-C, loops left behind, a bare import."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import comity
+from tests.doors.command_line import clean_environment
+from tests.doors.crawled_site import assert_given_back
+from tests.servers.waiting import wait_until
+from tests.walk.crawling import Place
+from tests.walk.site import Answer, Asked, Site, Web, page, tree
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+PATIENCE_S = 30
+HEAVY = ("sqlalchemy", "duckdb", "pycurl", "pydantic", "asyncio", "turbohtml", "rich", "typer", "uvloop")
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with Web() as web:
+        yield web
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def begin(script: str, place: Place) -> subprocess.Popen[str]:
+    environment = clean_environment(place.environment() | {"PYTHONWARNINGS": "error"})
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=place.folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(script: str, place: Place) -> tuple[int, str, str]:
+    with begin(script, place) as process:
+        try:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return process.returncode, out, err
+
+
+def shop(web: Web) -> Site:
+    """A site on which every example finds something."""
+    goods = "EUR 7.50 <i data-next='/shop/2'></i> price".replace("'", '"')
+    return web.site(
+        {"/": page("/shop/", "/gone"), "/shop/": page(body=goods), "/shop/2": page(body="EUR 9.90")},
+        robots="User-agent: *\nAllow: /\n",
+    )
+
+
+def test_the_document_has_examples() -> None:
+    assert len(EXAMPLES) >= 9
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[-1].strip()[:40])
+def test_every_example_runs(web: Web, place: Place, example: str) -> None:
+    site = shop(web)
+    assert "https://example.com/" in example
+    code, out, err = run(example.replace("https://example.com/", site.url()), place)
+    assert (code, err) == (0, "")
+    assert out.strip(), "an example has something to show"
+    assert len(site.pages()) > 1
+    if "TEMPORARY" not in example:
+        assert_given_back(place)
+
+
+def test_what_the_examples_show(web: Web, place: Place) -> None:
+    site = shop(web)
+    (extracting,) = [text for text in EXAMPLES if "def prices" in text]
+    _code, out, _err = run(extracting.replace("https://example.com/", site.url()), place)
+    assert f"{site.url('/shop/2')} {{'prices': ['9.90']}}" in out.splitlines()
+    (failing,) = [text for text in EXAMPLES if "errors=True" in text]
+    place.state.unlink()
+    _code, out, _err = run(failing.replace("https://example.com/", site.url()), place)
+    assert out.splitlines() == [f"no page: {site.url('/gone')} http_404 "]
+
+
+def test_every_option_is_in_the_document() -> None:
+    import inspect
+
+    table = DOCUMENT.partition("## Options")[2].partition("## Errors")[0]
+    parameters = list(inspect.signature(comity.crawl).parameters.values())
+    missing = [each.name for each in parameters if each.name != "seeds" and f"`{each.name}`" not in table]
+    assert missing == []
+    fields = DOCUMENT.partition("## Pages")[2].partition("## The run")[0]
+    assert [name for name in comity.Page.__slots__ if f"`{name}`" not in fields] == []
+
+
+INTERRUPTED = """
+import comity, sys
+for page in comity.crawl({url!r}):
+    print(page.url, flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_script_cleanly(web: Web, place: Place) -> None:
+    """While it waits for a page, which is most of the time."""
+    site = web.site(tree(200), robots="User-agent: *\nCrawl-delay: 0.05\n")
+    with begin(INTERRUPTED.format(url=site.url()), place) as process:
+        wait_until(lambda: len(site.pages()) > 5, 20, "some pages")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == -signal.SIGINT
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert_given_back(place)
+    printed = out.split()
+    assert len(printed) == len(set(printed))
+    assert set(printed) <= set(place.kept())
+    assert len(place.kept()) == len(site.pages())
+
+
+def test_a_second_ctrl_c_waits_for_nothing_and_the_next_run_completes(web: Web, place: Place) -> None:
+    def slow_once(asked: Asked) -> Answer:
+        return Answer(body=page(), after_s=25.0 if asked.count == 1 else 0.0)
+
+    site = web.site({"/": page("/a", "/slow"), "/slow": slow_once}, fallback=page())
+    with begin(INTERRUPTED.format(url=site.url()), place) as process:
+        wait_until(lambda: "/slow" in site.paths, 20, "the slow page")
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert process.poll() is None, "it finishes what is in flight"
+        process.send_signal(signal.SIGINT)
+        _out, err = process.communicate(timeout=PATIENCE_S)
+    assert time.monotonic() - asked < 10
+    assert process.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in err
+    assert run(INTERRUPTED.format(url=site.url()), place)[0] == 0
+    assert set(place.kept()) == {site.url(path) for path in ("/", "/a", "/slow")}
+    assert place.host(site.host)["claimed_by"] is None
+
+
+HALF = """
+import comity
+pages = iter(comity.crawl({url!r}))
+print(next(pages).url)
+"""
+
+
+def test_a_script_may_end_with_half_a_loop(web: Web, place: Place) -> None:
+    site = web.site(tree(60), robots="User-agent: *\nCrawl-delay: 0.02\n")
+    code, out, err = run(HALF.format(url=site.url()), place)
+    assert (code, out.split(), err) == (0, [site.url()], "")
+    whole = INTERRUPTED.format(url=site.url())
+    code, out, err = run(whole, place)
+    assert (code, err) == (0, "")
+    assert set(place.kept()) == {site.url(path) for path in tree(60)}
+    assert site.url() not in out.split()
+
+
+ASYNC_HALF = """
+import asyncio, comity
+
+async def main():
+    async for page in comity.crawl({url!r}):
+        print(page.url)
+        return
+
+asyncio.run(main())
+"""
+
+
+def test_an_async_script_may_return_out_of_its_loop(web: Web, place: Place) -> None:
+    site = web.site(tree(60), robots="User-agent: *\nCrawl-delay: 0.02\n")
+    code, out, err = run(ASYNC_HALF.format(url=site.url()), place)
+    assert (code, out.split(), err) == (0, [site.url()], "")
+    assert_given_back(place)
+
+
+BARE = """
+import json, sys
+before = set(sys.modules)
+import comity
+print(json.dumps(sorted(set(sys.modules) - before)))
+comity.BadInput, comity.Extraction, dir(comity), comity.__version__
+print(json.dumps([name for name in {heavy!r} if name in sys.modules]))
+"""
+
+
+def test_a_bare_import_loads_nothing_else(place: Place) -> None:
+    code, out, err = run(BARE.format(heavy=HEAVY), place)
+    assert (code, err) == (0, "")
+    loaded, heavy = map(json.loads, out.splitlines())
+    assert loaded == ["comity"]
+    assert heavy == [], "nor do the small names"
+
+
+def test_the_names_and_their_types_are_the_same() -> None:
+    stub = ast.parse((ROOT / "src" / "comity" / "__init__.pyi").read_text())
+    typed = {
+        alias.asname: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert set(comity.__all__) == {*typed, "__version__"}
+    for name, home in typed.items():
+        found = getattr(comity, name or "")
+        assert getattr(found, "__module__", home) == home
+    assert set(comity.__all__) <= set(dir(comity))
+    with pytest.raises(AttributeError, match="has no attribute 'crawler'"):
+        _ = comity.crawler  # type: ignore[attr-defined]
+
+
+def test_users_get_types(tmp_path: Path) -> None:
+    from mypy import api
+
+    script = tmp_path / "script.py"
+    script.write_text("\n".join(EXAMPLES[0:1]) + "reveal_type(page)\nreveal_type(comity.crawl('a').summary.pages)\n")
+    out, _err, code = api.run(["--strict", "--cache-dir", str(ROOT / ".mypy_cache"), str(script)])
+    assert 'Revealed type is "comity.doors.python.page.Page"' in out
+    assert 'Revealed type is "builtins.int"' in out or 'Revealed type is "int"' in out
+    assert code == 0, out
