@@ -123,6 +123,26 @@ def test_migrating_from_zero_gives_the_tables_as_they_are_declared(
             postgres_server.drop_database(url)
 
 
+def test_a_new_embedded_state_is_what_migrating_from_zero_gives(tmp_path: Path) -> None:
+    """A new state is made without Alembic, and nobody can tell afterwards."""
+    made, migrated = open_database(str(tmp_path / "made.db")), open_database(str(tmp_path / "migrated.db"))
+    try:
+        schema.ensure_current(made)
+        schema.upgrade(migrated)
+        query = text("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name")
+        found = []
+        for database in (made, migrated):
+            with database.read() as connection:
+                rows = [(*row[:3], "".join((row.sql or "").split())) for row in connection.execute(query)]
+                found.append((rows, schema.current_revision(connection)))
+        assert found[0] == found[1]
+        assert len(found[0][0]) > 20
+        assert schema.downgrade(made, "base") is None
+    finally:
+        made.close()
+        migrated.close()
+
+
 def test_down_to_base_leaves_nothing_behind_and_up_again_gives_the_same(new_database: Database) -> None:
     assert schema.upgrade(new_database) == schema.head_revision()
     first = look(new_database)

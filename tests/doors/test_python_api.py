@@ -556,8 +556,8 @@ async def test_an_async_generator_is_what_async_for_gets(web: Web, place: Place)
 async def test_a_plain_block_is_not_for_async_loops(web: Web, place: Place) -> None:
     site = web.site(tree(60), robots=slowly(0.01))
     run = crawl(place, site)
+    pages = aiter(run)
     with pytest.raises(TypeError, match="is left by `async with`"), run:
-        pages = aiter(run)
         await anext(pages)
     await pages.aclose()  # type: ignore[attr-defined]
     assert run.summary.status == "stopped"

@@ -74,16 +74,6 @@ class Crawl:
         self._thread = DatabaseThread()
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
-        desk = HostDesk(
-            database,
-            leases,
-            clock,
-            self.run_id,
-            max_errors_in_a_row=terms.max_errors_in_a_row,
-            track=terms.track,
-            traps=terms.traps,
-            sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
-        )
         capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds)
         retries = RetryTerms(terms.retry_limit)
@@ -91,7 +81,7 @@ class Crawl:
         self._settling = Settling(settler, self._thread, self._on_settled)
         self._hosts = OpenHosts(
             self._board,
-            desk,
+            self._host_desk(),
             self._thread,
             self._settling,
             fetcher,
@@ -102,20 +92,7 @@ class Crawl:
             lambda: self._wake.set(),
             hooks.hosts,
         )
-        rooms = VisitRooms(
-            requests=requests,
-            robots=self._robots_keeper(requests),
-            host_of=self._board.host_of,
-            takedowns=self._takedowns_now,
-            clock=clock.seconds,
-            scope=terms.scope,
-            tracking=terms.tracking,
-            extract=hooks.extract,
-            apart=self._apart,
-            limits=terms.limits,
-            agent=terms.agent,
-            max_redirects=terms.max_redirects,
-        )
+        rooms = self._visit_rooms(requests)
         sitemaps = SitemapReader(rooms, self._settling, terms.sitemap_bounds, self._on_listed)
         self._dispatcher = Dispatcher(
             rooms,
@@ -138,6 +115,36 @@ class Crawl:
         )
         self._ending: tuple[str, str] | None = None
         self.unsettled = 0  # outcomes that are not yet committed
+
+    def _host_desk(self) -> HostDesk:
+        terms = self._terms
+        return HostDesk(
+            self._database,
+            self._leases,
+            self._clock,
+            self.run_id,
+            max_errors_in_a_row=terms.max_errors_in_a_row,
+            track=terms.track,
+            traps=terms.traps,
+            sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
+        )
+
+    def _visit_rooms(self, requests: Requests) -> VisitRooms:
+        terms = self._terms
+        return VisitRooms(
+            requests=requests,
+            robots=self._robots_keeper(requests),
+            host_of=self._board.host_of,
+            takedowns=self._takedowns_now,
+            clock=self._clock.seconds,
+            scope=terms.scope,
+            tracking=terms.tracking,
+            extract=self._hooks.extract,
+            apart=self._apart,
+            limits=terms.limits,
+            agent=terms.agent,
+            max_redirects=terms.max_redirects,
+        )
 
     def _robots_keeper(self, requests: Requests) -> RobotsKeeper:
         terms, seconds = self._terms, self._clock.seconds

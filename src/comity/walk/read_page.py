@@ -48,7 +48,7 @@ async def read_page(
     if page is not None:
         links, refused = await _links(host, entry, page, watch, directives, response.url, rooms)
         trail.evidence.extend(refused)
-    if extraction.links:
+    if extraction.links and entry.depth < rooms.scope.max_depth:
         more, refused = await admit_links(
             host, extraction.links, watch, base=response.url, depth=entry.depth + 1, rooms=rooms
         )
