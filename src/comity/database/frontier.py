@@ -14,6 +14,7 @@ from comity.database.bulk import Encoding, driver_text, insert_rows
 from comity.database.instants import instant
 from comity.database.tables import DONE, DROPPED, QUEUED, domain_frontier
 from comity.model.frontier import FrontierEntry
+from comity.model.sitemap import PageHints
 
 # Written out, not bound: an index of the queued rows only serves a statement that is seen to ask for no others.
 _IS_QUEUED = domain_frontier.c.state == literal_column(str(QUEUED))
@@ -28,21 +29,26 @@ def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Ite
     entries = list(entries)
     rows = [(host, run, entry.url, entry.key, entry.depth, entry.priority) for entry in entries]
     added = insert_rows(connection, domain_frontier, _ENTRY, rows, unless=("domain_id", "url_key"))
-    hinted = [(entry.key, entry.hints) for entry in entries if entry.hints is not None]
-    if hinted:
-        # Also for URLs that are known already: what a sitemap says is newer than what it said.
-        values = [
-            (
-                encode.time_or_none(hints.lastmod.timestamp() if hints.lastmod is not None else None),
-                str(hints.changefreq) if hints.changefreq is not None else None,
-                hints.priority,
-                host,
-                key,
-            )
-            for key, hints in hinted
-        ]
-        connection.exec_driver_sql(_hint_text(connection.dialect.name), values)
+    note_hints(connection, host_id, [(entry.key, entry.hints) for entry in entries if entry.hints is not None])
     return added
+
+
+def note_hints(connection: Connection, host_id: UUID, hinted: Iterable[tuple[int, PageHints]]) -> None:
+    """Note what a sitemap says of URLs that the host has; what it says now is newer than what it said."""
+    encode = Encoding(connection)
+    host = encode.uuid(host_id)
+    values = [
+        (
+            encode.time_or_none(hints.lastmod.timestamp() if hints.lastmod is not None else None),
+            str(hints.changefreq) if hints.changefreq is not None else None,
+            hints.priority,
+            host,
+            key,
+        )
+        for key, hints in hinted
+    ]
+    if values:
+        connection.exec_driver_sql(_hint_text(connection.dialect.name), values)
 
 
 def look(connection: Connection, host_id: UUID, limit: int, now: datetime | None) -> Sequence[Any]:
@@ -151,6 +157,13 @@ def _count_up_to(connection: Connection, most: int, *conditions: Any, index: str
     if index:
         some = some.with_hint(domain_frontier, index, "sqlite")
     return connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()
+
+
+def any_url(connection: Connection, host_id: UUID) -> str | None:
+    """Some URL of a host, queued or not."""
+    table = domain_frontier.c
+    value: str | None = connection.execute(select(table.url).where(table.domain_id == host_id).limit(1)).scalar()
+    return value
 
 
 def next_ready_at(connection: Connection, host_id: UUID) -> datetime | None:

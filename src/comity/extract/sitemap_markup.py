@@ -20,7 +20,7 @@ from comity.model.sitemap import (
     SitemapProblem,
 )
 
-_WINDOW_BYTES: Final = 1 << 18
+_WINDOW_BYTES: Final = 1 << 15  # a few milliseconds, also where it is nothing but tags
 # Either markup that is not an element, or a whole tag: slash, name, attributes.
 _TAG: Final = re.compile(
     rb"<(?:([!?])|(/?)([A-Za-z_][\w.:-]*+)((?>[^<>\"']+|\"[^\"<]*\"|'[^'<]*'|[\"'])*+)>)", re.ASCII

@@ -30,8 +30,6 @@ from comity.model.fetch import (
 from comity.rules.content_type import judge
 
 _URL: Final = pycurl.URL
-_FIRST_BYTE: Final = pycurl.STARTTRANSFER_TIME_T
-_SENT: Final = pycurl.PRETRANSFER_TIME_T
 _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
 _ABORT: Final[int] = pycurl.PREREQFUNC_ABORT
 _STOP: Final = -1  # told to libcurl, ends the transfer
@@ -55,6 +53,7 @@ class Transfer:
         "_coded",
         "_codings",
         "_dialler",
+        "_headed",
         "_headers",
         "_left_behind",
         "_lines",
@@ -89,7 +88,7 @@ class Transfer:
         # Set anew by each request:
         self.request = _NO_REQUEST
         self.limits: FetchLimits = _NO_REQUEST.limits
-        self.started_at = self.started = self.sent = 0.0
+        self.started_at = self.started = self.sent = self._headed = 0.0
         self.fault: tuple[FailureKind, str] | None = None
         self.status = self.wire_bytes = 0
         self._watermark = -1
@@ -183,6 +182,8 @@ class Transfer:
         head = final_head(lines)
         if head is None:
             return False
+        # By our own clock: libcurl's starts when it gets to a transfer, and that may be late on a busy loop.
+        self._headed = monotonic()
         self._version, self.status = status_line = parse_status_line(head[0])
         status = status_line[1]
         self._headers = headers = parse_fields(head)
@@ -350,9 +351,7 @@ class Transfer:
         return b"" if self._codings else b"".join(self._chunks)
 
     def _response(self, body: bytes, *, truncated: bool = False) -> Response:
-        sent_s = self.sent - self.started
-        # libcurl's clock starts when it gets to the transfer, which on a busy loop is later than ours did.
-        waited_s = (self.easy.getinfo(_FIRST_BYTE) - self.easy.getinfo(_SENT)) / 1e6
+        started = self.started
         date = self._headers.first.get("date")
         return Response(
             self.request.url,
@@ -362,9 +361,9 @@ class Transfer:
             self._version,
             self._address,
             self.started_at,
-            sent_s,
-            sent_s + max(0.0, waited_s),
-            monotonic() - self.started,
+            self.sent - started,
+            self._headed - started,
+            monotonic() - started,
             self.wire_bytes,
             ", ".join(self._codings),
             truncated,

@@ -5,6 +5,7 @@ Nothing is asked of the site: what the state knows is read, and the same rules a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,6 +15,7 @@ from comity.database import frontier, hosts, policies, records, takedowns
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.model.evidence import EvidenceType
 from comity.model.host import HostStatus
 from comity.model.robots import RobotsAccess
 from comity.rules.canonical import WebAddress
@@ -59,6 +61,8 @@ def explain(database: Database, clock: Clock, address: WebAddress, agent: str) -
     with database.read() as connection:
         host = hosts.get(connection, address.host)
         entry = frontier.find(connection, [host.id], address.key) if host is not None else None
+        fetched = list(records.fetches_of(connection, address.key))
+        evidence = list(records.evidence_of(connection, address.key))
         findings = [
             _takedown(Takedowns.of(row.domain_or_url for row in takedowns.entries(connection)), address),
             _known(host, address),
@@ -66,10 +70,10 @@ def explain(database: Database, clock: Clock, address: WebAddress, agent: str) -
             _robots(robots_table.get(connection, address.origin), address, agent, now),
             _policy(policies.get(connection, address.host)),
             *_gate(host, now),
-            *_queue(entry, now),
+            *(_trap(evidence, fetched) or _queue(entry, now)),
             *_budget(host, entry, records.last_budget(connection, host.id) if host is not None else None),
         ]
-        history = _history(records.fetches_of(connection, address.key), records.evidence_of(connection, address.key))
+        history = _history(fetched, evidence)
     against = [finding for word in ("no", "wait") for finding in findings if finding.verdict == word]
     unknown = [finding for finding in findings if finding.verdict == "unknown"]
     if against:
@@ -155,6 +159,18 @@ def _gate(host: Any, now: datetime) -> list[Finding]:
         until = f"{host.blocked_until:%Y-%m-%d %H:%M:%S} UTC"
         return [Finding("block", "wait", f"The host asked for patience until {until}.")]
     return [Finding("block", "yes", "The host has not asked for patience.")]
+
+
+def _trap(evidence: Sequence[Any], fetched: Sequence[Any]) -> list[Finding]:
+    """Whether the URL was last met as one of endlessly many; it may be queued as done then, but nobody visited it."""
+    said = [row for row in evidence if row.type == EvidenceType.TRAP]
+    if not said:
+        return []
+    last = max(said, key=lambda row: row.created_at)
+    if any(row.crawled_at >= last.created_at for row in fetched):
+        return []
+    sentence = f"It looks like one of endlessly many ({last.content['code']}): {last.content['reason']}."
+    return [Finding("trap", "no", sentence)]
 
 
 def _queue(entry: Any, now: datetime) -> list[Finding]:

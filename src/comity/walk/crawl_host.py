@@ -83,6 +83,9 @@ class HostDesk:
                 host.traps = self._trap_watch(connection, lease.host, self._traps)
             if self._sitemaps:
                 host.sitemaps = self._sitemaps_to_read(connection, lease)
+                if host.sitemaps is not None:
+                    first = rows[0].url if rows else frontier_table.any_url(connection, lease.host_id)
+                    host.home = web_address(first).origin if first is not None else None
         host.work = HostWork(keys, knows_all=knows_all, is_whole=False)
         host.work.read(rows, is_whole=len(rows) == queued)
         return (row.pages_crawled if row is not None else 0), queued
@@ -141,7 +144,9 @@ class HostDesk:
                 row = hosts_table.get(connection, host.name)
                 queued = max(queued, row.frontier_size if row is not None else 0)
             due_at = frontier_table.next_ready_at(connection, host.lease.host_id) if queued else None
-        ending = self._ending(host, queued, pages_before)
+            # A sitemap that is still to be read may name more pages.
+            unread = sitemaps_table.planned(connection, host.lease.host_id) if self._sitemaps else 0
+        ending = self._ending(host, queued + unread, pages_before)
         extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
         reason = ending.detail
         if host.spent_budget is not None:

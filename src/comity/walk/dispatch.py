@@ -137,11 +137,32 @@ class Dispatcher:
             self._spawn(self._visit(host, cleared, slot))
             self.ready(host)
             return
-        if not host.visits_under_way:
+        if self._looks_into_sitemaps(host):
+            return
+        pages_under_way = host.visits_under_way - host.is_reading_sitemaps
+        # A host whose sitemaps are being read is not over, but what is queued of it can be brought to hand.
+        is_open = host.work.has_more and not host.is_stopped
+        if not pages_under_way and (is_open or not host.is_reading_sitemaps):
             self._on_dry(host)
+
+    def _looks_into_sitemaps(self, host: LeasedHost) -> bool:
+        """Begin with a host's sitemaps although no page of it is at hand: all may be refused, or done by now."""
+        if host.sitemaps is None or host.home is None or host.is_stopped or host.work.has_more:
+            return False
+        if host.is_reading_sitemaps or host.home in host.refused:
+            return False
+        if self._rooms.robots.known(host, host.home) is not None:
+            self._begin_sitemaps(host, host.home)
+        else:
+            self._preparing.add(host)
+            self._spawn(self._prepare(host, host.home))
+        return True
 
     def _begin_sitemaps(self, host: LeasedHost, origin: str) -> None:
         """Read a host's sitemaps beside its pages, now that robots.txt of its first origin is known."""
+        if host.is_reading_sitemaps:
+            return
+        host.is_reading_sitemaps = True
         host.visits_under_way += 1
 
         async def read() -> None:
@@ -149,6 +170,7 @@ class Dispatcher:
                 await self._read_sitemaps(host, origin)
             finally:
                 host.visits_under_way -= 1
+                host.is_reading_sitemaps = False
                 host.sitemaps = None
             self.ready(host)
             self.serve()

@@ -16,7 +16,7 @@ from comity.model.gate import DoorProfile, GateLimits
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow
 from comity.model.policy import HostPolicy
-from comity.model.sitemap import SitemapRow
+from comity.model.sitemap import PageHints, SitemapRow
 from comity.rules.politeness import limits_for
 from comity.rules.traps import TrapWatch
 from comity.walk.robots_in_force import RobotsInForce
@@ -49,9 +49,10 @@ class Unsettled:
     links: list[FrontierEntry] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     sitemaps: list[SitemapRow] = field(default_factory=list)
+    hints: list[tuple[int, PageHints]] = field(default_factory=list)  # of URLs that are known, by their keys
 
     def __bool__(self) -> bool:
-        return bool(self.requests or self.links or self.evidence or self.sitemaps)
+        return bool(self.requests or self.links or self.evidence or self.sitemaps or self.hints)
 
 
 class LeasedHost:
@@ -82,6 +83,8 @@ class LeasedHost:
         self.tally = Tally()
         self.unsettled = Unsettled()
         self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read
+        self.is_reading_sitemaps = False
+        self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
         self.spent_budget: Exhausted | None = None
         self.visits_under_way = 0
         self.is_lost = False

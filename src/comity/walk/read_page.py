@@ -148,9 +148,11 @@ async def _links(
             hrefs = [href for href in hrefs if href not in page.nofollow]
     base = _base(page.base_href, url)
     entries, refused = await admit_links(host, hrefs, watch, base=base, depth=entry.depth + 1, rooms=rooms)
-    if page.canonical_href is not None and scope.follow_canonical:
-        # The same page under its better name: as far from the seed as this one, and not a link of it.
-        more, also = await admit_links(host, (page.canonical_href,), watch, base=base, depth=entry.depth, rooms=rooms)
+    if page.canonical_href is not None and scope.follow_canonical and entry.depth < scope.max_depth:
+        # A step like a link: names that lead to ever more names come to an end like links that do.
+        more, also = await admit_links(
+            host, (page.canonical_href,), watch, base=base, depth=entry.depth + 1, rooms=rooms
+        )
         entries += more
         refused += also
     return entries, refused

@@ -236,7 +236,8 @@ class SitemapReader:
             # Everybody else gets as much time as this file took; most take next to none.
             spent_s = clock() - began
             await asyncio.sleep(spent_s if spent_s > _HELD_UP_S else 0)
-            if len(host.unsettled.links) + len(host.unsettled.evidence) > _UNSETTLED_MOST:
+            news = host.unsettled
+            if len(news.links) + len(news.evidence) + len(news.hints) > _UNSETTLED_MOST:
                 await self._settling.flush(host)
             began = clock()
             if host.is_lost:
@@ -264,17 +265,14 @@ class SitemapReader:
         found: list[FrontierEntry] = []
         for address, entry in listed:
             hints = PageHints(*entry[1:]) if entry[1:] != _UNSAID else None
-            is_met = host.work.is_met(address.key)
-            if is_met and hints is None:
+            if host.work.is_met(address.key):
+                if hints is not None:  # what is said of a known page is kept too
+                    host.unsettled.hints.append((address.key, hints))
                 continue
             covered = takedowns.covering(address)
             robots = host.robots.get(address.origin)
             verdict = robots.verdict(address.path) if robots is not None else None
-            if is_met:
-                # What is said of a known page is kept too; one that was refused is not known.
-                if covered is None and (verdict is None or verdict.allowed):
-                    links.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints))
-            elif covered is not None:
+            if covered is not None:
                 evidence.append(taken_down(host, address, covered, now))
             elif verdict is not None and not verdict.allowed:
                 host.tally.refused_by_robots += 1
@@ -286,7 +284,7 @@ class SitemapReader:
             else:
                 found.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints))
         links += found
-        if links or evidence:
+        if host.unsettled:
             self._settling.put_news(host)
         if found:
             host.work.found(found)

@@ -148,6 +148,8 @@ class Settler:
             if batch.news.sitemaps:
                 sitemaps.put(connection, batch.lease.host_id, batch.news.sitemaps)
             found = frontier.add(connection, batch.lease.host_id, self._run_id, each.links) if each.links else 0
+            if batch.news.hints:
+                frontier.note_hints(connection, batch.lease.host_id, batch.news.hints)
             counted = HostProgress(
                 pages_crawled=each.crawled,
                 pages_discovered=found,
