@@ -2,7 +2,8 @@
 
     python bench/crawl.py [--hosts 50] [--pages 400] [--repeats 3] [--only comity]
 
-Scrapy runs tuned, with and without JOBDIR, in an environment of its own that is made on the first run.
+Scrapy runs tuned, with and without JOBDIR, in an environment of its own that is made on the first run. `wget2` (C, its
+pages as files, no state) runs too if it is installed and named: --only comity,wget2.
 Prints pages per second, CPU and peak memory of each, and the ratios; checks that every page was asked for exactly once.
 """
 
@@ -78,6 +79,8 @@ def commands(folder: Path, seeds: Path) -> dict[str, list[str]]:
     spider = [str(HERE / "_scrapy_spider.py"), str(seeds), str(folder)]
     found["scrapy"] = ["SCRAPY", *spider]
     found["scrapy-jobdir"] = ["SCRAPY", *spider, str(folder / "job")]
+    files = str(folder / "files")
+    found["wget2"] = ["wget2", "-q", "-r", "-l", "inf", "--max-threads=64", "-P", files, "-i", str(seeds)]
     return found
 
 

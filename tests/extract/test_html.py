@@ -122,7 +122,8 @@ def test_the_title_is_the_first_of_the_page_itself(markup: str, expected: str | 
         ("<link rel=canonical><link rel=canonical href=/b>", None, "/b", None),
         ("<link rel=next href=/2>", None, None, "/2"),
         ("<a rel=next href=/2>", None, None, "/2"),
-        ("<a rel='nofollow next' href=/2><link rel=next href=/3>", None, None, "/2"),
+        ("<a rel='nofollow next' href=/2><link rel=next href=/3>", None, None, "/3"),
+        ("<a rel='nofollow next' href=/2><a rel=next href=/3>", None, None, "/2"),
         ("<a rel=nextish href=/2>", None, None, None),
     ],
 )

@@ -11,7 +11,6 @@ import resource
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import fields
 from struct import Struct
 from typing import Any, BinaryIO, Final
 
@@ -51,7 +50,7 @@ def _answer(answers: BinaryIO, page: HtmlPage) -> None:
     for start in range(0, len(page.links), LINKS_IN_FRAME):
         batch = page.links[start : start + LINKS_IN_FRAME]
         _put(answers, (batch, bytes(href in page.nofollow for href in batch)))
-    rest = {field.name: getattr(page, field.name) for field in fields(page) if field.name not in _IN_BATCHES}
+    rest = {name: value for name, value in page._asdict().items() if name not in _IN_BATCHES}
     rest["limits"] = [limit.value for limit in page.limits]
     _put(answers, rest | {"resident_bytes": _resident_bytes()})
 

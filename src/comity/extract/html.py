@@ -7,7 +7,7 @@ bound, and a page that runs into one says so in ``limits``.
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, cast
 
 from turbohtml import Document, Element, Namespace, parse
@@ -25,7 +25,8 @@ MAX_META_ROBOTS: Final = 64
 MAX_TITLE_CHARACTERS: Final = 1000
 
 _HREFS: Final = "//a/@href|//area/@href"
-_SPEAKING: Final = "base,link,meta,title,input,a[rel],area[rel]"
+_HEAD: Final = ("base", "link", "meta", "title", "input")
+_SPEAKING_LINKS: Final = "a[rel],area[rel]"
 # What the URL parser strips from both ends of an address.
 _HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
@@ -97,7 +98,7 @@ class _Reader:
         self._take_hrefs(hrefs)
         nofollowed: list[str] = []
         room = MAX_ELEMENTS
-        for element in document.select(_SPEAKING):
+        for element in chain(document.iter_elements(_HEAD), document.select(_SPEAKING_LINKS)):
             if not room:
                 self.limits.add(PageLimit.ELEMENTS)
                 break
@@ -115,8 +116,10 @@ class _Reader:
     def _take_hrefs(self, hrefs: list[str]) -> None:
         """Keep each address once, in document order; anchors lead to this very page."""
         links: dict[str, None] = dict.fromkeys(hrefs)
-        # Most addresses are well as they are, and looking at each again is what costs.
-        if any(not href or href[0] <= "#" or href[-1] <= " " or len(href) > MAX_HREF_CHARACTERS for href in links):
+        # Most addresses are well as they are, and to look at each of them again is what costs.
+        written = f"|{'|'.join(links)}|"
+        is_long = len(written) > MAX_HREF_CHARACTERS and max(map(len, links)) > MAX_HREF_CHARACTERS
+        if is_long or " " in written or "|#" in written or "||" in written or not written.isprintable():
             trimmed = map(self._address, links)
             links = dict.fromkeys(href for href in trimmed if href and href[0] != "#")
         self.links = links

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Method = Literal["GET", "HEAD"]
 
@@ -114,8 +114,7 @@ DEFAULT_LIMITS = FetchLimits()
 ANY_CONTENT_TYPE = ContentTypeRules()
 
 
-@dataclass(frozen=True, slots=True)
-class FetchRequest:
+class FetchRequest(NamedTuple):
     """One hop to one URL; redirects come back as responses."""
 
     url: str
@@ -127,8 +126,7 @@ class FetchRequest:
     content_types: ContentTypeRules = ANY_CONTENT_TYPE
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """A complete answer. Durations are seconds since the request was begun; `started_at` is wall time.
 
     `truncated` can only be true outside 2xx: the status is the message there, so a body that is too large,

@@ -132,8 +132,7 @@ class Wait:
     reason: WaitReason
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(NamedTuple):
     """A start that was granted: `number` counts the starts of this lease, `delay` is what it waited for."""
 
     number: int
@@ -149,8 +148,7 @@ class SlotTimeout:
     message: str = SLOT_TIMEOUT_MESSAGE
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What one finished request showed; `retry_after_s` is None without a usable Retry-After.
 
     `arrived_s` is how long after its start the request reached the host: a slow connection must not bring the

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class PageLimit(StrEnum):
@@ -15,8 +16,7 @@ class PageLimit(StrEnum):
     META_ROBOTS = "meta_robots"
 
 
-@dataclass(frozen=True, slots=True)
-class HtmlPage:
+class HtmlPage(NamedTuple):
     """What a crawler wants to know of an HTML page; addresses are as written, not yet resolved."""
 
     title: str | None

@@ -6,7 +6,7 @@ looks (snippets, previews, translation) do not concern a crawler and are passed 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
@@ -37,8 +37,13 @@ _NAMED_DATE: Final = re.compile(
 _ZONE_HOURS: Final = {"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
 
 
-def read_directives(meta: Iterable[str], headers: Iterable[str], agent: str) -> PageDirectives:
+_NOTHING_SAID: Final = PageDirectives()
+
+
+def read_directives(meta: Collection[str], headers: Collection[str], agent: str) -> PageDirectives:
     """Add up robots meta contents (already chosen for the agent) and X-Robots-Tag header values."""
+    if not meta and not headers:
+        return _NOTHING_SAID
     sums = _Sums(product_token(agent))
     for at, content in enumerate(meta):
         if at < _MAX_SOURCES:

@@ -10,6 +10,7 @@ line is looked at once, and leaves at most one record.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 # RFC 9309 §2.5: parse at least 500 KiB; what lies behind the limit is not read.
@@ -96,6 +97,7 @@ class WrittenRobots:
         return _bare(self.lines[line_number - 1])
 
 
+@lru_cache(maxsize=64)
 def product_token(agent: str) -> str:
     """Reduce a user agent to its product token in lower case; empty when it has none (RFC 9309 §2.2.1)."""
     match = _PRODUCT_TOKEN.match(agent)

@@ -31,9 +31,10 @@ async def admit_links(
     met = host.met.setdefault(base[: base.index("/", 8)], set())
     if len(met) > _REMEMBERED:
         met.clear()
-    # What does not depend on the page's own path and was met before needs no second look.
-    fresh = [href for href in hrefs if href not in met]
-    if fresh:
+    # What does not depend on the page's own path and was met before needs no second look; most links of most pages.
+    new = set(hrefs) - met
+    if new:
+        fresh = [href for href in hrefs if href in new]
         met.update(href for href in fresh if href.startswith(_WITHOUT_PATH))
         for first in range(0, len(fresh), _AT_ONCE):
             if first:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from xxhash import xxh3_128_hexdigest
 
@@ -62,17 +63,8 @@ async def read_page(
         link_count=len(page.links),
         title=page.title,
     )
-    wishes = {"said": list(directives.evidence)}
-    for holds, kind, content in (
-        (directives.noindex, EvidenceType.NOINDEX, wishes),
-        (directives.nofollow, EvidenceType.NOFOLLOW, wishes),
-        (wall, EvidenceType.LOGIN_WALL, {"reason": "it asks for a login"}),
-    ):
-        if holds:
-            metadata = {"url": entry.url, "finalUrl": response.url}
-            trail.evidence.append(
-                Evidence(host.lease.host_id, entry.url, entry.key, kind, content, metadata, "high", answer.at)
-            )
+    if directives.evidence or wall:
+        trail.evidence.extend(_wishes(host, entry, answer, directives, wall))
     return Fetched(
         entry=entry,
         trail=trail,
@@ -82,7 +74,7 @@ async def read_page(
         content_hash=content_hash,
         title=page.title if page is not None else None,
         links=tuple(links),
-        keep=not directives.noindex,
+        keep=not directives.evidence or not directives.forbids_keeping(datetime.fromtimestamp(answer.at, UTC)),
         is_login_wall=wall,
         coded=response.coded_body,
         coding=response.content_encoding or None,
@@ -116,6 +108,21 @@ async def _read(
         )
     )
     return None
+
+
+def _wishes(
+    host: LeasedHost, entry: QueuedUrl, answer: Answered, directives: PageDirectives, wall: bool
+) -> Iterator[Evidence]:
+    """What a page asks of those who read it, as evidence."""
+    wishes = {"said": list(directives.evidence)}
+    metadata = {"url": entry.url, "finalUrl": answer.final_url}
+    for holds, kind, content in (
+        (directives.noindex, EvidenceType.NOINDEX, wishes),
+        (directives.nofollow, EvidenceType.NOFOLLOW, wishes),
+        (wall, EvidenceType.LOGIN_WALL, {"reason": "it asks for a login"}),
+    ):
+        if holds:
+            yield Evidence(host.lease.host_id, entry.url, entry.key, kind, content, metadata, "high", answer.at)
 
 
 def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> PageShown:
