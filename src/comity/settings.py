@@ -69,6 +69,7 @@ class Settings(BaseSettings):
     )
     per_host: int = _set(1, "Requests to one host at once.", "PER_HOST", ge=1, le=64)
     concurrency: int = _set(16, "Requests under way at once, over all hosts.", "CONCURRENCY", ge=1, le=1024)
+    processes: int = _set(1, "Processes that share the hosts of a crawl.", "PROCESSES", ge=1, le=64)
     allow_networks: Annotated[tuple[Network, ...], NoDecode] = _set(
         (), "Private networks that may be asked, with commas between them: 127.0.0.0/8,::1.", "ALLOW_NETWORKS"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, literal, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, or_, select, union_all
 
 from comity.database.backfilling import COUNTERS, staged
 from comity.database.tables import domains
@@ -14,14 +14,14 @@ _beside = staged.join(domains, domains.c.domain == staged.c.host)
 _beside_or_none = staged.outerjoin(domains, domains.c.domain == staged.c.host)
 
 
-def totals(connection: Connection) -> Row[Any]:
+def totals(connection: Connection) -> Any:
     """How many hosts there are, and how many of them a backfill made."""
     return connection.execute(
         select(func.count().label("hosts"), _number_of(domains.c.source.startswith("backfill")).label("backfilled"))
     ).one()
 
 
-def hosts_read(connection: Connection) -> Row[Any]:
+def hosts_read(connection: Connection) -> Any:
     """How many hosts the fetches name, and how many the images."""
     return connection.execute(
         select(
@@ -37,7 +37,7 @@ def results(connection: Connection) -> dict[str | None, int]:
     return {row[0]: row[1] for row in connection.execute(counted)}
 
 
-def hosts_with(connection: Connection, result: str | None, limit: int) -> Sequence[Row[Any]]:
+def hosts_with(connection: Connection, result: str | None, limit: int) -> Sequence[Any]:
     """Some of the hosts that came to one result, with the remark on each."""
     which = staged.c.result.is_(None) if result is None else staged.c.result == result
     return connection.execute(
@@ -57,7 +57,7 @@ def gaps(connection: Connection) -> dict[str, tuple[int, int]]:
     return {name: (row[f"lower_{name}"], row[name]) for name in COUNTERS}
 
 
-def mismatches(connection: Connection, limit: int) -> Sequence[Row[Any]]:
+def mismatches(connection: Connection, limit: int, *, without_images: bool) -> Sequence[Any]:
     """Some of the counters that do not agree with the evidence, the lower ones first."""
     parts = [
         select(
@@ -69,6 +69,7 @@ def mismatches(connection: Connection, limit: int) -> Sequence[Row[Any]]:
         .select_from(_beside)
         .where(or_(_is_lower(name), _is_higher(name)))
         for name in COUNTERS
+        if not (without_images and name == "images_stored")
     ]
     found = union_all(*parts).subquery()
     lower_first = case((found.c.stored < found.c.evidence, 0), else_=1)
@@ -81,7 +82,7 @@ def missing(connection: Connection) -> int:
     return connection.execute(lacking).scalar_one()
 
 
-def orphaned_images(connection: Connection) -> Row[Any]:
+def orphaned_images(connection: Connection) -> Any:
     """Hosts that only images name, and how many images those are: nothing was fetched there that we know of."""
     return connection.execute(
         select(func.count().label("hosts"), func.coalesce(func.sum(staged.c.images_stored), 0).label("images"))
@@ -97,7 +98,7 @@ def hosts_without_fetches(connection: Connection) -> int:
     return connection.execute(counted).scalar_one()
 
 
-def backfilled_by_status(connection: Connection) -> Sequence[Row[Any]]:
+def backfilled_by_status(connection: Connection) -> Sequence[Any]:
     """The hosts that a backfill made, by their status, with what they gave on average."""
     return connection.execute(
         select(

@@ -97,7 +97,6 @@ def add_sums(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     added: dict[str, Any] = {name: staged.c[name] + new[name] for name in SUMMED}
     depth = staged.c.crawl_depth_reached
     added["crawl_depth_reached"] = case((new.crawl_depth_reached > depth, new.crawl_depth_reached), else_=depth)
-    # The first range that names a host has no times to compare with if only its images were seen before.
     added["first_at"] = case((staged.c.first_at <= new.first_at, staged.c.first_at), else_=new.first_at)
     added["last_at"] = case((staged.c.last_at >= new.last_at, staged.c.last_at), else_=new.last_at)
     connection.execute(statement.on_conflict_do_update(index_elements=["host"], set_=added), list(rows))
@@ -105,6 +104,7 @@ def add_sums(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def _origin(connection: Connection, url: ColumnElement[str]) -> ColumnElement[Any]:
     """A URL up to the first slash after `https://`: few spellings, and each names one host."""
+    url = func.ltrim(url)
     rest = func.substr(url, 9, _LONGEST_ORIGIN, type_=Text()).concat("/")
     place = func.strpos if connection.dialect.name == "postgresql" else func.instr
     return func.substr(url, 1, place(rest, "/") + 8, type_=Text())
@@ -160,20 +160,25 @@ def last_image_host(connection: Connection, after: str, limit: int | None) -> st
     return connection.execute(select(func.max(following.subquery().c.host))).scalar()
 
 
-def count_images(connection: Connection, after: str, through: str) -> None:
-    """Count the different images of hosts, under whatever spellings."""
-    counted = (
-        select(spellings.c.host, func.count(_provenance.c.image_id.distinct()))
+def image_counts(connection: Connection, after: str, through: str) -> Sequence[Any]:
+    """The number of different images of hosts, under whatever spellings."""
+    return connection.execute(
+        select(spellings.c.host, func.count(_provenance.c.image_id.distinct()).label("images_stored"))
         .select_from(spellings.join(_provenance, _provenance.c.source_domain == spellings.c.spelling))
         .where(spellings.c.kind == "provenance", spellings.c.host > after, spellings.c.host <= through)
         .group_by(spellings.c.host)
-    )
-    statement = insert_into(connection, staged).from_select(["host", "images_stored"], counted)
-    connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["host"], set_={"images_stored": statement.excluded.images_stored}
+    ).all()
+
+
+def set_images(connection: Connection, counted: Sequence[Any]) -> None:
+    """Put the images of hosts beside their fetches."""
+    if counted:
+        statement = insert_into(connection, staged)
+        images = {"images_stored": statement.excluded.images_stored}
+        connection.execute(
+            statement.on_conflict_do_update(index_elements=["host"], set_=images),
+            [dict(row._mapping) for row in counted],
         )
-    )
 
 
 def forget_spellings(connection: Connection, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Statements of a backfill: an old log of fetches is summed host by host, and the sums are held against `domains`.
+"""Statements of a backfill: the sums of an old log are held against `domains`, which is brought up to them.
 
 The sums wait in work tables of their own, beside a note of how far the reading has come, so that an interrupted
 backfill goes on where it stopped. They are no part of the schema: made when a backfill begins, dropped when it is
@@ -149,8 +149,10 @@ def undecided_after(connection: Connection, after: str, limit: int) -> Sequence[
     ).all()
 
 
-def rows_of(connection: Connection, hosts: Collection[str], now: datetime | None) -> dict[str, Any]:
-    """What the table says of hosts, kept still until the transaction ends; rows that somebody writes to are missing."""
+def rows_of(
+    connection: Connection, hosts: Collection[str], now: datetime | None, *, keep_still: bool
+) -> dict[str, Any]:
+    """What the table says of hosts; kept still until the transaction ends, rows that somebody writes to are missing."""
     leased = func.coalesce(domains.c.claim_expires_at > instant(connection, now), False)
     columns: list[ColumnElement[Any]] = [
         domains.c[name] for name in ("id", "domain", "status", "claimed_by", "last_crawled_at", *COUNTERS)
@@ -158,7 +160,7 @@ def rows_of(connection: Connection, hosts: Collection[str], now: datetime | None
     statement = select(*columns, leased.label("is_leased")).where(
         named_in(connection.dialect.name, domains.c.domain, "hosts")
     )
-    if connection.dialect.name == "postgresql":
+    if keep_still and connection.dialect.name == "postgresql":
         statement = statement.with_for_update(skip_locked=True)
     return {row.domain: row for row in connection.execute(statement, {"hosts": list(hosts)})}
 
@@ -220,3 +222,9 @@ def decide(connection: Connection, results: Mapping[str, tuple[str, str | None]]
             statement.values(result=bindparam("what"), detail=bindparam("why")),
             [{"name": host, "what": result, "why": detail} for host, (result, detail) in results.items()],
         )
+
+
+def number_of_undecided(connection: Connection) -> int:
+    """How many hosts are still to be compared."""
+    waiting = select(func.count()).select_from(staged).where(staged.c.result.is_(None))
+    return connection.execute(waiting).scalar_one()

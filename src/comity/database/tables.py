@@ -282,6 +282,24 @@ domain_frontier: Final = Table(
     ),
 )
 
+# A frontier that is kept outside of the database: which life of it is the right one, and the last batch it was sent.
+frontier_epochs: Final = Table(
+    "frontier_epochs",
+    metadata,
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), primary_key=True),
+    Column("epoch", String(16), nullable=False),
+    _count("batch"),
+)
+
+# Batches on their way there; they are kept until the other store has them on disk.
+frontier_journal: Final = Table(
+    "frontier_journal",
+    metadata,
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), primary_key=True),
+    Column("batch", BigInteger(), primary_key=True, autoincrement=False),
+    Column("payload", LargeBinary(), nullable=False),
+)
+
 # The sitemap files of a host: those that were asked for, and those that an index named and nobody asked for yet.
 sitemaps: Final = Table(
     "sitemaps",

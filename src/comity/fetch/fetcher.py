@@ -75,8 +75,11 @@ class Fetcher:
         """How many sockets are open, in use or kept."""
         return self._connections.count()
 
-    async def get(self, request: FetchRequest) -> Response | FetchFailure:
-        """Make one request. Never raises for what a server or a URL does; cancelling ends it at once."""
+    async def get(self, request: FetchRequest, on_sent: Callable[[], None] | None = None) -> Response | FetchFailure:
+        """Make one request. Never raises for what a server or a URL does; cancelling ends it at once.
+
+        `on_sent` is called when the way to the host is open and the request goes out; it must not wait or raise.
+        """
         url = request.url
         plain = _PLAIN_URL.fullmatch(url)
         if plain is None or self._proxied or not (plain[1] is None or decide_port(int(plain[1])).allowed):
@@ -100,6 +103,7 @@ class Fetcher:
             if self._settings.resolve:
                 self._override_dns(transfer, url)
             transfer.begin(request, url, self._now())
+            transfer.on_sent = on_sent
             transfer.waiter = waiter = loop.create_future()
             self._active.add(transfer)
             engine.add(transfer.easy)

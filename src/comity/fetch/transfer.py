@@ -7,6 +7,7 @@ next look of the sweeper if the body keeps us waiting, so nothing beyond that is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO
 from time import monotonic
 from typing import Any, Final
@@ -68,6 +69,7 @@ class Transfer:
         "easy",
         "fault",
         "limits",
+        "on_sent",
         "request",
         "sent",
         "stale",
@@ -85,6 +87,7 @@ class Transfer:
         self.wants: tuple[object, ...] = ("GET", (), None, None)  # what the handle's options are set for
         self._redialled = False
         self.waiter: Any = None
+        self.on_sent: Callable[[], None] | None = None
         # Set anew by each request:
         self.request = _NO_REQUEST
         self.limits: FetchLimits = _NO_REQUEST.limits
@@ -317,6 +320,8 @@ class Transfer:
             self.fault = (FailureKind.RESET, "the connection was closed before an answer")
             return _ABORT
         self.sent = monotonic()
+        if self.on_sent is not None:
+            self.on_sent()
         self._address = remote
         self._lines.clear()
         return _GO_ON

@@ -20,6 +20,7 @@ from comity.model.gate import (
     Observation,
     Reservation,
     SlotTimeout,
+    Start,
     Wait,
     WaitReason,
 )
@@ -61,6 +62,8 @@ class HostGate:
         self._call_later = call_later
         self._state = politeness.opened(memory, limits, clock(), chance(), lease_ends_at)
         self._under_way: set[int] = set()
+        self._unsent: set[int] = set()  # let go, but still on the way to the host
+        self._late_s: dict[int, float] = {}  # how much later than it was let go a request went out
         self._line = WaitingLine()
         self._timer: Timer | None = None
         self._timer_at = inf
@@ -91,6 +94,8 @@ class HostGate:
     def next_start_at(self) -> float:
         """When to ask again; infinite while only a finished request can free a slot."""
         self._now()
+        if self._is_one_unsent():
+            return inf
         return politeness.next_start_at(self._state)
 
     def try_reserve(self) -> Reservation | Wait:
@@ -106,6 +111,10 @@ class HostGate:
         if number not in self._under_way:
             raise ValueError(f"start number {number} is not under way")
         self._under_way.remove(number)
+        self._unsent.discard(number)
+        late_s = self._late_s.pop(number, 0.0)
+        if late_s:  # it was counted when it went out
+            observation = observation._replace(arrived_s=max(0.0, observation.arrived_s - late_s))
         now = self._clock()
         state = self._state = finished(self._state, number, observation, now)
         if self._line:
@@ -113,6 +122,28 @@ class HostGate:
         if state.block is politeness.NO_BLOCK:
             return None
         return politeness.cooldown_wanted(state, now)
+
+    def is_to_be_told_when_sent(self, reservation: Reservation) -> bool:
+        """Whether the next start goes by when this one goes out; then no other is granted before `note_sent`.
+
+        Where one request follows another's end, or no delay is kept, it makes no difference.
+        """
+        state = self._state
+        if state.limits.max_concurrency <= 1 or state.delay.seconds <= 0.0:
+            return False
+        self._unsent.add(reservation.number)
+        return True
+
+    def note_sent(self, reservation: Reservation) -> None:
+        """A request goes out now: the host counts from here, and so do we."""
+        number = reservation.number
+        if number in self._unsent:
+            self._unsent.discard(number)
+            now = self._now()
+            if number == self._state.starts:
+                self._late_s[number] = max(0.0, now - reservation.started_at)
+            self._state = politeness.sent(self._state, number, now)
+            self._rouse()
 
     def update_limits(self, limits: GateLimits) -> None:
         """Put new bounds in force, also on the wait that is under way."""
@@ -167,9 +198,19 @@ class HostGate:
             self._state = politeness.rebased(self._state, now)
         return now
 
+    def _is_one_unsent(self) -> bool:
+        """Whether a request that was let go has yet to go out, so that nobody knows from when to count."""
+        return bool(self._unsent) and self._state.delay.seconds > 0.0
+
+    def _verdict(self, now: float) -> Start | Wait:
+        verdict = may_start(self._state, now)
+        if self._unsent and verdict is START and self._is_one_unsent():
+            return Wait(inf, WaitReason.CONCURRENCY)
+        return verdict
+
     def _take(self, now: float) -> Reservation | Wait:
         state = self._state
-        verdict = may_start(state, now)
+        verdict = self._verdict(now)
         if verdict is not START:
             assert isinstance(verdict, Wait)
             return verdict
@@ -180,7 +221,7 @@ class HostGate:
         return Reservation(number, now, state.delay)
 
     def _behind_the_line(self, now: float) -> Wait:
-        verdict = may_start(self._state, now)
+        verdict = self._verdict(now)
         if isinstance(verdict, Wait) and verdict.until == inf:
             return verdict
         until = max(now, politeness.next_start_at(self._state))
@@ -194,7 +235,7 @@ class HostGate:
             return
         now = self._now()
         state = self._state
-        verdict = may_start(state, now)
+        verdict = self._verdict(now)
         if isinstance(verdict, Wait):
             if verdict.reason is WaitReason.LEASE_OVER:
                 self._send_away(list(line), verdict)

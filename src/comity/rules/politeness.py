@@ -236,6 +236,14 @@ def finished(state: GateState, number: int, observation: Observation, now: float
     )
 
 
+def sent(state: GateState, number: int, at: float) -> GateState:
+    """The gate after start number `number` went out to the host, which may be later than it was let go."""
+    if number != state.starts or at <= state.last_start_at:
+        return state
+    next_fetch_at = _next_fetch_at(state, at, state.delay.seconds)
+    return state._replace(last_start_at=at, next_fetch_at=next_fetch_at)
+
+
 def with_limits(state: GateState, limits: GateLimits) -> GateState:
     """The gate under new bounds; a wait that is under way becomes longer or shorter with them."""
     floor = _floor(limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from comity.fetch.fetcher import Fetcher
@@ -93,7 +94,8 @@ class Requests:
         seen = _NOTHING
         retry_after_s: float | None = None
         try:
-            result = await self._fetcher.get(request)
+            on_sent = partial(self._note_sent, host, slot) if host.gate.is_to_be_told_when_sent(slot) else None
+            result = await self._fetcher.get(request, on_sent)
             status = result.status
             if status == 429 or status == 503:
                 server_date = result.server_date if isinstance(result, Response) else None
@@ -120,6 +122,10 @@ class Requests:
             host.gate.memory().blocked_until if blocked else None,
         )
         return Asked(result, retry_after_s, row)
+
+    def _note_sent(self, host: LeasedHost, slot: Reservation) -> None:
+        host.gate.note_sent(slot)
+        self.on_end(host)  # its next URL may have waited for that
 
 
 _NOTHING = Observation(Answer.FAILED)

@@ -39,7 +39,7 @@ def _option(name: str, metavar: str, text: str) -> Any:
 _Into = Annotated[
     str | None, _option("--into", "TARGET", "A folder (Parquet parts), or a .duckdb, .jsonl[.gz], .warc[.gz] file.")
 ]
-_Processes = Annotated[int, _option("--processes", "N", "Processes that share the hosts: one for each core.")]
+_Processes = Annotated[int | None, _option("--processes", "N", "Processes that share the hosts: one for each core.")]
 
 
 def register(root: typer.Typer) -> None:
@@ -61,7 +61,7 @@ def crawl(
         _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1."),
     ] = None,
     concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
-    processes: _Processes = 1,
+    processes: _Processes = None,
     per_host: Annotated[int | None, _option("--per-host", "N", "Of these, to one host.")] = None,
     follow_links: Annotated[
         bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages.")
@@ -92,7 +92,8 @@ def crawl(
     robots.txt is obeyed, each host has its own pace, and every decision can be explained afterwards
     (comity why URL). The crawl can be stopped at any moment: the same command goes on exactly where it was.
     """
-    check_number("--processes", processes, 1, _MOST_PROCESSES)
+    if processes is not None:
+        check_number("--processes", processes, 1, _MOST_PROCESSES)
     door = chosen(
         context,
         state,
@@ -104,6 +105,7 @@ def crawl(
         delay_s=delay,
         concurrency=concurrency,
         per_host=per_host,
+        processes=processes,
         follow_links=follow_links,
         respect_nofollow=respect_nofollow,
         sitemaps=sitemaps,
@@ -116,7 +118,7 @@ def crawl(
     read = _read_seeds(urls or [], seeds, door)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    _crawl(door, read, processes)
+    _crawl(door, read, door.settings.processes)
 
 
 def demo(context: typer.Context, as_json: JsonOption = False) -> None:

@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "robots": "explain",
     "verify-politeness": "explain",
     "seeds": "seeds",
-    "domains": "domains",
+    "domains": "backfill",  # and all of domains.py
     "recalculate-priorities": "priorities",
     "policy": "policy",
     "takedown": "takedown",

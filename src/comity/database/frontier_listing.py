@@ -1,0 +1,42 @@
+"""Statements on `domain_frontier` for operators: going through a host's URLs, and changing the state of some."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import islice
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection, delete, select, update
+
+from comity.database.tables import domain_frontier
+
+_BATCH: Final = 500
+
+
+def urls(connection: Connection, host_id: UUID, state: int, after: int, limit: int) -> Sequence[Any]:
+    """URLs of a host in one state, in the order of their row numbers."""
+    table = domain_frontier.c
+    return connection.execute(
+        select(table.id, table.url, table.url_key)
+        .where(table.domain_id == host_id, table.state == state, table.id > after)
+        .order_by(table.id)
+        .limit(limit)
+    ).all()
+
+
+def change_state(connection: Connection, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
+    """Bring URLs, by their keys, from one state to another; waits and tries are forgotten. Gives how many."""
+    table, changed, rest = domain_frontier.c, 0, iter(keys)
+    while some := list(islice(rest, _BATCH)):
+        changed += connection.execute(
+            update(domain_frontier)
+            .where(table.domain_id == host_id, table.url_key.in_(some), table.state == before)
+            .values(state=after, attempts=0, not_before=None)
+        ).rowcount
+    return changed
+
+
+def forget(connection: Connection, host_id: UUID) -> None:
+    """Forget every URL of a host."""
+    connection.execute(delete(domain_frontier).where(domain_frontier.c.domain_id == host_id))

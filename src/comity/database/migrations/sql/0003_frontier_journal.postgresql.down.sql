@@ -1,0 +1,3 @@
+DROP TABLE frontier_journal;
+--
+DROP TABLE frontier_epochs;

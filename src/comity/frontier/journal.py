@@ -1,0 +1,107 @@
+"""Batches on their way to a frontier outside of the database, as rows of the journal keep them.
+
+Changes enter; octets leave, and are read back as what the scripts take. A long change becomes several batches, none of
+which keeps Redis busy for long: together they are one, because the database commits them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from struct import Struct
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from comity.frontier.redis_layout import pack_entry, pack_hinted, pack_keys, pack_put_back
+from comity.frontier.store import HostSettlement
+from comity.model.frontier import FrontierEntry
+
+MOST_IN_A_BATCH: Final = 1000
+_APPLY, _REQUEUE, _CHANGE_STATE, _MOVE_IN = b"A", b"R", b"S", b"M"
+_LENGTH = Struct(">I")
+
+
+class Apply(NamedTuple):
+    """Links and acknowledgements, as the script `apply` takes them."""
+
+    parts: list[bytes]
+
+
+class Requeue(NamedTuple):
+    """Everything that is done is queued again."""
+
+
+class ChangeState(NamedTuple):
+    """URLs go from one state to another."""
+
+    before: int
+    after: int
+    keys: bytes
+
+
+class MoveIn(NamedTuple):
+    """The URLs of another host come here."""
+
+    from_host: UUID
+
+
+Batch = Apply | Requeue | ChangeState | MoveIn
+
+
+def settlement_batches(settlement: HostSettlement, hinted: Sequence[FrontierEntry]) -> Iterator[bytes]:
+    """A settlement whose links are new, and what sitemaps say of any; links come first, so that none is ever missed."""
+    links, said = iter(settlement.links), iter(hinted)
+    done, dropped, back = iter(settlement.done), iter(settlement.dropped), iter(settlement.put_back)
+    while True:
+        new = list(islice(links, MOST_IN_A_BATCH))
+        most = MOST_IN_A_BATCH if len(new) < MOST_IN_A_BATCH else 0
+        parts = [
+            pack_hinted(islice(said, most)),
+            pack_keys(islice(done, most)),
+            pack_keys(islice(dropped, most)),
+            b"".join(pack_put_back(*each) for each in islice(back, most)),
+            *(pack_entry(entry.url, entry.key, entry.depth, entry.priority) for entry in new),
+        ]
+        if not any(parts):
+            return
+        yield _APPLY + b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+
+def requeue_batch() -> bytes:
+    """Queue everything again."""
+    return _REQUEUE
+
+
+def state_batches(keys: Collection[int], before: int, after: int) -> Iterator[bytes]:
+    """Bring URLs from one state to another."""
+    rest = iter(keys)
+    while some := list(islice(rest, MOST_IN_A_BATCH)):
+        yield _CHANGE_STATE + bytes((before, after)) + pack_keys(some)
+
+
+def move_batch(from_host: UUID) -> bytes:
+    """Take in another host's URLs."""
+    return _MOVE_IN + from_host.bytes
+
+
+def read_batch(payload: bytes) -> Batch:
+    """A row of the journal, read back."""
+    kind, body = payload[:1], payload[1:]
+    if kind == _APPLY:
+        return Apply(list(_parts(body)))
+    if kind == _REQUEUE:
+        return Requeue()
+    if kind == _CHANGE_STATE:
+        return ChangeState(body[0], body[1], body[2:])
+    if kind == _MOVE_IN:
+        return MoveIn(UUID(bytes=body))
+    raise ValueError(f"a journal row of unknown kind {kind!r}: it was written by a newer Comity")
+
+
+def _parts(body: bytes) -> Iterator[bytes]:
+    start = 0
+    while start < len(body):
+        (length,) = _LENGTH.unpack_from(body, start)
+        start += _LENGTH.size
+        yield body[start : start + length]
+        start += length

@@ -1,0 +1,120 @@
+"""Changes to frontiers in Redis, gathered inside a transaction of the database and written there as its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from comity.database import frontier_journal
+from comity.database.frontier_journal import Mark
+from comity.database.tables import DONE
+from comity.frontier.journal import move_batch, requeue_batch, settlement_batches, state_batches
+from comity.frontier.redis_following import Following, is_up_to
+from comity.frontier.redis_layout import UNKNOWN, pack_keys, stem_of
+from comity.frontier.redis_link import RedisLink
+from comity.frontier.store import FrontierUnavailable, HostSettlement
+from comity.model.frontier import FrontierEntry
+
+
+class RedisChange:
+    """What is to happen to the frontiers of hosts; nothing of it reaches Redis before the commit."""
+
+    def __init__(
+        self, connection: Connection, following: Following, link: RedisLink, unmet: dict[UUID, set[int]]
+    ) -> None:
+        self.connection = connection
+        self._following = following
+        self._link = link
+        self._unmet = unmet
+        self._met: dict[UUID, set[int]] = {}
+        self._payloads: dict[UUID, list[bytes]] = {}
+        self.forgotten: list[UUID] = []
+
+    def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
+        """Queue URLs that this host has never had; gives how many were new."""
+        return self.settle(host_id, run_id, HostSettlement(links=entries))
+
+    def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:  # noqa: ARG002  # Redis does not keep which run found a URL
+        """Enter what became of a host's URLs; gives how many of the links were new."""
+        met = self._met.setdefault(host_id, set())
+        unmet = self._unmet.get(host_id)
+        asked = [entry.key for entry in settlement.links if unmet is None or entry.key in unmet]
+        new_keys = set(asked) - met
+        if unmet is None and new_keys:
+            listed = list(new_keys)
+            states = self._states(host_id, listed)
+            if states is not None:  # else all of them are sent: a script adds nothing twice
+                new_keys = {key for key, state in zip(listed, states, strict=True) if state == UNKNOWN[0]}
+        new: list[FrontierEntry] = []
+        for entry in settlement.links:
+            if entry.key in new_keys and entry.key not in met:
+                met.add(entry.key)
+                new.append(entry)
+        hinted = [entry for entry in settlement.links if entry.hints is not None]
+        written = HostSettlement(new, settlement.done, settlement.dropped, settlement.put_back)
+        self._put(host_id, settlement_batches(written, hinted))
+        return len(new)
+
+    def _states(self, host_id: UUID, keys: Sequence[int]) -> bytes | None:
+        """The states of URLs as Redis has them, a digit each; None if it cannot say without a rebuild."""
+        mark = self._following.mark(host_id)
+        if mark is None:
+            return UNKNOWN * len(keys)
+        for _ in range(2):
+            reply = self._link.run("states_of", stem_of(host_id), pack_keys(keys))
+            if is_up_to(reply, mark):
+                return bytes(reply[2])
+            if not self._following.catch_up(host_id, may_rebuild=False):
+                break
+        return None
+
+    def requeue_all(self, host_id: UUID) -> int:
+        """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
+        self._put(host_id, [requeue_batch()])
+        if self._following.mark(host_id) is None or not self._following.catch_up(host_id, may_rebuild=False):
+            return 0
+        return int(self._link.run("counts", stem_of(host_id))[2 + DONE])
+
+    def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
+        """Take URLs out of the queue or put them back; only those in the state `before`."""
+        listed = list(dict.fromkeys(keys))
+        states = self._states(host_id, listed)
+        self._put(host_id, state_batches(listed, before, after))
+        return len(listed) if states is None else states.count(str(before).encode())
+
+    def move(self, from_host: UUID, to_host: UUID) -> None:
+        """Give one host's URLs to another; those it has fall away."""
+        if self._following.mark(from_host) is None:
+            return
+        if from_host in self._payloads or not self._following.catch_up(from_host, may_rebuild=False):
+            raise FrontierUnavailable(f"host {from_host} cannot be moved now: it has changes that are under way")
+        self._put(to_host, [move_batch(from_host)])
+        frontier_journal.forget(self.connection, from_host)
+
+    def forget(self, host_id: UUID) -> None:
+        """Forget every URL of a host."""
+        frontier_journal.forget(self.connection, host_id)
+        self._payloads.pop(host_id, None)
+        self._unmet.pop(host_id, None)
+        self._met.pop(host_id, None)
+        self.forgotten.append(host_id)
+
+    def _put(self, host_id: UUID, payloads: Iterable[bytes]) -> None:
+        self._payloads.setdefault(host_id, []).extend(payloads)
+
+    def write_journal(self) -> dict[UUID, tuple[Mark, Sequence[bytes]]]:
+        """Number the batches and keep them, as the last thing that the transaction does; gives them by host."""
+        payloads = {host_id: each for host_id, each in self._payloads.items() if each}
+        counts = {host_id: len(each) for host_id, each in payloads.items()}
+        marks = frontier_journal.number(self.connection, counts, self._following.new_epoch())
+        frontier_journal.put(
+            self.connection,
+            (
+                (host_id, number, payload)
+                for host_id, each in payloads.items()
+                for number, payload in enumerate(each, marks[host_id].batch - len(each) + 1)
+            ),
+        )
+        return {host_id: (marks[host_id], each) for host_id, each in payloads.items()}

@@ -1,0 +1,195 @@
+"""Redis follows the database: batches are applied in their order, missing ones from the journal, lost hosts anew.
+
+A host's mark (which life of its frontier is the right one, and how many batches it was sent) is in the database; what
+Redis has of it is in every reply. Whoever sees the second behind the first brings Redis up before going on.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database import frontier_journal
+from comity.database.connection import Database
+from comity.database.frontier_journal import Mark
+from comity.frontier.journal import Apply, ChangeState, MoveIn, Requeue, read_batch
+from comity.frontier.redis_durability import Durability
+from comity.frontier.redis_layout import pack_kept, stem_of, unpack_element
+from comity.frontier.redis_link import RedisLink
+from comity.frontier.redis_rebuild import rebuild, unlink
+from comity.frontier.store import FrontierUnavailable
+
+LISTED: Final = 1000  # URLs that one script looks at
+_LISTS: Final = 16  # lists of 64 URLs that one script changes
+_MARKS_MOST: Final = 100_000
+_JOURNAL_PAGE: Final = 50
+_ATTEMPTS: Final = 4
+_WELL: Final = (b"OK", b"DONE")
+
+
+class Following:
+    """What this process knows of the marks, and how Redis is brought up to them."""
+
+    def __init__(self, database: Database, link: RedisLink, clock: Clock) -> None:
+        self._database = database
+        self._link = link
+        self.durability = Durability(link, clock)
+        self._marks: OrderedDict[UUID, Mark] = OrderedDict()
+
+    def note(self, host_id: UUID, mark: Mark) -> None:
+        """Remember a mark; the least used are forgotten, and read again when they are wanted."""
+        self._marks[host_id] = mark
+        self._marks.move_to_end(host_id)
+        if len(self._marks) > _MARKS_MOST:
+            self._marks.popitem(last=False)
+
+    def drop(self, host_id: UUID) -> None:
+        """Forget a mark."""
+        self._marks.pop(host_id, None)
+
+    def load(self, host_ids: Collection[UUID]) -> dict[UUID, Mark]:
+        """Read marks from the database, whatever was remembered."""
+        with self._database.read() as connection:
+            marks = frontier_journal.marks(connection, host_ids)
+        for host_id in host_ids:
+            self.drop(host_id)
+        for host_id, mark in marks.items():
+            self.note(host_id, mark)
+        return marks
+
+    def mark(self, host_id: UUID) -> Mark | None:
+        """The mark of a host; None if it has no frontier yet."""
+        known = self._marks.get(host_id)
+        return known if known is not None else self.load([host_id]).get(host_id)
+
+    def ask(self, host_id: UUID, script: str, *arguments: Any) -> Any:
+        """Run a reading script on a host that is up to its mark; None if the host has no frontier."""
+        for _ in range(_ATTEMPTS):
+            mark = self.mark(host_id)
+            if mark is None:
+                return None
+            reply = self._link.run(script, stem_of(host_id), *arguments)
+            if is_up_to(reply, mark):
+                return reply
+            self.catch_up(host_id)
+        raise FrontierUnavailable(f"the frontier of host {host_id} at {self._link.shown} changes under our hands")
+
+    def follow(self, sent: Mapping[UUID, tuple[Mark, Sequence[bytes]]]) -> None:
+        """Apply what was committed just now, of all hosts; one that is not where it should be is caught up with."""
+        plain = {host_id: mark for host_id, (mark, payloads) in sent.items() if is_plain(payloads)}
+        calls = [("apply", stem_of(host_id), [*mark, *_parts(sent[host_id][1][0])]) for host_id, mark in plain.items()]
+        for (host_id, mark), reply in zip(plain.items(), self._link.run_many(calls), strict=True):
+            if reply in _WELL:
+                self.durability.note(host_id, mark)
+            else:
+                self.catch_up(host_id)
+        for host_id, (mark, payloads) in sent.items():
+            first = mark.batch - len(payloads) + 1
+            if host_id not in plain and not self.apply(host_id, mark.epoch, list(enumerate(payloads, first))):
+                self.catch_up(host_id)
+
+    def apply(self, host_id: UUID, epoch: str, batches: Sequence[tuple[int, bytes]]) -> bool:
+        """Apply batches that are committed, in their order; False if Redis is not where they go on from."""
+        for number, payload in batches:
+            if not self._apply_one(host_id, Mark(epoch, number), payload):
+                return False
+        if batches:
+            self.durability.note(host_id, Mark(epoch, batches[-1][0]))
+        return True
+
+    def _apply_one(self, host_id: UUID, mark: Mark, payload: bytes) -> bool:
+        stem, batch = stem_of(host_id), read_batch(payload)
+        match batch:
+            case Apply(parts):
+                return self._link.run("apply", stem, *mark, *parts) in _WELL
+            case ChangeState(before, after, keys):
+                return self._link.run("change_state", stem, *mark, before, after, keys) in _WELL
+            case Requeue():
+                place: Any = 0
+                while isinstance(place, int):
+                    place = self._link.run("requeue", stem, *mark, place, _LISTS)
+                return place in _WELL
+            case MoveIn(from_host):
+                return self._move_in(from_host, stem, mark)
+
+    def _move_in(self, from_host: UUID, stem: str, mark: Mark) -> bool:
+        """Copy a host's URLs to another, then delete them there; a part that was copied before is passed over."""
+        place, source = 0, stem_of(from_host)
+        if mark.batch == 1 and self._link.command("HSETNX", stem, "epoch", mark.epoch):
+            self._link.command("HSETNX", stem, "applied", 0)  # the first that ever comes here
+        while place >= 0:
+            _epoch, _applied, origin, place, found = self._link.run("list", source, place, LISTED, "")
+            items: list[bytes] = []
+            for _sequence, element, state, tries, at, hints in found:
+                url = unpack_element(element, origin)[0]
+                kept = pack_kept(int(state), int(tries), float(at) if at else None)
+                items += [element[:16] + url.encode(), kept, hints]
+            after = "" if place >= 0 else mark.batch
+            if self._link.run("take_in", stem, mark.epoch, mark.batch - 1, after, 0, *items) not in _WELL:
+                return False
+        self.wipe(from_host)
+        return True
+
+    def catch_up(self, host_id: UUID, *, may_rebuild: bool = True) -> bool:
+        """Bring Redis to where the database says that it is; False if that needs a rebuild, which is not allowed."""
+        for _ in range(_ATTEMPTS):
+            mark = self.load([host_id]).get(host_id)
+            if mark is None:
+                return True
+            epoch, applied = self._link.command("HMGET", stem_of(host_id), "epoch", "applied")
+            has = int(applied) if applied is not None else 0
+            if epoch is not None and epoch.decode() != mark.epoch:
+                has = -1
+            if has >= 0 and self._replay(host_id, mark, has):
+                return True
+            if not may_rebuild:
+                return False
+            rebuild(self._database, self._link, host_id, self.new_epoch())
+        raise FrontierUnavailable(f"the frontier of host {host_id} at {self._link.shown} cannot be brought up to date")
+
+    def _replay(self, host_id: UUID, mark: Mark, has: int) -> bool:
+        """Apply what the journal has behind a batch; False if something is missing in between."""
+        if has > mark.batch:
+            return True  # somebody else went on meanwhile
+        while has < mark.batch:
+            with self._database.read() as connection:
+                rows = frontier_journal.batches_after(connection, host_id, has, _JOURNAL_PAGE)
+            if not rows or rows[0].batch != has + 1:
+                return False
+            if not self.apply(host_id, mark.epoch, [(row.batch, bytes(row.payload)) for row in rows]):
+                return False
+            has = rows[-1].batch
+        self.durability.note(host_id, Mark(mark.epoch, has))  # its rows may have been left by somebody who died
+        return True
+
+    def wipe(self, host_id: UUID) -> None:
+        """Delete everything that Redis has of a host; it is dead from the first step on."""
+        stem = stem_of(host_id)
+        said = self._link.command("HMGET", stem, "epoch", "known", "buckets")
+        self._link.command("UNLINK", stem)
+        unlink(self._link, stem, said)
+
+    @staticmethod
+    def new_epoch() -> str:
+        """A name for a new life."""
+        return secrets.token_hex(4)
+
+
+def is_plain(payloads: Sequence[bytes]) -> bool:
+    """Whether a host's changes are one batch that one script applies."""
+    return len(payloads) == 1 and isinstance(read_batch(payloads[0]), Apply)
+
+
+def _parts(payload: bytes) -> list[bytes]:
+    batch = read_batch(payload)
+    assert isinstance(batch, Apply)
+    return batch.parts
+
+
+def is_up_to(reply: Any, mark: Mark) -> bool:
+    """Whether a reply comes from a frontier that has everything up to a mark."""
+    return reply[0] is not None and reply[0].decode() == mark.epoch and int(reply[1]) >= mark.batch

@@ -1,0 +1,110 @@
+"""How one host's frontier is written down in Redis: names of keys, and URLs as octets.
+
+Every key of a host carries its id as hash tag, so that a cluster keeps them together, and the version of this layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from struct import Struct
+from typing import Any, Final
+from uuid import UUID
+
+from comity.frontier.store import FoundUrl
+from comity.model.frontier import FrontierEntry
+from comity.model.sitemap import ChangeFrequency, PageHints
+
+LAYOUT: Final = "comity1"
+MARKER: Final = f"{LAYOUT}:marker"
+UNKNOWN: Final = b"-"  # the state of a URL that a host never had, as `states_of.lua` has it
+PER_LIST: Final = 64  # as `_host.lua` has it
+_HEAD = Struct(">qii")
+_PUT_BACK = Struct(">qdH")
+_KEPT = Struct(">BHd")
+_HINTS = Struct(">dBd")
+_KEY = Struct(">q")
+_FREQUENCIES: Final = tuple(ChangeFrequency)
+
+
+def stem_of(host_id: UUID) -> str:
+    """What every key of a host begins with."""
+    return f"{LAYOUT}:{{{host_id.hex}}}"
+
+
+def data_keys(stem: str, epoch: str, known: int, buckets: int) -> Iterable[str]:
+    """Every key that one life of a host's frontier may have, but for the stem itself."""
+    data = f"{stem}:{epoch}"
+    yield from (f"{data}:{name}" for name in "qldth")
+    yield from (f"{data}:e:{number}" for number in range(buckets))
+    yield from (f"{data}:u:{number}" for number in range(known // PER_LIST + 1))
+
+
+def pack_keys(keys: Iterable[int]) -> bytes:
+    """Keys of URLs, eight octets each."""
+    return b"".join(map(_KEY.pack, keys))
+
+
+def unpack_keys(octets: bytes) -> list[int]:
+    """The same, read back."""
+    return [key for (key,) in _KEY.iter_unpack(octets)]
+
+
+def pack_entry(url: str, key: int, depth: int, priority: int) -> bytes:
+    """A URL as the scripts take it."""
+    return _HEAD.pack(key, depth, priority) + url.encode()
+
+
+def pack_put_back(key: int, until: float, tries: int) -> bytes:
+    """A URL to be left queued until a time, which is kept to the microsecond as the database does."""
+    return _PUT_BACK.pack(key, datetime.fromtimestamp(until, UTC).timestamp(), tries)
+
+
+def pack_hints(hints: PageHints) -> bytes:
+    """What a sitemap says, in 17 octets."""
+    lastmod = math.nan if hints.lastmod is None else hints.lastmod.timestamp()
+    frequency = 255 if hints.changefreq is None else _FREQUENCIES.index(hints.changefreq)
+    return _HINTS.pack(lastmod, frequency, math.nan if hints.priority is None else hints.priority)
+
+
+def pack_hinted(entries: Iterable[FrontierEntry]) -> bytes:
+    """The hints of those entries that have some, each behind its key."""
+    return b"".join(_KEY.pack(entry.key) + pack_hints(entry.hints) for entry in entries if entry.hints is not None)
+
+
+def pack_kept(state: int, attempts: int, not_before: float | None) -> bytes:
+    """State, tries and wait of a URL that is taken in as it is."""
+    return _KEPT.pack(state, attempts, not_before or 0.0)
+
+
+def unpack_hints(octets: bytes) -> PageHints | None:
+    """Hints as they were packed; none if there are none."""
+    if not octets:
+        return None
+    lastmod, frequency, priority = _HINTS.unpack(octets)
+    return PageHints(
+        None if math.isnan(lastmod) else datetime.fromtimestamp(lastmod, UTC),
+        None if frequency == 255 else _FREQUENCIES[frequency],
+        None if math.isnan(priority) else priority,
+    )
+
+
+def unpack_element(element: bytes, origin: bytes) -> tuple[str, int, int, int]:
+    """URL, key, depth and priority of a stored URL; those of the host's usual origin are kept without it."""
+    key, depth, priority = _HEAD.unpack_from(element)
+    start = origin if element[16] == 0 else b""
+    return (start + element[17:]).decode(), key, depth, priority
+
+
+def unpack_found(origin: bytes, fields: Sequence[Any]) -> FoundUrl:
+    """Everything about one URL: element, state, tries, time and hints, as `find` and `list` give them."""
+    element, state, tries, at, hints = fields
+    url, key, depth, priority = unpack_element(element, origin)
+    not_before = instant_of(at)
+    return FoundUrl(url, key, depth, priority, int(state), int(tries), not_before, unpack_hints(hints))
+
+
+def instant_of(score: bytes | float) -> datetime | None:
+    """A time in a sorted set; none if it is empty."""
+    return None if score == b"" else datetime.fromtimestamp(float(score), UTC)

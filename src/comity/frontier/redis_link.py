@@ -1,0 +1,181 @@
+"""The line to Redis: bounded connections, a time limit on every call, a bounded number of tries, scripts by their hash.
+
+Commands enter; replies leave, or `FrontierUnavailable`. A script that was cut off is safe to run again: each knows
+whether it was run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Final
+
+from comity.frontier.store import FrontierUnavailable
+from comity.model.errors import BadInput
+
+_NAMES: Final = ("apply", "change_state", "counts", "find", "keys", "list", "look", "requeue", "states_of", "take_in")
+# The server is there but will not take writes, or not now.
+_REFUSALS: Final = (
+    "MISCONF",
+    "NOREPLICAS",
+    "BUSY",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "READONLY",
+    "OOM",
+    "LOADING",
+    "TRYAGAIN",
+)
+_PIPELINED: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class RedisTerms:
+    """How Redis is spoken to, and how much is asked of its durability."""
+
+    timeout_s: float = 5.0
+    tries: int = 4
+    longest_pause_s: float = 1.0
+    connections: int = 4
+    is_durable: bool = True
+    """False for a Redis without append-only file: what it loses is found again by crawling."""
+    replicas: int = 0
+    """How many replicas must have a batch on disk, too, before the journal lets go of it."""
+    grace_s: float = 5.0
+    """How long the journal keeps a batch where the server cannot say what is on its disk (before Redis 7.2)."""
+
+
+class LoneConnection:
+    """Commands on one and the same connection, or an error."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._connection.connect()
+
+    def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Send commands together; gives their replies."""
+        self._connection.send_packed_command(self._connection.pack_commands(commands))
+        return [self._connection.read_response() for _ in commands]
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.disconnect()
+
+
+class RedisLink:
+    """One process's line to one Redis or Valkey."""
+
+    def __init__(self, url: str, terms: RedisTerms | None = None) -> None:
+        try:
+            import redis
+            from redis.backoff import ExponentialBackoff
+            from redis.retry import Retry
+        except ModuleNotFoundError:
+            raise BadInput("a frontier in Redis needs one more package: pip install 'comity[shared]'") from None
+        self.terms = terms or RedisTerms()
+        self._errors = redis.exceptions
+        self.response_error: type[Exception] = redis.ResponseError
+        retry = Retry(ExponentialBackoff(cap=self.terms.longest_pause_s, base=0.05), self.terms.tries - 1)
+        try:
+            pool = redis.BlockingConnectionPool.from_url(
+                url,
+                max_connections=self.terms.connections,
+                timeout=self.terms.timeout_s,
+                retry=retry,
+                socket_timeout=self.terms.timeout_s,
+                socket_connect_timeout=self.terms.timeout_s,
+                protocol=2,
+                decode_responses=False,
+            )
+        except ValueError as error:
+            raise BadInput(f"not a Redis URL: {error}") from None
+        self._redis = redis.Redis(connection_pool=pool)
+        self.shown = _shown(url)
+        self._scripts = {name: _script(name) for name in _NAMES}
+
+    def lone_connection(self) -> LoneConnection:
+        """A connection that nobody shares and that never opens itself again: whoever holds it sees every break."""
+        return LoneConnection(self._redis.connection_pool.make_connection())
+
+    def run(self, name: str, stem: str, *arguments: Any) -> Any:
+        """Run one script on one host."""
+        text, sha = self._scripts[name]
+        with self.clear_errors():
+            try:
+                return self._redis.evalsha(sha, 1, stem, *arguments)
+            except self._errors.NoScriptError:
+                return self._redis.eval(text, 1, stem, *arguments)
+
+    def run_many(self, calls: Sequence[tuple[str, str, Sequence[Any]]]) -> list[Any]:
+        """Run scripts on several hosts with few round trips; gives their replies in order."""
+        with self.clear_errors():
+            return [
+                reply
+                for start in range(0, len(calls), _PIPELINED)
+                for reply in self._run_some(calls[start : start + _PIPELINED])
+            ]
+
+    def _run_some(self, calls: Sequence[tuple[str, str, Sequence[Any]]]) -> list[Any]:
+        for is_first in (True, False):
+            pipeline: Any = self._redis.pipeline(transaction=False)
+            for name, stem, arguments in calls:
+                pipeline.execute_command("EVALSHA", self._scripts[name][1], 1, stem, *arguments)
+            replies = pipeline.execute(raise_on_error=False)
+            if is_first and any(isinstance(reply, self._errors.NoScriptError) for reply in replies):
+                for name in {name for name, _stem, _arguments in calls}:
+                    self._redis.script_load(self._scripts[name][0])
+                continue
+            break
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+        return replies
+
+    def command(self, *parts: Any) -> Any:
+        """One plain command, which must be safe to repeat."""
+        return self.commands([parts])[0]
+
+    def commands(self, commands: Iterable[Sequence[Any]]) -> list[Any]:
+        """Plain commands in one round trip; each must be safe to repeat."""
+        with self.clear_errors():
+            pipeline: Any = self._redis.pipeline(transaction=False)
+            for parts in commands:
+                pipeline.execute_command(*parts)
+            return list(pipeline.execute())
+
+    @contextmanager
+    def clear_errors(self) -> Iterator[None]:
+        """Turn "cannot reach or use Redis" into one line; leave what a command did wrong alone."""
+        errors = self._errors
+        try:
+            yield
+        except (errors.ConnectionError, errors.TimeoutError, errors.ReadOnlyError, errors.OutOfMemoryError) as error:
+            raise FrontierUnavailable(self._sentence(error)) from error
+        except errors.ResponseError as error:
+            if str(error).startswith(_REFUSALS):
+                raise FrontierUnavailable(self._sentence(error)) from error
+            raise
+
+    def _sentence(self, error: Exception) -> str:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return f"the frontier at {self.shown} cannot be used: {lines[0]}"
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self._redis.close()
+        self._redis.connection_pool.disconnect()
+
+
+def _script(name: str) -> tuple[str, str]:
+    folder = files("comity.frontier") / "redis_scripts"
+    text = "\n".join((folder / f"{each}.lua").read_text(encoding="utf-8") for each in ("_host", name))
+    return text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _shown(url: str) -> str:
+    """A URL without its user and password."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"

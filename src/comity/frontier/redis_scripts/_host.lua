@@ -1,0 +1,147 @@
+-- What every script begins with: one host's frontier, opened. KEYS[1] is the host's stem; every key that a script
+-- touches begins with it, so that all lie in the slot of its hash tag.
+--
+-- stem              hash: epoch, applied (last batch), known, buckets, n0 n1 n2 (URLs in each state), origin
+-- stem:epoch:e:N    hash of a bucket: key (8 octets) -> sequence number (6) and state (1); small, so kept packed
+-- stem:epoch:u:N    list of 64: key (8), depth (4), priority (4), and the URL, by sequence number
+-- stem:epoch:q      sorted set of those that are ready: sequence number by rank
+-- stem:epoch:l, :d  sorted sets by time: put off; and put off, but due, hence in :q, too
+-- stem:epoch:t, :h  hashes by sequence number: tries, if any; what a sitemap says, if anything
+local QUEUED, DONE, DROPPED = 0, 1, 2
+local PER = 64
+local stem = KEYS[1]
+local said = redis.call('HMGET', stem, 'epoch', 'applied', 'known', 'buckets', 'n0', 'n1', 'n2', 'origin')
+local epoch, applied = said[1], tonumber(said[2] or '-1')
+local known, buckets = tonumber(said[3] or '0'), tonumber(said[4] or '1')
+local counts = {[0] = tonumber(said[5] or '0'), [1] = tonumber(said[6] or '0'), [2] = tonumber(said[7] or '0')}
+local origin = said[8] or ''
+local data, queue, later, due, tries, hints
+local whole, waiting, trying
+
+local function open()
+  data = stem .. ':' .. (epoch or '')
+  queue, later, due = data .. ':q', data .. ':l', data .. ':d'
+  tries, hints = data .. ':t', data .. ':h'
+  whole = 1
+  while whole * 2 <= buckets do whole = whole * 2 end
+  waiting = redis.call('EXISTS', later, due) > 0
+  trying = redis.call('EXISTS', tries) > 0
+end
+open()
+
+local function save(batch)
+  redis.call('HSET', stem, 'epoch', epoch, 'applied', batch, 'known', known, 'buckets', buckets,
+    'n0', counts[0], 'n1', counts[1], 'n2', counts[2], 'origin', origin)
+end
+
+-- Whether a batch must not be applied now: it was already, others are missing before it, or this is another life.
+local function refusal(asked, batch)
+  if not epoch and batch == 1 then
+    epoch, applied = asked, 0
+    open()
+    return nil
+  end
+  if epoch ~= asked then return 'LOST' end
+  if applied >= 0 and batch <= applied then return 'DONE' end
+  if applied < 0 or batch > applied + 1 then return 'GAP' end
+  return nil
+end
+
+-- Linear hashing: buckets are split one at a time, so that none grows with the host.
+local function bucket_of(key)
+  local hash = struct.unpack('>I4', key, 5)
+  local place = hash % (whole * 2)
+  if place >= buckets then place = hash % whole end
+  return data .. ':e:' .. place
+end
+
+local function split()
+  local old = data .. ':e:' .. (buckets - whole)
+  local pairs_of_it = redis.call('HGETALL', old)
+  buckets = buckets + 1
+  if whole * 2 <= buckets then whole = whole * 2 end
+  local moved, gone = {}, {}
+  for i = 1, #pairs_of_it, 2 do
+    if bucket_of(pairs_of_it[i]) ~= old then
+      gone[#gone + 1] = pairs_of_it[i]
+      moved[#moved + 1] = pairs_of_it[i]
+      moved[#moved + 1] = pairs_of_it[i + 1]
+    end
+  end
+  local new = data .. ':e:' .. (buckets - 1)
+  for i = 1, #gone, 1000 do
+    redis.call('HDEL', old, unpack(gone, i, math.min(i + 999, #gone)))
+    redis.call('HSET', new, unpack(moved, 2 * i - 1, math.min(2 * i + 1998, #moved)))
+  end
+end
+
+local function entry_of(key)
+  local bucket = bucket_of(key)
+  local value = redis.call('HGET', bucket, key)
+  if not value then return nil end
+  local sequence, state = struct.unpack('>I6B', value)
+  return sequence, state, bucket
+end
+
+local function name_of(sequence) return struct.pack('>I6', sequence) end
+
+local function element_of(sequence)
+  return redis.call('LINDEX', data .. ':u:' .. math.floor(sequence / PER), sequence % PER)
+end
+
+-- Priority and depth in the 53 bits that a score has; age is the sequence number, compared as text.
+local function rank_of(element)
+  local depth, priority = struct.unpack('>i4i4', element, 9)
+  return math.min(depth, 2097151) - priority * 2097152
+end
+
+-- Add a URL that is not known; false if it is.
+local function add(element, state)
+  if known >= buckets * PER then split() end
+  local key = string.sub(element, 1, 8)
+  if redis.call('HSETNX', bucket_of(key), key, struct.pack('>I6B', known, state)) == 0 then return false end
+  local url = string.sub(element, 17)
+  if origin == '' then origin = string.match(url, '^%a[%w+.-]*://[^/?#]*') or '' end
+  local stored = string.sub(element, 1, 16)
+  if origin ~= '' and string.sub(url, 1, #origin) == origin then
+    stored = stored .. '\0' .. string.sub(url, #origin + 1)
+  else
+    stored = stored .. '\1' .. url
+  end
+  redis.call('RPUSH', data .. ':u:' .. math.floor(known / PER), stored)
+  if state == QUEUED then redis.call('ZADD', queue, rank_of(element), name_of(known)) end
+  known = known + 1
+  counts[state] = counts[state] + 1
+  return true
+end
+
+-- Bring a URL to another state. Waits and tries end with being queued.
+local function change(key, sequence, before, after, bucket)
+  if before == after then return end
+  redis.call('HSET', bucket, key, struct.pack('>I6B', sequence, after))
+  local name = name_of(sequence)
+  if before == QUEUED then
+    redis.call('ZREM', queue, name)
+    if waiting then
+      redis.call('ZREM', later, name)
+      redis.call('ZREM', due, name)
+    end
+    if trying then redis.call('HDEL', tries, name) end
+  elseif after == QUEUED then
+    redis.call('ZADD', queue, rank_of(element_of(sequence)), name)
+  end
+  counts[before] = counts[before] - 1
+  counts[after] = counts[after] + 1
+end
+
+local function put_off(sequence, at, count)
+  local name = name_of(sequence)
+  redis.call('ZREM', queue, name)
+  redis.call('ZREM', due, name)
+  redis.call('ZADD', later, at, name)
+  if count > 0 then
+    redis.call('HINCRBY', tries, name, count)
+    trying = true
+  end
+  waiting = true
+end

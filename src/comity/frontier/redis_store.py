@@ -1,0 +1,226 @@
+"""The frontier in Redis, beside a database that is the truth.
+
+A change is committed to the database first, as rows of the journal, and applied to Redis after. If Redis does not
+answer then, the change stands all the same: the next who asks about the host applies it before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database import frontier_journal
+from comity.database.connection import Database
+from comity.frontier.redis_change import RedisChange
+from comity.frontier.redis_following import LISTED, Following, is_up_to
+from comity.frontier.redis_layout import (
+    PER_LIST,
+    UNKNOWN,
+    instant_of,
+    pack_keys,
+    stem_of,
+    unpack_element,
+    unpack_found,
+    unpack_keys,
+)
+from comity.frontier.redis_link import RedisLink, RedisTerms
+from comity.frontier.store import FoundUrl, FrontierUnavailable, PlacedUrl
+from comity.model.frontier import FrontierEntry, QueuedUrl
+
+_LOOKED: Final = 1000  # URLs that one script gives
+_MOVED: Final = 500  # URLs whose wait is over that one script brings back
+_KEY_LISTS: Final = 100  # lists of keys that one script reads
+
+
+class RedisFrontier:
+    """A `FrontierStore` in Redis or Valkey."""
+
+    def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:
+        self._database = database
+        self._link = RedisLink(url, terms)
+        self._following = Following(database, self._link, clock)
+        self._is_checked = False
+
+    def check(self) -> None:
+        """Refuse a server that would forget: one that evicts, or, unless that was agreed on, one that writes no log."""
+        persistence, memory = (
+            _info(each) for each in self._link.commands([("INFO", "persistence"), ("INFO", "memory")])
+        )
+        policy = memory.get("maxmemory_policy", "noeviction")
+        if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):
+            raise FrontierUnavailable(
+                f"the frontier at {self._link.shown} would lose URLs: its maxmemory-policy is {policy}; "
+                "set it to noeviction"
+            )
+        if self._link.terms.is_durable and persistence.get("aof_enabled", "1") == "0":
+            raise FrontierUnavailable(
+                f"the frontier at {self._link.shown} would not survive a restart: set appendonly yes there"
+            )
+        self._is_checked = True
+
+    def take_up(self, host_ids: Collection[UUID]) -> None:
+        """Bring Redis up to the database for hosts that were leased just now, whatever a former holder left."""
+        if not self._is_checked:
+            self.check()
+        marks = self._following.load(host_ids)
+        replies = self._link.commands([("HMGET", stem_of(host_id), "epoch", "applied") for host_id in marks])
+        with self._database.read() as connection:
+            left = frontier_journal.hosts_with_batches(connection, len(marks), among=list(marks)) if marks else []
+        for (host_id, mark), reply in zip(marks.items(), replies, strict=True):
+            if host_id in left or not is_up_to(reply, mark):
+                self._following.catch_up(host_id)
+
+    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+        """The next URLs: by priority, depth, age; without those put off. They stay queued."""
+        found: list[QueuedUrl] = []
+        while len(found) < limit:
+            some = min(_LOOKED, limit - len(found))
+            reply = self._following.ask(host_id, "look", len(found), some, repr(now.timestamp()), _MOVED)
+            if reply is None:
+                break
+            _epoch, _applied, origin, more, elements, tries = reply
+            if more:
+                continue
+            for number, element in enumerate(elements):
+                url, key, depth, priority = unpack_element(element, origin)
+                found.append(QueuedUrl(url, key, depth, int(tries[number] or 0) if tries else 0, priority))
+            if len(elements) < some:
+                break
+        return found
+
+    def keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that a host has, at most `limit` of them."""
+        found: list[int] = []
+        for first in range(0, limit // PER_LIST + 1, _KEY_LISTS):
+            reply = self._following.ask(host_id, "keys", first, _KEY_LISTS)
+            if reply is None:
+                break
+            found += unpack_keys(reply[2])
+            if len(reply[2]) < 8 * PER_LIST * _KEY_LISTS:
+                break
+        return found[:limit]
+
+    def known_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs a host has, counted no further than `most`; the count itself is kept."""
+        return min(most, sum(self.states(host_id).values()))
+
+    def queued_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs are still to visit, counted no further than `most`."""
+        return min(most, self.size(host_id))
+
+    def size(self, host_id: UUID) -> int:
+        """How many URLs are still to visit."""
+        return self.states(host_id).get(0, 0)
+
+    def states(self, host_id: UUID) -> dict[int, int]:
+        """How many URLs there are in each state."""
+        reply = self._following.ask(host_id, "counts")
+        if reply is None:
+            return {}
+        return {state: int(count) for state, count in enumerate(reply[2:5]) if int(count)}
+
+    def next_ready_at(self, host_id: UUID) -> datetime | None:
+        """When the earliest URL that was put off may be tried."""
+        reply = self._following.ask(host_id, "counts")
+        return None if reply is None else instant_of(reply[5])
+
+    def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
+        """What is known of one URL."""
+        for host_id in host_ids:
+            reply = self._following.ask(host_id, "find", pack_keys([key]))
+            if reply is not None and len(reply) > 3:
+                return unpack_found(reply[2], reply[3:])
+        return None
+
+    def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
+        """URLs in one state, a page at a time; a place is one more than the sequence number."""
+        found: list[PlacedUrl] = []
+        place = after
+        while place >= 0 and len(found) < limit:
+            reply = self._following.ask(host_id, "list", place, LISTED, state)
+            if reply is None:
+                break
+            _epoch, _applied, origin, place, rows = reply
+            for sequence, element, *_rest in rows:
+                url, key, _depth, _priority = unpack_element(element, origin)
+                found.append(PlacedUrl(int(sequence) + 1, url, key))
+        return found[:limit]
+
+    @contextmanager
+    def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[RedisChange]:
+        """Begin a transaction of the database; Redis follows after its end."""
+        if not self._is_checked:
+            self.check()
+        confirmed = self._confirmed()
+        unmet = self._unmet(announced) if announced else {}
+        with self._database.write() as connection:
+            change = RedisChange(connection, self._following, self._link, unmet)
+            yield change
+            sent = change.write_journal()
+            frontier_journal.remove(connection, confirmed)
+        for host_id in change.forgotten:
+            self._following.drop(host_id)
+        for host_id, (mark, _payloads) in sent.items():
+            self._following.note(host_id, mark)
+        # From here on the change stands. If Redis is away, the next question about these hosts tries again.
+        with suppress(FrontierUnavailable):
+            for host_id in change.forgotten:
+                self._following.wipe(host_id)
+            self._following.follow(sent)
+
+    def _unmet(self, announced: Mapping[UUID, Sequence[FrontierEntry]]) -> dict[UUID, set[int]]:
+        """Those of the announced keys that are new to their hosts, of all hosts at once."""
+        unmet = {host_id: {entry.key for entry in entries} for host_id, entries in announced.items() if entries}
+        marks = {host_id: mark for host_id in unmet if (mark := self._following.mark(host_id)) is not None}
+        keys = {host_id: list(unmet[host_id]) for host_id in marks}
+        calls = [("states_of", stem_of(host_id), [pack_keys(keys[host_id])]) for host_id in marks]
+        for (host_id, mark), reply in zip(marks.items(), self._link.run_many(calls), strict=True):
+            if not is_up_to(reply, mark):
+                reply = self._following.ask(host_id, "states_of", pack_keys(keys[host_id]))
+            if reply is not None:
+                unmet[host_id] = {
+                    key for key, state in zip(keys[host_id], reply[2], strict=True) if state == UNKNOWN[0]
+                }
+        return unmet
+
+    def _confirmed(self) -> dict[UUID, int]:
+        """Batches that the journal may let go of; those that Redis lost again are brought back."""
+        confirmed, gone = self._following.durability.confirmed()
+        for host_id in gone:
+            self._following.catch_up(host_id)
+        return confirmed
+
+    def recover(self, limit: int = 1000) -> int:
+        """Apply what is in the journal, whoever left it, and let go of what is safe."""
+        with self._database.read() as connection:
+            hosts = frontier_journal.hosts_with_batches(connection, limit)
+        for host_id in hosts:
+            self._following.catch_up(host_id)
+        self.tidy()
+        return len(hosts)
+
+    def tidy(self) -> bool:
+        """Let the journal go of what is safe; whether something of this process is still to be confirmed."""
+        if confirmed := self._confirmed():
+            with self._database.write() as connection:
+                frontier_journal.remove(connection, confirmed)
+        return bool(self._following.durability)
+
+    def close(self) -> None:
+        """Let the journal go of what is safe already, and give back connections."""
+        with suppress(FrontierUnavailable):
+            self.tidy()
+        self._following.durability.close()
+        self._link.close()
+
+
+def _info(reply: Any) -> dict[str, str]:
+    """A section of INFO, as the client or the server spells it."""
+    if isinstance(reply, dict):
+        return {str(name): str(value) for name, value in reply.items()}
+    lines = reply.decode().splitlines()
+    return dict(line.split(":", 1) for line in lines if ":" in line)

@@ -1,0 +1,149 @@
+"""The frontier in the tables of the database: its changes are part of the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from comity.database import frontier, frontier_listing
+from comity.database.connection import Database
+from comity.frontier.store import FoundUrl, HostSettlement, PlacedUrl
+from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.sitemap import ChangeFrequency, PageHints
+
+
+class SqlChange:
+    """Changes in one transaction; acknowledgements of many hosts go out together at its end."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._done: list[tuple[UUID, int]] = []
+        self._dropped: list[tuple[UUID, int]] = []
+        self._put_back: list[tuple[UUID, int, float, int]] = []
+
+    def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
+        """Queue URLs that this host has never had; gives how many were new."""
+        return frontier.add(self.connection, host_id, run_id, entries) if entries else 0
+
+    def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
+        """Enter what became of a host's URLs; gives how many of the links were new."""
+        self._done += [(host_id, key) for key in settlement.done]
+        self._dropped += [(host_id, key) for key in settlement.dropped]
+        self._put_back += [(host_id, *each) for each in settlement.put_back]
+        return self.add(host_id, run_id, settlement.links)
+
+    def requeue_all(self, host_id: UUID) -> int:
+        """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
+        self.flush()
+        return frontier.requeue_all(self.connection, host_id)
+
+    def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
+        """Take URLs out of the queue or put them back; only those in the state `before`."""
+        self.flush()
+        return frontier_listing.change_state(self.connection, host_id, keys, before, after)
+
+    def move(self, from_host: UUID, to_host: UUID) -> None:
+        """Give one host's URLs to another; those it has fall away."""
+        self.flush()
+        frontier.move(self.connection, from_host, to_host)
+
+    def forget(self, host_id: UUID) -> None:
+        """Forget every URL of a host."""
+        self.flush()
+        frontier_listing.forget(self.connection, host_id)
+
+    def flush(self) -> None:
+        """Send what was gathered, in the order in which a settlement is meant."""
+        frontier.acknowledge(self.connection, self._done)
+        frontier.acknowledge(self.connection, self._dropped, dropped=True)
+        frontier.put_back(self.connection, self._put_back)
+        self._done, self._dropped, self._put_back = [], [], []
+
+
+class SqlFrontier:
+    """A `FrontierStore` in the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def take_up(self, host_ids: Collection[UUID]) -> None:
+        """Nothing is ever left half-way."""
+
+    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+        """The next URLs: by priority, depth, age; without those put off."""
+        with self._database.read() as connection:
+            rows = frontier.look(connection, host_id, limit, now)
+        return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
+
+    def keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that a host has."""
+        with self._database.read() as connection:
+            return frontier.keys(connection, host_id, limit)
+
+    def known_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs a host has, counted no further than `most`."""
+        with self._database.read() as connection:
+            return frontier.known_up_to(connection, host_id, most)
+
+    def queued_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs are still to visit, counted no further than `most`."""
+        with self._database.read() as connection:
+            return frontier.queued_up_to(connection, host_id, most)
+
+    def size(self, host_id: UUID) -> int:
+        """How many URLs are still to visit."""
+        with self._database.read() as connection:
+            return frontier.size(connection, host_id)
+
+    def states(self, host_id: UUID) -> dict[int, int]:
+        """How many URLs there are in each state."""
+        with self._database.read() as connection:
+            return frontier.states(connection, host_id)
+
+    def next_ready_at(self, host_id: UUID) -> datetime | None:
+        """When the earliest URL that was put off may be tried."""
+        with self._database.read() as connection:
+            return frontier.next_ready_at(connection, host_id)
+
+    def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
+        """What is known of one URL."""
+        with self._database.read() as connection:
+            row = frontier.find(connection, host_ids, key)
+        if row is None:
+            return None
+        return FoundUrl(
+            row.url, row.url_key, row.depth, row.priority, row.state, row.attempts, row.not_before, _hints(row)
+        )
+
+    def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
+        """URLs in one state, a page at a time."""
+        with self._database.read() as connection:
+            rows = frontier_listing.urls(connection, host_id, state, after, limit)
+        return [PlacedUrl(row.id, row.url, row.url_key) for row in rows]
+
+    @contextmanager
+    def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[SqlChange]:  # noqa: ARG002  # the database tells new from old itself
+        """Begin a transaction."""
+        with self._database.write() as connection:
+            change = SqlChange(connection)
+            yield change
+            change.flush()
+
+    def recover(self, limit: int = 1000) -> int:  # noqa: ARG002  # one signature for all stores
+        """Nothing is ever left half-way."""
+        return 0
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _hints(row: Any) -> PageHints | None:
+    if row.lastmod is None and row.changefreq is None and row.sitemap_priority is None:
+        return None
+    changefreq = ChangeFrequency(row.changefreq) if row.changefreq is not None else None
+    return PageHints(row.lastmod, changefreq, row.sitemap_priority)

@@ -1,0 +1,163 @@
+"""What a frontier does, whichever store keeps it: a host's URLs, those still to visit and those done.
+
+URLs of hosts enter in batches; they leave by being looked at, which removes nothing, and by being settled. Two stores
+behave alike: the tables of the database, and Redis beside a database. All of it blocks; one thread at a time uses a
+store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from comity.model.errors import ComityError
+from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.sitemap import PageHints
+
+
+class FrontierUnavailable(ComityError):
+    """The store of the frontier does not answer, or cannot be used. What was committed stays; asking again is safe."""
+
+    code = "frontier_unavailable"
+
+
+class PutBack(NamedTuple):
+    """A URL that stays queued until a time; `tries` is 1 if it was tried, 0 if it was only put off."""
+
+    key: int
+    until: float
+    tries: int
+
+
+class FoundUrl(NamedTuple):
+    """Everything that the frontier knows of one URL; `attempts` and `not_before` mean something while it is queued."""
+
+    url: str
+    key: int
+    depth: int
+    priority: int
+    state: int  # QUEUED, DONE or DROPPED of `database.tables`
+    attempts: int
+    not_before: datetime | None
+    hints: PageHints | None
+
+
+class PlacedUrl(NamedTuple):
+    """A URL in a listing; `place` is where the next page of the listing goes on."""
+
+    place: int
+    url: str
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettlement:
+    """What became of a host's URLs: new links first, then what is done, dropped or put back."""
+
+    links: Sequence[FrontierEntry] = ()
+    done: Sequence[int] = ()
+    dropped: Sequence[int] = ()
+    put_back: Sequence[PutBack] = ()
+
+
+class FrontierChange(Protocol):
+    """Writes to frontiers inside one transaction of the database: all of them come to be, or none.
+
+    The store's own reads show them after the transaction's end, not before.
+    """
+
+    @property
+    def connection(self) -> Connection:
+        """The transaction, for whatever else belongs in it."""
+        ...
+
+    def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
+        """Queue URLs that this host has never had; gives how many were new. Hints are kept for known ones, too."""
+        ...
+
+    def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
+        """Enter what became of a host's URLs; gives how many of the links were new."""
+        ...
+
+    def requeue_all(self, host_id: UUID) -> int:
+        """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
+        ...
+
+    def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
+        """Take URLs out of the queue or put them back, without waits and tries; only those in the state `before`."""
+        ...
+
+    def move(self, from_host: UUID, to_host: UUID) -> None:
+        """Give one host's URLs to another; those it has fall away. Of equal rank, whose come first is not promised.
+
+        The giving host's row may be deleted in the same transaction, not before this call.
+        """
+        ...
+
+    def forget(self, host_id: UUID) -> None:
+        """Forget every URL of a host."""
+        ...
+
+
+class FrontierStore(Protocol):
+    """The frontiers of all hosts. Any method may raise `FrontierUnavailable`; nothing was written then."""
+
+    def take_up(self, host_ids: Collection[UUID]) -> None:
+        """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
+        ...
+
+    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+        """The next URLs: by priority (highest first), depth, age; without those put off. They stay queued."""
+        ...
+
+    def keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that a host has, in whatever state, at most `limit` of them."""
+        ...
+
+    def known_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs a host has, in whatever state, counted no further than `most`."""
+        ...
+
+    def queued_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs are still to visit, counted no further than `most`."""
+        ...
+
+    def size(self, host_id: UUID) -> int:
+        """How many URLs are still to visit."""
+        ...
+
+    def states(self, host_id: UUID) -> dict[int, int]:
+        """How many URLs there are in each state."""
+        ...
+
+    def next_ready_at(self, host_id: UUID) -> datetime | None:
+        """When the earliest URL that was put off may be tried; in the past if it is due and not settled yet."""
+        ...
+
+    def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
+        """What is known of one URL."""
+        ...
+
+    def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
+        """URLs in one state, a page at a time: those behind the place `after`, which is 0 at first."""
+        ...
+
+    def change(
+        self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None
+    ) -> AbstractContextManager[FrontierChange]:
+        """Begin a transaction. Links that are announced are asked about before it begins, not while it holds locks."""
+        ...
+
+    def recover(self, limit: int = 1000) -> int:
+        """Finish what anybody left half-way, for at most `limit` hosts; gives how many hosts that were."""
+        ...
+
+    def close(self) -> None:
+        """Give back connections; the database is the caller's."""
+        ...

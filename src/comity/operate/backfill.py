@@ -1,0 +1,331 @@
+"""Filling `domains` from what older crawls left: their fetches, and the images they kept.
+
+The log is read once, in batches; every host's sums are then held against its row. A host without a row gets one, as it
+was left; a row keeps everything but counters that the evidence proves too low. Interrupted, it goes on where it
+stopped; done twice, the second time changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import uuid4
+
+from sqlalchemy import Connection
+
+from comity import __version__
+from comity.clock import Clock
+from comity.database import backfill_reading as reading
+from comity.database import backfilling, hosts, merging, takedowns
+from comity.database.connection import Database
+from comity.model.errors import BadAddress, StateUnavailable
+from comity.operate.backfill_decisions import (
+    add_group,
+    first_row,
+    host_of_name,
+    host_of_url,
+    raised_counters,
+    skip_rows,
+)
+from comity.reports.backfill import BackfillReport, backfill_report, standing_now
+from comity.rules.cooldown import REFRESH_AFTER
+from comity.rules.priority import PriorityWeights
+from comity.rules.takedown import Takedowns
+
+_FETCHES: Final = 100_000
+_NAMES: Final = 5_000
+_HOSTS: Final = 1_000
+_PASSES: Final = 3
+
+Bar = Callable[[int], None]
+Bars = Callable[[str, int | None], Bar]
+
+
+def backfill(
+    database: Database,
+    clock: Clock,
+    *,
+    collapse: bool = False,
+    dry_run: bool = False,
+    anew: bool = False,
+    weights: PriorityWeights | None = None,
+    refresh_after: timedelta = REFRESH_AFTER,
+    bars: Bars | None = None,
+) -> BackfillReport:
+    """Fill the table of hosts and give the validation report.
+
+    A dry run writes nothing. With `anew`, what an interrupted backfill had read is forgotten. `bars` makes a bar for a
+    title and a total, and is told how much is done.
+    """
+    show = bars or (lambda _title, _total: _show_nothing)
+    if not dry_run:
+        return _Backfill(database, clock, collapse, weights, refresh_after, show, dry_run=False).run(anew)
+    with database.read() as connection:
+        rehearsal = _Rehearsal(connection, is_shared=database.is_shared)
+        return _Backfill(rehearsal, clock, collapse, weights, refresh_after, show, dry_run=True).run(anew)
+
+
+class _Rehearsal:
+    """Stands in for the database in a dry run: one connection, whose temporary tables are all that is written."""
+
+    def __init__(self, connection: Connection, *, is_shared: bool) -> None:
+        self._connection = connection
+        self.is_shared = is_shared
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction on the one connection."""
+        try:
+            yield self._connection
+        except BaseException:
+            self._connection.rollback()
+            raise
+        self._connection.commit()
+
+    write = read
+
+
+class _Backfill:
+    """One backfill under way. `notes` say how far it is; they are stored with every step."""
+
+    def __init__(
+        self,
+        database: Database | _Rehearsal,
+        clock: Clock,
+        collapse: bool,
+        weights: PriorityWeights | None,
+        refresh_after: timedelta,
+        show: Bars,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._collapse = collapse
+        self._weights = weights or PriorityWeights()
+        self._refresh_after = refresh_after
+        self._show = show
+        self._dry_run = dry_run
+        self._token = uuid4().hex
+        self._notes: dict[str, Any] = {
+            "terms": [__version__, collapse],  # sums that were made under others are of no use
+            "phase": "fetches",
+            "next_fetch": 0,
+            "last_spelling": None,
+            "last_image_host": "",
+            "fetches": {"rows": 0, "skipped": {}},
+            "provenance": {"rows": 0, "skipped": {}},
+            "provenance_lacks": None,
+            "before": None,
+        }
+
+    def run(self, anew: bool) -> BackfillReport:
+        """Read, compare, write, check."""
+        with self._database.write() as connection:
+            found = backfilling.begin(connection, self._token, self._notes, anew=anew, temporary=self._dry_run)
+        try:
+            self._notes = found or self._notes
+            steps = {"fetches": self._read_fetches, "spellings": self._read_spellings, "images": self._count_images}
+            while self._notes["phase"] in steps:
+                steps[self._notes["phase"]]()
+            self._look_at_names()
+            self._compare()
+            with self._database.read() as connection:
+                report = backfill_report(connection, self._notes, dry_run=self._dry_run, resumed=found is not None)
+        finally:
+            if self._dry_run:
+                self._end()
+        if not self._dry_run:
+            self._end()
+        return report
+
+    def _end(self) -> None:
+        with self._database.write() as connection:
+            if self._dry_run or backfilling.note(connection, self._token, self._notes):
+                backfilling.end(connection, temporary=self._dry_run)
+
+    @contextmanager
+    def _step(self, **changes: Any) -> Iterator[Connection]:
+        """A transaction that moves the backfill on by one step, as a whole or not at all."""
+        with self._database.write() as connection:
+            self._notes |= changes
+            if not backfilling.note(connection, self._token, self._notes):
+                raise StateUnavailable(
+                    "another `comity domains backfill` has taken this one over; leave it to that one"
+                )
+            yield connection
+
+    @property
+    def _now(self) -> datetime | None:
+        return None if self._database.is_shared else self._clock.now()
+
+    def _read_fetches(self) -> None:
+        """Sum the log, in ranges of row numbers; a range is read first, and stored in a short transaction."""
+        with self._database.read() as connection:
+            low, high = reading.fetch_bounds(connection) or (0, -1)
+        advance = self._show("Reading fetches", high - low + 1)
+        while True:
+            with self._database.read() as connection:
+                first = reading.next_fetch(connection, self._notes["next_fetch"])
+                if first is None or first > high:
+                    break  # what is written meanwhile is counted by whoever writes it
+                last = min(first + _FETCHES - 1, high)
+                groups = reading.sums_of_fetches(connection, first, last)
+            sums, read = self._by_host(groups)
+            with self._step(next_fetch=last + 1, fetches=read) as connection:
+                reading.add_sums(connection, list(sums.values()))
+            advance(last - low + 1)
+        with self._step(phase="spellings"):
+            pass
+
+    def _by_host(self, groups: Any) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+        """Sums by host, and how many rows were read and skipped so far."""
+        so_far = self._notes["fetches"]
+        rows, skipped = so_far["rows"], {reason: list(pair) for reason, pair in so_far["skipped"].items()}
+        sums: dict[str, dict[str, Any]] = {}
+        for group in groups:
+            rows += group.fetch_rows
+            found = host_of_url(group.origin, self._collapse)
+            if isinstance(found, BadAddress):
+                skip_rows(skipped, found, group.fetch_rows)
+                continue
+            # A row that a lease tied to a host belongs to it, whatever the rules for names have become since.
+            host = group.linked or found.authority
+            parent = found.parent_domain if host == found.authority else None
+            add_group(sums, host, parent, group)
+        return sums, {"rows": rows, "skipped": skipped}
+
+    def _read_spellings(self) -> None:
+        """Learn how `provenance` spells its hosts."""
+        with self._database.read() as connection:
+            lacks = reading.provenance_lacks(connection)
+            if lacks is None:
+                limit = _NAMES if reading.provenance_is_indexed(connection) else None
+                unnamed = reading.unnamed_images(connection)
+        if lacks is not None:
+            with self._step(phase="hosts", provenance_lacks=lacks):
+                return
+        if unnamed and self._notes["last_spelling"] is None:
+            self._notes["provenance"] = {"rows": unnamed, "skipped": {"no source_domain": [unnamed, None]}}
+        while True:
+            with self._database.read() as connection:
+                names = reading.image_hosts_after(connection, self._notes["last_spelling"], limit)
+            if not names:
+                break
+            so_far = self._notes["provenance"]
+            skipped = {reason: list(pair) for reason, pair in so_far["skipped"].items()}
+            pairs = []
+            for row in names:
+                found = host_of_name(row.source_domain, self._collapse)
+                if isinstance(found, BadAddress):
+                    skip_rows(skipped, found, row.rows)
+                else:
+                    pairs.append((row.source_domain, found.authority))
+            read = {"rows": so_far["rows"] + sum(row.rows for row in names), "skipped": skipped}
+            with self._step(last_spelling=names[-1].source_domain, provenance=read) as connection:
+                reading.add_spellings(connection, "provenance", pairs)
+        with self._step(phase="images"):
+            pass
+
+    def _count_images(self) -> None:
+        """Count the different images of every host."""
+        advance, counted = self._show("Counting images", None), 0
+        with self._database.read() as connection:
+            limit = _HOSTS if reading.provenance_is_indexed(connection) else None
+        while True:
+            after = self._notes["last_image_host"]
+            with self._database.read() as connection:
+                through = reading.last_image_host(connection, after, limit)
+                images = reading.image_counts(connection, after, through) if through is not None else []
+            if through is None:
+                break
+            with self._step(last_image_host=through) as connection:
+                reading.set_images(connection, images)
+            counted += _HOSTS
+            advance(counted)
+        with self._step(phase="hosts"):
+            pass
+
+    def _look_at_names(self) -> None:
+        """Note which rows go by a name that today's rules would not give them: they are to be merged first."""
+        with self._step() as connection:
+            reading.forget_spellings(connection, "domains")
+        last = None
+        while True:
+            with self._database.read() as connection:
+                rows = merging.names_after(connection, last, _NAMES)
+            if not rows:
+                return
+            wanted = [(row.domain, host_of_name(row.domain, self._collapse)) for row in rows]
+            pairs = [
+                (name, name if isinstance(host, BadAddress) else host.authority)
+                for name, host in wanted
+                if isinstance(host, BadAddress) or host.authority != name
+            ]
+            if pairs:
+                with self._step() as connection:
+                    reading.add_spellings(connection, "domains", pairs)
+            last = rows[-1].id
+
+    def _compare(self) -> None:
+        """Bring every row up to its evidence, many hosts in a transaction."""
+        with self._database.read() as connection:
+            before = self._notes["before"] or standing_now(connection)
+            total = backfilling.number_of_undecided(connection)
+            down = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
+        with self._step(before=before):
+            pass
+        advance, done = self._show("Comparing hosts", total), 0
+        for _pass in range(_PASSES):  # again for rows that somebody was writing to
+            after = ""
+            while True:
+                with self._step() as connection:
+                    rows = backfilling.undecided_after(connection, after, _HOSTS)
+                    if rows:
+                        self._compare_batch(connection, rows, down)
+                if not rows:
+                    break
+                after = rows[-1].host
+                done += len(rows)
+                advance(min(done, total))
+
+    def _compare_batch(self, connection: Connection, rows: Any, down: Takedowns) -> None:
+        names = [row.host for row in rows]
+        present = hosts.ids_of(connection, names)
+        stored = backfilling.rows_of(connection, names, self._now, keep_still=not self._dry_run)
+        otherwise = backfilling.known_otherwise(connection, names)
+        results: dict[str, tuple[str, str | None]] = {}
+        new: list[dict[str, Any]] = []
+        changed: list[dict[str, Any]] = []
+        for row in rows:
+            known = stored.get(row.host)
+            if known is None and row.host in present:
+                continue  # somebody is writing to it: the next pass may do better
+            covering = down.covering_host(row.host) if known is None else None
+            if row.host in otherwise:
+                results[row.host] = ("misnamed", otherwise[row.host])
+            elif known is None and row.fetch_rows == 0:
+                results[row.host] = ("orphan", None)
+            elif covering is not None:
+                results[row.host] = ("taken_down", covering)
+            elif known is None:
+                new.append(first_row(row, self._refresh_after))
+            elif known.is_leased:
+                results[row.host] = ("leased", known.claimed_by)
+            else:
+                values = raised_counters(row, known)
+                results[row.host] = ("raised" if values else "unchanged", None)
+                changed += [values] if values else []
+        made = {values["domain"] for values in new}
+        if not self._dry_run:
+            made = backfilling.insert_hosts(connection, new)
+            backfilling.raise_counters(connection, changed)
+            raised = {host for host, (result, _detail) in results.items() if result == "raised"}
+            backfilling.score_hosts(connection, made | raised, self._weights, self._now)
+        backfilling.decide(connection, results | dict.fromkeys(made, ("created", None)))
+
+
+def _show_nothing(_done: int) -> None:
+    """Nobody is looking."""
