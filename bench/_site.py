@@ -11,6 +11,8 @@ import gzip
 import json
 import random
 import sys
+from math import inf
+from time import monotonic
 from typing import ClassVar
 
 LINKS = 50
@@ -67,6 +69,8 @@ class Origin(asyncio.Protocol):
 
     pages: ClassVar[dict[bytes, bytes]] = {}
     seen: ClassVar[dict[tuple[str, bytes], int]] = {}
+    last_at: ClassVar[dict[str, float]] = {}
+    least_gap_s: ClassVar[float] = inf
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -81,6 +85,9 @@ class Origin(asyncio.Protocol):
                 self.rest = head
                 return
             path = head[4 : head.index(b" ", 4)]
+            now = monotonic()
+            Origin.least_gap_s = min(Origin.least_gap_s, now - Origin.last_at.get(self.name, -inf))
+            Origin.last_at[self.name] = now
             key = (self.name, path)
             Origin.seen[key] = Origin.seen.get(key, 0) + 1
             self.transport.write(Origin.pages.get(path, MISSING))
@@ -105,11 +112,14 @@ async def serve(port: int, hosts: int, pages: int) -> None:
                         "requests": sum(pages_seen.values()),
                         "most": max(pages_seen.values(), default=0),
                         "robots": sum(robots),
+                        "least_gap_s": Origin.least_gap_s,
                     }
                 ),
                 flush=True,
             )
             Origin.seen.clear()
+            Origin.last_at.clear()
+            Origin.least_gap_s = inf
 
 
 if __name__ == "__main__":

@@ -261,6 +261,23 @@ def test_a_host_by_another_name_waits_for_its_merge(state: State) -> None:
     assert (backfilled(state).raised, state.row("a.example")["pages_crawled"]) == (1, 2)
 
 
+def test_a_host_that_was_merged_while_a_backfill_was_interrupted_does_not_come_back(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FETCHES", 1)
+    with state.database.write() as connection:
+        row = insert(domains).values(domain="www.a.example").returning(domains.c.id)
+        host_id = connection.execute(row).scalar_one()
+    fetched(state, "https://www.a.example/1", "https://www.a.example/2", domain_id=host_id)
+    with pytest.raises(Stopped):
+        backfilled(state, bars=stopping_after(1))
+    list(merge_hosts(state.database, state.clock))
+    report = backfilled(state)
+    assert report.left_hosts == (LeftHost("www.a.example", "misnamed", "a.example"),)
+    assert [row.domain for row in every_row(state)] == ["a.example"]
+    assert (backfilled(state).raised, state.row("a.example")["pages_crawled"]) == (1, 2)
+
+
 def test_a_fetch_that_a_lease_tied_to_a_host_belongs_to_it(state: State) -> None:
     host_id = state.add("example.com", pages_crawled=1, pages_discovered=1)
     fetched(state, "https://sub.example.com/", domain_id=host_id, domain="example.com")

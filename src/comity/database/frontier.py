@@ -65,8 +65,15 @@ def look(connection: Connection, host_id: UUID, limit: int, now: datetime | None
 
 def keys(connection: Connection, host_id: UUID, limit: int) -> list[int]:
     """The keys of URLs that a host has, queued or not, at most `limit` of them."""
+    return keys_and_queued(connection, host_id, limit)[0]
+
+
+def keys_and_queued(connection: Connection, host_id: UUID, limit: int) -> tuple[list[int], int]:
+    """The keys of URLs that a host has, queued or not, at most `limit` of them; and how many of these are queued."""
     table = domain_frontier.c
-    return list(connection.execute(select(table.url_key).where(table.domain_id == host_id).limit(limit)).scalars())
+    statement = select(table.url_key, table.state).where(table.domain_id == host_id).limit(limit)
+    rows = connection.execute(statement).all()
+    return [row[0] for row in rows], sum(row[1] == QUEUED for row in rows)
 
 
 def acknowledge(connection: Connection, visited: Iterable[tuple[UUID, int]], *, dropped: bool = False) -> None:
@@ -150,6 +157,17 @@ def queued_up_to(connection: Connection, host_id: UUID, most: int) -> int:
 def known_up_to(connection: Connection, host_id: UUID, most: int) -> int:
     """How many URLs of a host there are, queued or not, counted no further than `most`."""
     return _count_up_to(connection, most, domain_frontier.c.domain_id == host_id)
+
+
+def queued_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, int]:
+    """How many URLs of each of some hosts are still to visit; those that have none are missing."""
+    statement = (
+        select(domain_frontier.c.domain_id, func.count().label("urls"))
+        .where(domain_frontier.c.domain_id.in_(list(host_ids)), _IS_QUEUED)
+        .group_by(domain_frontier.c.domain_id)
+        .with_hint(domain_frontier, _QUEUE, "sqlite")
+    )
+    return {row.domain_id: row.urls for row in connection.execute(statement)}
 
 
 def _count_up_to(connection: Connection, most: int, *conditions: Any, index: str = "") -> int:

@@ -98,6 +98,13 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
     return connection.execute(select(domains).where(domains.c.domain == host)).first()
 
 
+def standing_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Any]:
+    """The pages and the queue of each of some hosts, as their rows have them."""
+    column = domains.c
+    statement = select(column.id, column.pages_crawled, column.frontier_size).where(column.id.in_(list(host_ids)))
+    return {row.id: row for row in connection.execute(statement)}
+
+
 def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
     """Count URLs that were found for hosts outside of a crawl."""
     for host_id, number in found.items():

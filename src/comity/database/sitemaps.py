@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 from uuid import UUID
 
@@ -77,6 +77,12 @@ def of_host(connection: Connection, host_id: UUID) -> list[SitemapRow]:
     ]
 
 
+def of_hosts(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, list[SitemapRow]]:
+    """What is known of the sitemap files of some hosts; most have none."""
+    known = select(sitemaps.c.domain_id).where(sitemaps.c.domain_id.in_(list(host_ids))).distinct()
+    return {host_id: of_host(connection, host_id) for host_id in connection.execute(known).scalars().all()}
+
+
 def forget(connection: Connection, host_id: UUID) -> None:
     """Ask for a host's sitemaps from the start again."""
     connection.execute(delete(sitemaps).where(sitemaps.c.domain_id == host_id))
@@ -84,5 +90,14 @@ def forget(connection: Connection, host_id: UUID) -> None:
 
 def planned(connection: Connection, host_id: UUID) -> int:
     """How many files of a host are still to be read."""
-    is_planned = (sitemaps.c.domain_id == host_id, sitemaps.c.state == str(SitemapState.PLANNED))
-    return connection.execute(select(func.count()).select_from(sitemaps).where(*is_planned)).scalar_one()
+    return planned_of(connection, [host_id]).get(host_id, 0)
+
+
+def planned_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, int]:
+    """How many files of each of some hosts are still to be read; those that have none are missing."""
+    statement = (
+        select(sitemaps.c.domain_id, func.count().label("files"))
+        .where(sitemaps.c.domain_id.in_(list(host_ids)), sitemaps.c.state == str(SitemapState.PLANNED))
+        .group_by(sitemaps.c.domain_id)
+    )
+    return {row.domain_id: row.files for row in connection.execute(statement)}

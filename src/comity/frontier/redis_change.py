@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -17,20 +18,24 @@ from comity.frontier.redis_link import RedisLink
 from comity.frontier.store import FrontierUnavailable, HostSettlement
 from comity.model.frontier import FrontierEntry
 
+Announced = tuple[set[int], set[int]]  # keys of links that were asked about before, and those of them that were new
+_NOTHING: Final[Announced] = (set(), set())
+
 
 class RedisChange:
     """What is to happen to the frontiers of hosts; nothing of it reaches Redis before the commit."""
 
     def __init__(
-        self, connection: Connection, following: Following, link: RedisLink, unmet: dict[UUID, set[int]]
+        self, connection: Connection, following: Following, link: RedisLink, announced: Mapping[UUID, Announced]
     ) -> None:
         self.connection = connection
         self._following = following
         self._link = link
-        self._unmet = unmet
+        self._announced = dict(announced)
         self._met: dict[UUID, set[int]] = {}
         self._payloads: dict[UUID, list[bytes]] = {}
-        self.forgotten: list[UUID] = []
+        self.forgotten: set[UUID] = set()
+        self.moved: set[UUID] = set()
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
         """Queue URLs that this host has never had; gives how many were new."""
@@ -39,14 +44,13 @@ class RedisChange:
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:  # noqa: ARG002  # Redis does not keep which run found a URL
         """Enter what became of a host's URLs; gives how many of the links were new."""
         met = self._met.setdefault(host_id, set())
-        unmet = self._unmet.get(host_id)
-        asked = [entry.key for entry in settlement.links if unmet is None or entry.key in unmet]
-        new_keys = set(asked) - met
-        if unmet is None and new_keys:
-            listed = list(new_keys)
-            states = self._states(host_id, listed)
-            if states is not None:  # else all of them are sent: a script adds nothing twice
-                new_keys = {key for key, state in zip(listed, states, strict=True) if state == UNKNOWN[0]}
+        announced, unmet = self._announced.get(host_id, _NOTHING)
+        new_keys = {entry.key for entry in settlement.links} - met
+        to_ask = list(new_keys - announced)
+        new_keys -= announced - unmet
+        states = self._states(host_id, to_ask) if to_ask else None
+        if states is not None:  # else all of them are sent: a script adds nothing twice
+            new_keys.difference_update(key for key, state in zip(to_ask, states, strict=True) if state != UNKNOWN[0])
         new: list[FrontierEntry] = []
         for entry in settlement.links:
             if entry.key in new_keys and entry.key not in met:
@@ -59,7 +63,7 @@ class RedisChange:
 
     def _states(self, host_id: UUID, keys: Sequence[int]) -> bytes | None:
         """The states of URLs as Redis has them, a digit each; None if it cannot say without a rebuild."""
-        mark = self._following.mark(host_id)
+        mark = self._following.mark(host_id) if host_id not in self.forgotten else None
         if mark is None:
             return UNKNOWN * len(keys)
         for _ in range(2):
@@ -90,6 +94,7 @@ class RedisChange:
             return
         if from_host in self._payloads or not self._following.catch_up(from_host, may_rebuild=False):
             raise FrontierUnavailable(f"host {from_host} cannot be moved now: it has changes that are under way")
+        self.moved.add(from_host)
         self._put(to_host, [move_batch(from_host)])
         frontier_journal.forget(self.connection, from_host)
 
@@ -97,9 +102,9 @@ class RedisChange:
         """Forget every URL of a host."""
         frontier_journal.forget(self.connection, host_id)
         self._payloads.pop(host_id, None)
-        self._unmet.pop(host_id, None)
+        self._announced.pop(host_id, None)
         self._met.pop(host_id, None)
-        self.forgotten.append(host_id)
+        self.forgotten.add(host_id)
 
     def _put(self, host_id: UUID, payloads: Iterable[bytes]) -> None:
         self._payloads.setdefault(host_id, []).extend(payloads)

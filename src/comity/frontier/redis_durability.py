@@ -1,9 +1,11 @@
 """When the journal may let go of a batch: when Redis has it on disk.
 
 Applied batches enter; those that are safe leave. Nothing here waits: a mark is set behind the batches on a connection
-of its own, and a moment later the server is asked whether that mark is on disk (WAITAOF, Redis 7.2; before that, a
-grace that is longer than appendfsync everysec can take). A connection that broke in between proves nothing: the batches
-are looked for anew, because the server may have come back without them.
+of its own, and later the server is asked on the same connection whether that mark is on disk. With appendfsync always
+it is at once. With everysec a grace must pass, too, which is longer than the server lets writes wait: WAITAOF alone
+cannot be trusted then, because servers from Redis 7.4 on (until a correction in 2025), and Valkey, answer it too early.
+A connection that broke in between proves nothing: the batches are looked for anew, because the server may have come
+back without them.
 """
 
 from __future__ import annotations
@@ -15,11 +17,10 @@ from uuid import UUID
 from comity.clock import Clock
 from comity.database.frontier_journal import Mark
 from comity.frontier.redis_layout import MARKER, stem_of
-from comity.frontier.redis_link import LoneConnection, RedisLink
+from comity.frontier.redis_link import LoneConnection, RedisLink, info_of
 from comity.frontier.store import FrontierUnavailable
 
 _PAUSE_S: Final = 0.25  # between marks, so that a busy crawl asks seldom
-_SYNC_S: Final = 1.1  # appendfsync everysec
 _MOST_HOSTS: Final = 2000
 
 
@@ -40,7 +41,6 @@ class Durability:
         self._applied: dict[UUID, Mark] = {}
         self._marked: _Marked | None = None
         self._lone: LoneConnection | None = None
-        self._can_tell = True
         self._last_at = 0.0
 
     def note(self, host_id: UUID, mark: Mark) -> None:
@@ -95,21 +95,29 @@ class Durability:
         return gone
 
     def _is_on_disk(self, age_s: float) -> bool:
-        """Ask on the connection that wrote the mark; a server of today knows, an older one is given time."""
+        """Ask on the connection that wrote the mark."""
         assert self._lone is not None
-        if not self._can_tell:
-            return age_s >= self._link.terms.grace_s
-        if 0 < age_s < _SYNC_S:
+        if age_s < self._link.terms.grace_s and self._policy(self._lone) != b"always":
             return False
+        said = info_of(self._lone.ask([("INFO", "persistence")])[0])
+        if said.get("aof_last_write_status", "ok") != "ok" or said.get("aof_pending_bio_fsync", "0") != "0":
+            return False  # a disk that is full or slow
         replicas = self._link.terms.replicas
         try:
             local, remote = self._lone.ask([("WAITAOF", 1, replicas, 1)])[0]
         except self._link.response_error as error:
-            if "unknown command" not in str(error):
+            if "unknown command" not in str(error) or replicas:
                 raise
-            self._can_tell = False
-            return False
+            return True  # before Redis 7.2
         return bool(local >= 1 and remote >= replicas)
+
+    def _policy(self, lone: LoneConnection) -> bytes:
+        """How the server syncs its log; where it will not say, as servers do by default."""
+        try:
+            _name, policy = lone.ask([("CONFIG", "GET", "appendfsync")])[0]
+        except (self._link.response_error, ValueError):
+            return b"everysec"
+        return bytes(policy)
 
     def _break(self) -> None:
         """The connection broke: whatever was marked is to be looked for again."""

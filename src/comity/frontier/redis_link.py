@@ -44,8 +44,8 @@ class RedisTerms:
     """False for a Redis without append-only file: what it loses is found again by crawling."""
     replicas: int = 0
     """How many replicas must have a batch on disk, too, before the journal lets go of it."""
-    grace_s: float = 5.0
-    """How long the journal keeps a batch where the server cannot say what is on its disk (before Redis 7.2)."""
+    grace_s: float = 3.0
+    """How long the journal keeps a batch unless appendfsync is always; everysec may take two seconds."""
 
 
 class LoneConnection:
@@ -123,7 +123,7 @@ class RedisLink:
             pipeline: Any = self._redis.pipeline(transaction=False)
             for name, stem, arguments in calls:
                 pipeline.execute_command("EVALSHA", self._scripts[name][1], 1, stem, *arguments)
-            replies = pipeline.execute(raise_on_error=False)
+            replies: list[Any] = pipeline.execute(raise_on_error=False)
             if is_first and any(isinstance(reply, self._errors.NoScriptError) for reply in replies):
                 for name in {name for name, _stem, _arguments in calls}:
                     self._redis.script_load(self._scripts[name][0])
@@ -179,3 +179,11 @@ def _shown(url: str) -> str:
     """A URL without its user and password."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def info_of(reply: Any) -> dict[str, str]:
+    """A section of INFO, as the client or the server spells it."""
+    if isinstance(reply, dict):
+        return {str(name): str(value) for name, value in reply.items()}
+    lines = reply.decode().splitlines()
+    return dict(line.split(":", 1) for line in lines if ":" in line)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from comity.clock import Clock
 from comity.database import frontier_journal
 from comity.database.connection import Database
-from comity.frontier.redis_change import RedisChange
+from comity.frontier.redis_change import Announced, RedisChange
 from comity.frontier.redis_following import LISTED, Following, is_up_to
 from comity.frontier.redis_layout import (
     PER_LIST,
@@ -27,7 +27,7 @@ from comity.frontier.redis_layout import (
     unpack_found,
     unpack_keys,
 )
-from comity.frontier.redis_link import RedisLink, RedisTerms
+from comity.frontier.redis_link import RedisLink, RedisTerms, info_of
 from comity.frontier.store import FoundUrl, FrontierUnavailable, PlacedUrl
 from comity.model.frontier import FrontierEntry, QueuedUrl
 
@@ -48,7 +48,7 @@ class RedisFrontier:
     def check(self) -> None:
         """Refuse a server that would forget: one that evicts, or, unless that was agreed on, one that writes no log."""
         persistence, memory = (
-            _info(each) for each in self._link.commands([("INFO", "persistence"), ("INFO", "memory")])
+            info_of(each) for each in self._link.commands([("INFO", "persistence"), ("INFO", "memory")])
         )
         policy = memory.get("maxmemory_policy", "noeviction")
         if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):
@@ -156,13 +156,13 @@ class RedisFrontier:
         if not self._is_checked:
             self.check()
         confirmed = self._confirmed()
-        unmet = self._unmet(announced) if announced else {}
+        asked = self._ask_about(announced) if announced else {}
         with self._database.write() as connection:
-            change = RedisChange(connection, self._following, self._link, unmet)
+            change = RedisChange(connection, self._following, self._link, asked)
             yield change
             sent = change.write_journal()
             frontier_journal.remove(connection, confirmed)
-        for host_id in change.forgotten:
+        for host_id in change.forgotten | change.moved:
             self._following.drop(host_id)
         for host_id, (mark, _payloads) in sent.items():
             self._following.note(host_id, mark)
@@ -172,20 +172,20 @@ class RedisFrontier:
                 self._following.wipe(host_id)
             self._following.follow(sent)
 
-    def _unmet(self, announced: Mapping[UUID, Sequence[FrontierEntry]]) -> dict[UUID, set[int]]:
-        """Those of the announced keys that are new to their hosts, of all hosts at once."""
-        unmet = {host_id: {entry.key for entry in entries} for host_id, entries in announced.items() if entries}
-        marks = {host_id: mark for host_id in unmet if (mark := self._following.mark(host_id)) is not None}
-        keys = {host_id: list(unmet[host_id]) for host_id in marks}
+    def _ask_about(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> dict[UUID, Announced]:
+        """The keys of links and those of them that are new to their hosts, of all hosts at once."""
+        keys = {host_id: list({entry.key for entry in entries}) for host_id, entries in links.items() if entries}
+        unmet = {host_id: set(each) for host_id, each in keys.items()}
+        marks = {host_id: mark for host_id in keys if (mark := self._following.mark(host_id)) is not None}
         calls = [("states_of", stem_of(host_id), [pack_keys(keys[host_id])]) for host_id in marks]
         for (host_id, mark), reply in zip(marks.items(), self._link.run_many(calls), strict=True):
-            if not is_up_to(reply, mark):
-                reply = self._following.ask(host_id, "states_of", pack_keys(keys[host_id]))
-            if reply is not None:
-                unmet[host_id] = {
-                    key for key, state in zip(keys[host_id], reply[2], strict=True) if state == UNKNOWN[0]
-                }
-        return unmet
+            sure = (
+                reply if is_up_to(reply, mark) else self._following.ask(host_id, "states_of", pack_keys(keys[host_id]))
+            )
+            if sure is not None:
+                pairs = zip(keys[host_id], sure[2], strict=True)
+                unmet[host_id] = {key for key, state in pairs if state == UNKNOWN[0]}
+        return {host_id: (set(each), unmet[host_id]) for host_id, each in keys.items()}
 
     def _confirmed(self) -> dict[UUID, int]:
         """Batches that the journal may let go of; those that Redis lost again are brought back."""
@@ -216,11 +216,3 @@ class RedisFrontier:
             self.tidy()
         self._following.durability.close()
         self._link.close()
-
-
-def _info(reply: Any) -> dict[str, str]:
-    """A section of INFO, as the client or the server spells it."""
-    if isinstance(reply, dict):
-        return {str(name): str(value) for name, value in reply.items()}
-    lines = reply.decode().splitlines()
-    return dict(line.split(":", 1) for line in lines if ":" in line)

@@ -90,7 +90,7 @@ class Leases:
             )
         lost = [lease for lease in mine.values() if (lease.host_id, lease.token) not in alive]
         for lease in lost:
-            self._forget(lease)
+            self.forget(lease)
         kept = {host_id: lease for host_id, lease in mine.items() if self._held.get(host_id) == lease}
         self._held |= {host_id: replace(lease, expires_at=self._end(asked_at)) for host_id, lease in kept.items()}
         return lost
@@ -107,7 +107,7 @@ class Leases:
     def write(self, connection: Connection, lease: Lease, values: dict[str, Any]) -> None:
         """Change the host's row under the lease, inside the caller's transaction; `LeaseLost` if it is gone."""
         if not leasing.write_under(connection, lease, values, self._now()):
-            self._forget(lease)
+            self.forget(lease)
             raise LeaseLost(f"{lease.host}: the lease with token {lease.token} is no longer held; nothing was written")
 
     def settle(self, connection: Connection, rows: Sequence[tuple[Lease, HostProgress, GateMemory]]) -> None:
@@ -119,7 +119,7 @@ class Leases:
         held = leasing.still_held(connection, leases, self._now())
         for lease in leases:
             if lease.host_id not in held:
-                self._forget(lease)
+                self.forget(lease)
         return held
 
     def add_progress(self, connection: Connection, lease: Lease, progress: HostProgress, memory: GateMemory) -> None:
@@ -137,18 +137,20 @@ class Leases:
     ) -> None:
         """Give the lease back with everything it leaves behind; raises `LeaseLost` if it is no longer held."""
         with self._database.write() as connection:
-            self._release(connection, lease, ending, progress, memory, extra or {})
-        self._forget(lease)
+            self.release_within(connection, lease, ending=ending, progress=progress, memory=memory, extra=extra)
+        self.forget(lease)
 
-    def _release(
+    def release_within(
         self,
         connection: Connection,
         lease: Lease,
-        ending: HostEnding | None,
-        progress: HostProgress | None,
-        memory: GateMemory | None,
-        extra: dict[str, Any],
+        *,
+        ending: HostEnding | None = None,
+        progress: HostProgress | None = None,
+        memory: GateMemory | None = None,
+        extra: dict[str, Any] | None = None,
     ) -> None:
+        """Give the lease back inside the caller's transaction, who forgets it once that is committed."""
         values: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
         if progress is not None:
             values |= progress_values(progress, self._clock.now())
@@ -156,7 +158,7 @@ class Leases:
             values |= memory_values(memory)
         if ending is not None:
             values |= ending_values(lease, ending, self._clock.now(), self.terms.refresh_after)
-        self.write(connection, lease, values | extra)
+        self.write(connection, lease, values | (extra or {}))
 
     def free_own_dead(self) -> int:
         """Free at once what processes of this machine held when they died; returns how many hosts."""
@@ -176,7 +178,7 @@ class Leases:
         """When a lease ends by our own clock: counted from before we asked, so never later than the server's end."""
         return asked_at + timedelta(seconds=self.terms.lease_s)
 
-    def _forget(self, lease: Lease) -> None:
+    def forget(self, lease: Lease) -> None:
         """Stop counting a lease as held, but not a newer one on the same host."""
         known = self._held.get(lease.host_id)
         if known is not None and known.token == lease.token:

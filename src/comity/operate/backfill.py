@@ -23,6 +23,7 @@ from comity.database.connection import Database
 from comity.model.errors import BadAddress, StateUnavailable
 from comity.operate.backfill_decisions import (
     add_group,
+    canonical_name,
     first_row,
     host_of_name,
     host_of_url,
@@ -258,12 +259,8 @@ class _Backfill:
                 rows = merging.names_after(connection, last, _NAMES)
             if not rows:
                 return
-            wanted = [(row.domain, host_of_name(row.domain, self._collapse)) for row in rows]
-            pairs = [
-                (name, name if isinstance(host, BadAddress) else host.authority)
-                for name, host in wanted
-                if isinstance(host, BadAddress) or host.authority != name
-            ]
+            names = [(row.domain, canonical_name(row.domain, self._collapse)) for row in rows]
+            pairs = [(name, wanted or name) for name, wanted in names if wanted != name]
             if pairs:
                 with self._step() as connection:
                     reading.add_spellings(connection, "domains", pairs)
@@ -306,6 +303,8 @@ class _Backfill:
             covering = down.covering_host(row.host) if known is None else None
             if row.host in otherwise:
                 results[row.host] = ("misnamed", otherwise[row.host])
+            elif known is None and (name := canonical_name(row.host, self._collapse)) != row.host:
+                results[row.host] = ("misnamed", name)  # the row that it was tied to was merged since
             elif known is None and row.fetch_rows == 0:
                 results[row.host] = ("orphan", None)
             elif covering is not None:

@@ -110,7 +110,7 @@ def host_of_url(text: str, collapse: bool) -> CanonicalHost | BadAddress:
             return canonical_host(absolute[1], collapse=collapse)
         canonical_host(text)
     except BadAddress as error:
-        return error
+        return BadAddress(error.text, error.reason)  # without its traceback: these are kept
     return BadAddress(text.rpartition("@")[2], "no http:// or https:// in front")
 
 
@@ -122,4 +122,10 @@ def host_of_name(text: str, collapse: bool) -> CanonicalHost | BadAddress:
     try:
         return canonical_host(text, collapse=collapse)
     except BadAddress as error:
-        return error
+        return BadAddress(error.text, error.reason)
+
+
+def canonical_name(text: str, collapse: bool) -> str | None:
+    """The name that today's rules give to a host; None if it is none."""
+    found = host_of_name(text, collapse)
+    return None if isinstance(found, BadAddress) else found.authority

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -60,68 +61,82 @@ class HostDesk:
         self._traps = traps
         self._sitemaps = sitemaps
 
-    def open(self, host: LeasedHost) -> tuple[int, int]:
-        """Mark a host as being crawled and bring its URLs to hand; gives its pages so far and how many are queued."""
-        lease = host.lease
+    def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
+        """Mark hosts as being crawled and bring their URLs to hand, all in one transaction.
+
+        Gives the pages so far and how many URLs are queued, of each; None where the lease was lost meanwhile.
+        """
+        opened: list[tuple[int, int] | None] = []
         with self._database.write() as connection:
-            known, queued = self._something_to_do(connection, lease)
-            row = hosts_table.get(connection, lease.host)
-            if queued == KEYS_MOST and row is not None:  # or more: nobody counts that far
-                queued = max(queued, row.frontier_size)
-            values: dict[str, Any] = {"frontier_size": queued}
-            if self._track:
-                values |= {
-                    "status": HostStatus.ACTIVE,
-                    "last_crawl_run_id": self._run_id,
-                    "last_crawled_at": self._clock.now(),
-                }
-            self._leases.write(connection, lease, values)
-            rows = self._look(connection, host)
-            knows_all = known < KEYS_MOST
-            keys = frontier_table.keys(connection, lease.host_id, KEYS_MOST) if knows_all else []
-            if self._traps is not None:
-                host.traps = self._trap_watch(connection, lease.host, self._traps)
-            if self._sitemaps:
-                host.sitemaps = self._sitemaps_to_read(connection, lease)
-                if host.sitemaps is not None:
-                    first = rows[0].url if rows else frontier_table.any_url(connection, lease.host_id)
-                    host.home = web_address(first).origin if first is not None else None
-        host.work = HostWork(keys, knows_all=knows_all, is_whole=False)
+            ids = [host.lease.host_id for host in hosts]
+            standing = hosts_table.standing_of(connection, ids)
+            sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
+            for host in hosts:
+                host_id = host.lease.host_id
+                try:
+                    opened.append(self._open(connection, host, standing.get(host_id), sitemaps.get(host_id, [])))
+                except LeaseLost:
+                    opened.append(None)
+        return opened
+
+    def _open(self, connection: Connection, host: LeasedHost, row: Any, sitemaps: list[SitemapRow]) -> tuple[int, int]:
+        lease = host.lease
+        keys, queued = self._something_to_do(connection, lease)
+        if queued == KEYS_MOST and row is not None:  # or more: nobody counts that far
+            queued = max(queued, row.frontier_size)
+        values: dict[str, Any] = {"frontier_size": queued}
+        if self._track:
+            values |= {
+                "status": HostStatus.ACTIVE,
+                "last_crawl_run_id": self._run_id,
+                "last_crawled_at": self._clock.now(),
+            }
+        self._leases.write(connection, lease, values)
+        rows = self._look(connection, host)
+        knows_all = len(keys) < KEYS_MOST
+        if self._traps is not None:
+            host.traps = TrapWatch(self._traps, today=self._clock.now().date())
+            if row is not None and row.pages_crawled:  # what earlier runs saw of the host
+                host.traps.recall(records.last_contents(connection, lease.host, _RECALLED))
+        if self._sitemaps:
+            host.sitemaps = self._sitemaps_to_read(connection, lease, sitemaps)
+            if host.sitemaps is not None:
+                first = rows[0].url if rows else frontier_table.any_url(connection, lease.host_id)
+                host.home = web_address(first).origin if first is not None else None
+        host.work = HostWork(keys if knows_all else (), knows_all=knows_all, is_whole=False)
         host.work.read(rows, is_whole=len(rows) == queued)
         return (row.pages_crawled if row is not None else 0), queued
 
-    def _trap_watch(self, connection: Connection, host: str, terms: TrapTerms) -> TrapWatch:
-        """A watch that has seen what earlier runs saw of the host."""
-        watch = TrapWatch(terms, today=self._clock.now().date())
-        watch.recall(records.last_contents(connection, host, _RECALLED))
-        return watch
-
-    def _sitemaps_to_read(self, connection: Connection, lease: Lease) -> list[SitemapRow] | None:
+    def _sitemaps_to_read(
+        self, connection: Connection, lease: Lease, rows: list[SitemapRow]
+    ) -> list[SitemapRow] | None:
         """What is known of a host's sitemaps, if some are still to be read; the whole plan is made anew after a day."""
-        rows = sitemaps_table.of_host(connection, lease.host_id)
+        if not rows:
+            return []
         oldest = self._clock.seconds() - SITEMAPS_FRESH_FOR_S
-        if not rows or any(row.asked_at is not None and row.asked_at < oldest for row in rows):
+        if any(row.asked_at is not None and row.asked_at < oldest for row in rows):
             sitemaps_table.forget(connection, lease.host_id)
             return []
         is_unfinished = any(row.state is SitemapState.PLANNED for row in rows)
         was_found = any(row.state is SitemapState.READ for row in rows)
         return rows if is_unfinished or not was_found else None
 
-    def _something_to_do(self, connection: Connection, lease: Lease) -> tuple[int, int]:
-        """Make sure that there is something to begin with; gives how many URLs are known, and how many queued."""
-        known = frontier_table.known_up_to(connection, lease.host_id, KEYS_MOST)
-        if not known:
+    def _something_to_do(self, connection: Connection, lease: Lease) -> tuple[list[int], int]:
+        """Make sure that there is something to begin with; gives the keys of known URLs, and how many are queued."""
+        keys, queued = frontier_table.keys_and_queued(connection, lease.host_id, KEYS_MOST)
+        if not keys:
             root = web_address(f"https://{lease.host}/")
             frontier_table.add(connection, lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
             if self._track:
                 self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
-            return 1, 1
-        queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
+            return [root.key], 1
+        if len(keys) == KEYS_MOST:
+            queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
         if self._track and lease.status is HostStatus.PENDING and not queued:
             # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.
             frontier_table.requeue_all(connection, lease.host_id)
             queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
-        return known, queued
+        return keys, queued
 
     def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
         """The next URLs of a host, and when the earliest that was put off may be tried."""
@@ -135,17 +150,40 @@ class HostDesk:
         rows = frontier_table.look(connection, host.lease.host_id, limit, self._clock.now())
         return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
 
-    def close(self, host: LeasedHost, pages_before: int) -> HostLineInSummary:
-        """Give the lease back with the status that the host deserves; one that is gone has nothing to give back."""
+    def close_some(self, hosts: Sequence[tuple[LeasedHost, int]]) -> list[HostLineInSummary]:
+        """Give leases back with the statuses that the hosts deserve, in one transaction.
+
+        With each host come the pages that it had before. One whose lease is gone has nothing to give back.
+        """
+        with self._database.write() as connection:
+            ids = [host.lease.host_id for host, _pages_before in hosts]
+            # What is not at hand may be very much, and is counted apart.
+            short = [host.lease.host_id for host, _pages_before in hosts if not host.work.has_more]
+            queued = frontier_table.queued_of(connection, short) if short else {}
+            unread = sitemaps_table.planned_of(connection, ids) if self._sitemaps else {}
+            lines = []
+            for host, pages_before in hosts:
+                host_id = host.lease.host_id
+                left = self._queued(connection, host) if host.work.has_more else queued.get(host_id, 0)
+                lines.append(self._close(connection, host, pages_before, left, unread.get(host_id, 0)))
+        for host, _pages_before in hosts:
+            self._leases.forget(host.lease)
+        return lines
+
+    def _queued(self, connection: Connection, host: LeasedHost) -> int:
+        """How many URLs are left, counted one by one only as far as that is no work."""
+        queued = frontier_table.queued_up_to(connection, host.lease.host_id, _COUNTED_MOST)
+        if queued == _COUNTED_MOST:
+            row = hosts_table.get(connection, host.name)
+            queued = max(queued, row.frontier_size if row is not None else 0)
+        return queued
+
+    def _close(
+        self, connection: Connection, host: LeasedHost, pages_before: int, queued: int, unread: int
+    ) -> HostLineInSummary:
+        """A sitemap that is still to be read (`unread`) may name more pages than are queued."""
         tally = host.tally
-        with self._database.read() as connection:
-            queued = frontier_table.queued_up_to(connection, host.lease.host_id, _COUNTED_MOST)
-            if queued == _COUNTED_MOST:
-                row = hosts_table.get(connection, host.name)
-                queued = max(queued, row.frontier_size if row is not None else 0)
-            due_at = frontier_table.next_ready_at(connection, host.lease.host_id) if queued else None
-            # A sitemap that is still to be read may name more pages.
-            unread = sitemaps_table.planned(connection, host.lease.host_id) if self._sitemaps else 0
+        due_at = frontier_table.next_ready_at(connection, host.lease.host_id) if queued else None
         ending = self._ending(host, queued + unread, pages_before)
         extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
         reason = ending.detail
@@ -156,10 +194,11 @@ class HostDesk:
             extra["next_crawl_after"] = waits_until
             reason = f"what is left waits until {waits_until:%Y-%m-%d %H:%M:%S} UTC"
         if host.spent_budget is not None and not host.is_lost:
-            self._note_budget(host, host.spent_budget)
+            self._note_budget(connection, host, host.spent_budget)
+        ending_told = ending if self._track else None
         try:
-            self._leases.release(
-                host.lease, ending=ending if self._track else None, memory=host.gate.memory(), extra=extra
+            self._leases.release_within(
+                connection, host.lease, ending=ending_told, memory=host.gate.memory(), extra=extra
             )
         except LeaseLost:
             detail = "another worker took over"
@@ -181,14 +220,13 @@ class HostDesk:
         )
         return host_ending(record, self._max_errors_in_a_row)
 
-    def _note_budget(self, host: LeasedHost, spent: Exhausted) -> None:
+    def _note_budget(self, connection: Connection, host: LeasedHost, spent: Exhausted) -> None:
         """Keep why the run left URLs of this host in the queue."""
         root = web_address(f"https://{host.name}/")
         content = {"code": str(spent.reason), "reason": spent.sentence}
         at = self._clock.seconds()
         item = Evidence(host.lease.host_id, root.url, root.key, EvidenceType.BUDGET, content, {}, "high", at)
-        with self._database.write() as connection:
-            records.add_evidence(connection, self._run_id, [item])
+        records.add_evidence(connection, self._run_id, [item])
 
 
 def _waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:

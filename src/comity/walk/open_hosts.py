@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from comity.clock import Clock
 from comity.fetch.fetcher import Fetcher
-from comity.model.errors import LeaseLost
 from comity.model.host import HostStatus
 from comity.walk.crawl_hooks import HostShare
 from comity.walk.crawl_host import WINDOW, HostDesk
@@ -20,6 +19,7 @@ from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.progress import HostLineInSummary, Progress
 from comity.walk.settling import Settling
 
+_AT_ONCE: Final = 32  # hosts that are opened or given back in one transaction
 _LOOK_EVERY_S: Final = 0.02
 _OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
 
@@ -60,6 +60,8 @@ class OpenHosts:
         self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or given back
         self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
         self._left: set[str] = set()  # hosts that this run will not take again
+        self._leaving: list[tuple[LeasedHost, int, asyncio.Future[HostLineInSummary]]] = []
+        self._leaving_turn = asyncio.Lock()
         self.is_ending = False
         self.lines: list[HostLineInSummary] = []
         self.dispatcher: Dispatcher
@@ -83,26 +85,28 @@ class OpenHosts:
                 if not await self._board.release_guests(idle_only=bool(self._open or self._busy)):
                     return
                 continue  # a host that is to be crawled may have been a guest until now
-            for host in claimed:
-                await self._begin(host)
+            for first in range(0, len(claimed), _AT_ONCE):
+                await self._begin(claimed[first : first + _AT_ONCE])
             free -= len(claimed)
-            self._progress.hosts_active = len(self._open)
-            self.dispatcher.serve()
 
-    async def _begin(self, host: LeasedHost) -> None:
-        """Open a host that was leased just now."""
-        if self._remaining is not None:
-            self._remaining.discard(host.name)
-        host.tally.begun = self._begun.get(host.name, 0)
-        try:
-            before, queued = await self._thread.run(self._desk.open, host)
-        except LeaseLost:
-            self._board.drop(host.name)
-            self._note(HostLineInSummary(host.name, "lease lost", 0, 0, 0, "another worker took over"))
-            return
-        self._open[host] = before
-        self._progress.queued += queued
-        self.dispatcher.ready(host)
+    async def _begin(self, hosts: list[LeasedHost]) -> None:
+        """Open hosts that were leased just now."""
+        for host in hosts:
+            if self._remaining is not None:
+                self._remaining.discard(host.name)
+            host.tally.begun = self._begun.get(host.name, 0)
+        opened = await self._thread.run(self._desk.open_some, hosts)
+        for host, found in zip(hosts, opened, strict=True):
+            if found is None:
+                self._board.drop(host.name)
+                self._note(HostLineInSummary(host.name, "lease lost", 0, 0, 0, "another worker took over"))
+                continue
+            before, queued = found
+            self._open[host] = before
+            self._progress.queued += queued
+            self.dispatcher.ready(host)
+        self._progress.hosts_active = len(self._open)
+        self.dispatcher.serve()
 
     async def _claim(self, limit: int) -> list[LeasedHost]:
         """Candidates from the table; or, with claims turned off, the named hosts that are open."""
@@ -163,7 +167,7 @@ class OpenHosts:
         await self._settling.flush(host)
         if self._share is not None:
             self._share.leave(host.name)
-        line = await self._thread.run(self._desk.close, host, before)
+        line = await self._left_with(host, before)
         del self._open[host]
         self._begun[host.name] = host.tally.begun
         if host.waits_until is None:
@@ -179,6 +183,19 @@ class OpenHosts:
         self.lines.append(line)
         if self._share is not None:
             self._share.told(line)
+
+    async def _left_with(self, host: LeasedHost, before: int) -> HostLineInSummary:
+        """Give a lease back, together with those of other hosts that are done at the same time."""
+        told: asyncio.Future[HostLineInSummary] = asyncio.get_running_loop().create_future()
+        self._leaving.append((host, before, told))
+        async with self._leaving_turn:
+            while not told.done():
+                some, self._leaving = self._leaving[:_AT_ONCE], self._leaving[_AT_ONCE:]
+                lines = await self._thread.run(self._desk.close_some, [(each, pages) for each, pages, _told in some])
+                for (_host, _before, waiter), line in zip(some, lines, strict=True):
+                    if not waiter.done():
+                        waiter.set_result(line)
+        return told.result()
 
     async def finish(self) -> None:
         """Wait for whatever is being read on or given back."""

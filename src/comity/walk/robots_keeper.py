@@ -90,6 +90,8 @@ class RobotsKeeper:
         self._takedowns = takedowns
         self._collapse = collapse
         self._under_way: dict[tuple[UUID, str], asyncio.Task[Found]] = {}
+        self._unkept: list[dict[str, Any]] = []
+        self._keeping = asyncio.Lock()
 
     def known(self, host: LeasedHost, origin: str) -> RobotsInForce | None:
         """What is in force in memory, if it is still fresh."""
@@ -142,8 +144,16 @@ class RobotsKeeper:
         ttl_s = min(_UNREACHABLE_FOR_S, self._terms.ttl_s) if is_unread(reading) else self._terms.ttl_s
         expires_at = now + ttl_s
         found = self._read(origin, reading, response, row, expires_at)
-        await self._thread.run(self._store, host.name, found, response, row, now)
+        await self._keep(_values(host.name, found, response, row, now))
         return found
+
+    async def _keep(self, values: dict[str, Any]) -> None:
+        """Write a cache row, together with those that wait to be written: many hosts begin at the same time."""
+        self._unkept.append(values)
+        async with self._keeping:
+            if values in self._unkept:
+                some, self._unkept = self._unkept, []
+                await self._thread.run(self._store, some)
 
     async def _follow(
         self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
@@ -204,33 +214,35 @@ class RobotsKeeper:
         with self._database.read() as connection:
             return robots_table.get(connection, origin)
 
-    def _store(self, host: str, found: RobotsInForce, response: Response | None, row: Any, now: float) -> None:
-        """Write the cache row; a confirmed copy only gets a new date."""
-        unchanged = found.reading.access is RobotsAccess.UNCHANGED
-        body = _octets(row) if unchanged else (response.body if found.file is not None and response else None)
-        text = _text(body) if body is not None else None
-        delay = found.crawl_delay_s
-        values = {
-            "origin": found.origin,
-            "host": host,
-            "robots_txt": text
-            if text is not None or body is None
-            else body.decode("utf-8", "replace").replace("\0", "�"),
-            "raw": None if text is not None else body,
-            "fetched_at": from_seconds(now),
-            "expires_at": from_seconds(found.expires_at),
-            "crawl_delay_ms": round(delay * 1000) if delay is not None else None,
-            "disallow": list(found.rules.disallowed()) if found.rules is not None else None,
-            "access": str(RobotsAccess.PARSE if unchanged else found.reading.access),
-            "http_status": found.reading.http_status,
-            "version": found.version,
-            "etag": (response.headers.get("etag") if response else None) or (row.etag if unchanged else None),
-            "last_modified": (response.headers.get("last-modified") if response else None)
-            or (row.last_modified if unchanged else None),
-            "detail": found.reading.reason,
-        }
+    def _store(self, rows: list[dict[str, Any]]) -> None:
         with self._database.write() as connection:
-            robots_table.put(connection, values)
+            for values in rows:
+                robots_table.put(connection, values)
+
+
+def _values(host: str, found: RobotsInForce, response: Response | None, row: Any, now: float) -> dict[str, Any]:
+    """The cache row; a confirmed copy only gets a new date."""
+    unchanged = found.reading.access is RobotsAccess.UNCHANGED
+    body = _octets(row) if unchanged else (response.body if found.file is not None and response else None)
+    text = _text(body) if body is not None else None
+    delay = found.crawl_delay_s
+    return {
+        "origin": found.origin,
+        "host": host,
+        "robots_txt": text if text is not None or body is None else body.decode("utf-8", "replace").replace("\0", "�"),
+        "raw": None if text is not None else body,
+        "fetched_at": from_seconds(now),
+        "expires_at": from_seconds(found.expires_at),
+        "crawl_delay_ms": round(delay * 1000) if delay is not None else None,
+        "disallow": list(found.rules.disallowed()) if found.rules is not None else None,
+        "access": str(RobotsAccess.PARSE if unchanged else found.reading.access),
+        "http_status": found.reading.http_status,
+        "version": found.version,
+        "etag": (response.headers.get("etag") if response else None) or (row.etag if unchanged else None),
+        "last_modified": (response.headers.get("last-modified") if response else None)
+        or (row.last_modified if unchanged else None),
+        "detail": found.reading.reason,
+    }
 
 
 def _text(body: bytes) -> str | None:

@@ -92,8 +92,6 @@ def crawl(
     robots.txt is obeyed, each host has its own pace, and every decision can be explained afterwards
     (comity why URL). The crawl can be stopped at any moment: the same command goes on exactly where it was.
     """
-    if processes is not None:
-        check_number("--processes", processes, 1, _MOST_PROCESSES)
     door = chosen(
         context,
         state,
@@ -105,7 +103,7 @@ def crawl(
         delay_s=delay,
         concurrency=concurrency,
         per_host=per_host,
-        processes=processes,
+        processes=_checked(processes),
         follow_links=follow_links,
         respect_nofollow=respect_nofollow,
         sitemaps=sitemaps,
@@ -119,6 +117,12 @@ def crawl(
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     _crawl(door, read, door.settings.processes)
+
+
+def _checked(processes: int | None) -> int | None:
+    if processes is not None:
+        check_number("--processes", processes, 1, _MOST_PROCESSES)
+    return processes
 
 
 def demo(context: typer.Context, as_json: JsonOption = False) -> None:
