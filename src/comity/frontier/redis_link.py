@@ -18,17 +18,7 @@ from comity.model.errors import BadInput
 
 _NAMES: Final = ("apply", "change_state", "counts", "find", "keys", "list", "look", "requeue", "states_of", "take_in")
 # The server is there but will not take writes, or not now.
-_REFUSALS: Final = (
-    "MISCONF",
-    "NOREPLICAS",
-    "BUSY",
-    "MASTERDOWN",
-    "CLUSTERDOWN",
-    "READONLY",
-    "OOM",
-    "LOADING",
-    "TRYAGAIN",
-)
+_REFUSALS: Final = ("MISCONF", "NOREPLICAS", "BUSY", "NOAUTH", "NOPERM")
 _PIPELINED: Final = 256
 
 
@@ -78,6 +68,15 @@ class RedisLink:
         self.terms = terms or RedisTerms()
         self._errors = redis.exceptions
         self.response_error: type[Exception] = redis.ResponseError
+        self._absences = (
+            redis.ConnectionError,
+            redis.TimeoutError,
+            redis.ReadOnlyError,
+            redis.OutOfMemoryError,
+            redis.exceptions.ClusterDownError,
+            redis.exceptions.TryAgainError,
+            redis.exceptions.AskError,
+        )
         retry = Retry(ExponentialBackoff(cap=self.terms.longest_pause_s, base=0.05), self.terms.tries - 1)
         try:
             pool = redis.BlockingConnectionPool.from_url(
@@ -149,12 +148,11 @@ class RedisLink:
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
         """Turn "cannot reach or use Redis" into one line; leave what a command did wrong alone."""
-        errors = self._errors
         try:
             yield
-        except (errors.ConnectionError, errors.TimeoutError, errors.ReadOnlyError, errors.OutOfMemoryError) as error:
+        except self._absences as error:
             raise FrontierUnavailable(self._sentence(error)) from error
-        except errors.ResponseError as error:
+        except self.response_error as error:
             if str(error).startswith(_REFUSALS):
                 raise FrontierUnavailable(self._sentence(error)) from error
             raise

@@ -19,7 +19,7 @@ from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.progress import HostLineInSummary, Progress
 from comity.walk.settling import Settling
 
-_AT_ONCE: Final = 32  # hosts that are opened or given back in one transaction
+_AT_ONCE: Final = 64  # hosts that are opened or given back in one transaction
 _LOOK_EVERY_S: Final = 0.02
 _OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
 

@@ -1,0 +1,171 @@
+"""When Redis has lost a host altogether, its frontier is made anew from what the database knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import redis
+from sqlalchemy import insert, select, update
+
+from comity.database.connection import Database
+from comity.database.tables import DONE, QUEUED, domains, fetches, frontier_epochs, sitemaps
+from comity.frontier.redis_link import RedisTerms
+from comity.frontier.redis_store import RedisFrontier
+from comity.frontier.store import FrontierUnavailable
+from comity.model.host import HostStatus
+from tests.database.states import MovedClock
+from tests.frontier.rooms import NOW, Room, entry, key_of
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def room(request: pytest.FixtureRequest, redis_url: str) -> Iterator[Room]:
+    wanted = "embedded_database" if request.param == "sqlite" else "shared_database"
+    database: Database = request.getfixturevalue(wanted)
+    store = RedisFrontier(database, redis_url, MovedClock(), RedisTerms(is_durable=False))
+    yield Room(database, store)
+    store.close()
+
+
+def visited(room: Room, path: str, outcome: str, minutes: int = 0) -> None:
+    url = entry(path).url
+    values: dict[str, Any] = {
+        "domain_id": room.host,
+        "domain": "a.example",
+        "page_url": url,
+        "url_key": key_of(path),
+        "outcome": outcome,
+        "depth": len(path),
+        "crawled_at": NOW + timedelta(minutes=minutes),
+    }
+    with room.database.write() as connection:
+        connection.execute(insert(fetches).values(**values))
+
+
+def crawled(room: Room, status: HostStatus) -> None:
+    """A host of which some was visited, some only found; the journal holds nothing of it any more."""
+    room.add(*map(entry, ["", "a", "bb", "gone", "again", "found"]))
+    room.settle(done=[key_of(path) for path in ("", "a", "bb", "gone")])
+    for minutes, (path, outcome) in enumerate(
+        [
+            ("", "fetched"),
+            ("a", "failed"),
+            ("gone", "gone"),
+            ("a", "fetched"),
+            ("bb", "not_modified"),
+            ("again", "failed"),
+        ]
+    ):
+        visited(room, path, outcome, minutes)
+    with room.database.write() as connection:
+        for step in dict.fromkeys([HostStatus.ACTIVE, status]):
+            connection.execute(update(domains).where(domains.c.id == room.host).values(status=step))
+        row = {"domain_id": room.host, "url_key": 1, "url": "https://a.example/sitemap.xml", "state": "read"}
+        connection.execute(insert(sitemaps).values(row))
+    room.store.recover()
+
+
+def lose(url: str) -> None:
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+
+
+def sitemaps_known(room: Room) -> int:
+    with room.database.read() as connection:
+        return len(connection.execute(select(sitemaps)).all())
+
+
+def test_pages_are_visited_again_because_lost_urls_were_found_on_them(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.ACTIVE)
+    lose(redis_url)
+    assert room.paths() == ["", "a", "bb", "again"], "pages by their depth, and what failed last"
+    assert room.store.states(room.host) == {QUEUED: 4, DONE: 1}
+    assert room.store.find([room.host], key_of("gone")).state == DONE
+    assert room.store.find([room.host], key_of("bb")).depth == 2
+    assert sitemaps_known(room) == 0, "they are read again, too"
+    assert room.add(entry("found"), entry("gone")) == 1
+
+
+def test_a_host_that_was_exhausted_had_nothing_left_to_find(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.EXHAUSTED)
+    lose(redis_url)
+    assert room.store.states(room.host) == {DONE: 5}
+    assert sitemaps_known(room) == 1
+    with room.store.change() as change:
+        assert change.requeue_all(room.host) == 5
+    assert room.store.size(room.host) == 5
+
+
+def test_the_root_is_queued_where_nothing_was_visited(room: Room, redis_url: str) -> None:
+    room.add(entry("deep/page"))
+    room.store.recover()
+    lose(redis_url)
+    assert room.paths() == [""]
+
+
+def test_what_is_in_the_journal_comes_on_top(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.ACTIVE)
+    lose(redis_url)
+    assert room.settle(links=[entry("new", 9)], done=[key_of("a")]) == 1
+    assert room.paths() == ["", "bb", "again", "new"]
+
+
+def test_a_change_that_meets_a_lost_host_is_committed_and_the_host_is_rebuilt_after(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.ACTIVE)
+    with room.store.change() as change:
+        lose(redis_url)
+        assert change.add(room.host, None, [entry("a"), entry("new", 9)]) == 2, "nobody can tell old from new now"
+    assert room.paths() == ["", "a", "bb", "again", "new"]
+
+
+def test_a_redis_that_went_back_in_time_further_than_the_journal_is_not_believed(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.ACTIVE)
+    with redis.Redis.from_url(redis_url) as client:
+        client.hset(f"comity1:{{{room.host.hex}}}", "applied", 1)
+    assert room.paths() == ["", "a", "bb", "again"]
+
+
+def test_a_rebuild_that_was_cut_off_is_begun_anew(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.ACTIVE)
+    with redis.Redis.from_url(redis_url) as client:
+        client.hset(f"comity1:{{{room.host.hex}}}", "applied", -1)
+    assert room.paths() == ["", "a", "bb", "again"]
+
+
+def test_only_one_worker_rebuilds_a_host(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.ACTIVE)
+    lose(redis_url)
+    with redis.Redis.from_url(redis_url) as client:
+        client.set(f"comity1:{{{room.host.hex}}}:building", "somebody else", px=60_000)
+        with pytest.raises(FrontierUnavailable, match="another worker"):
+            room.paths()
+        client.delete(f"comity1:{{{room.host.hex}}}:building")
+    assert len(room.paths()) == 4
+
+
+def test_a_worker_that_remembers_the_life_before_sees_the_new_one(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.ACTIVE)
+    other = RedisFrontier(room.database, redis_url, MovedClock(), RedisTerms(is_durable=False))
+    assert other.size(room.host) == 2
+    lose(redis_url)
+    assert room.store.size(room.host) == 4
+    with other.change() as change:
+        assert change.add(room.host, None, [entry("by the other", 9)]) == 1
+    assert room.paths()[-1] == "by the other"
+    other.close()
+
+
+def test_nothing_of_a_former_life_stays_in_redis(room: Room, redis_url: str) -> None:
+    crawled(room, HostStatus.ACTIVE)
+    with redis.Redis.from_url(redis_url) as client:
+        client.hset(f"comity1:{{{room.host.hex}}}", "applied", 1)
+        room.paths()
+        with room.database.read() as connection:
+            epoch = connection.execute(select(frontier_epochs.c.epoch)).scalar_one()
+        stem = f"comity1:{{{room.host.hex}}}"
+        assert all(name.decode() == stem or epoch in name.decode() for name in client.scan_iter())
+        with room.store.change() as change:
+            change.forget(room.host)
+        assert list(client.scan_iter()) == []

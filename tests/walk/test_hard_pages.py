@@ -1,0 +1,63 @@
+"""Pages made to hold a crawler up: each is read, or refused with a reason, while other hosts go on being served."""
+
+from __future__ import annotations
+
+import pytest
+
+from comity.extract.apart import is_light
+from tests.walk.crawling import Place
+from tests.walk.site import Answer, Web, page, tree
+
+LINK = "<a href=/found>found</a>"
+DELAY_S = 0.05
+PAGES = {
+    "nested": LINK + "<div>" * 100_000,
+    "attributes": LINK + "<p " + " ".join(f"a{number}=1" for number in range(50_000)) + ">",
+    "flat": LINK + "<i>x</i>" * 1_200_000,  # nearly ten megabytes
+    "entities": LINK + "&amp;" * 200_000,
+    "links": "".join(f"<a href=/n/{number}>x</a>" for number in range(30_000)) + LINK,
+    "tables": LINK + "<table><tr><td>" * 60_000,
+}
+# Elements that are opened anew in every paragraph: 60 KB that ask for a tree of millions.
+GREEDY = LINK + "<p>" + "".join(f"<b a{number}>" for number in range(700)) + "<p>x" * 13_000
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_read_and_nobody_waits_for_it(web: Web, place: Place, name: str) -> None:
+    hard = web.site({"/": Answer(body=PAGES[name]), "/found": page(title="found")}, fallback=page())
+    other = web.site(tree(40), robots=f"User-agent: *\nCrawl-delay: {DELAY_S}\n")
+    told = place.comity_apart("crawl", hard.url(), other.url(), within_s=90)
+    assert told.code == 0, told.err
+    kept = place.kept()
+    assert kept[hard.url()]["http_status"] == 200
+    if name == "links":
+        assert len(hard.pages()) == 1000, "what one host gets in one run"
+    else:
+        assert hard.url("/found") in kept
+    assert sum(url.startswith(other.url()) for url in kept) == 40
+    # One of the other host's turns may coincide with the answer itself, ten megabytes on the same machine.
+    late = sorted(gap for gap in other.gaps()[1:])[-2]
+    assert late < 0.5, other.gaps()
+
+
+def test_a_page_that_asks_for_too_much_is_kept_with_the_reason_why_it_was_not_read(web: Web, place: Place) -> None:
+    assert not is_light(GREEDY.encode())
+    vast = GREEDY + "<p>x" * 400_000
+    hard = web.site({"/": page("/vast"), "/vast": Answer(body=vast)})
+    other = web.site(tree(60), robots=f"User-agent: *\nCrawl-delay: {DELAY_S}\n")
+    told = place.comity_apart("crawl", hard.url(), other.url(), within_s=90)
+    assert told.code == 0, told.err
+    assert place.kept()[hard.url("/vast")]["http_status"] == 200
+    (why,) = place.rows("SELECT content FROM evidence WHERE type = 'unreadable'")
+    assert "too_much_memory" in why["content"] or "too_slow" in why["content"]
+    assert sum(url.startswith(other.url()) for url in place.kept()) == 60
+    assert sorted(other.gaps()[1:])[-2] < 0.5
+    assert "unreadable" in place.comity("why", hard.url("/vast")).out
+
+
+def test_a_small_page_that_asks_for_much_is_read_apart(web: Web, place: Place) -> None:
+    hard = web.site({"/": Answer(body=GREEDY), "/found": page()})
+    other = web.site(tree(40), robots=f"User-agent: *\nCrawl-delay: {DELAY_S}\n")
+    assert place.comity_apart("crawl", hard.url(), other.url(), within_s=60).code == 0
+    assert sorted(hard.pages()) == ["/", "/found"] or place.rows("SELECT 1 FROM evidence WHERE type = 'unreadable'")
+    assert sorted(other.gaps()[1:])[-2] < 0.5
