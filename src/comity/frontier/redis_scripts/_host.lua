@@ -85,6 +85,20 @@ end
 
 local function name_of(sequence) return struct.pack('>I6', sequence) end
 
+-- What was added and not yet written: many URLs with one command.
+local pushed, pushed_at, ranked = {}, 0, {}
+
+local function push()
+  if #pushed > 0 then redis.call('RPUSH', data .. ':u:' .. pushed_at, unpack(pushed)) end
+  pushed = {}
+end
+
+local function flush()
+  push()
+  for i = 1, #ranked, 1000 do redis.call('ZADD', queue, unpack(ranked, i, math.min(i + 999, #ranked))) end
+  ranked = {}
+end
+
 local function element_of(sequence)
   return redis.call('LINDEX', data .. ':u:' .. math.floor(sequence / PER), sequence % PER)
 end
@@ -95,8 +109,8 @@ local function rank_of(element)
   return math.min(depth, 2097151) - priority * 2097152
 end
 
--- Add a URL that is not known; false if it is.
-local function add(element, state)
+-- Add a URL that is not known, to be flushed; false if it is known.
+local function add(element, state, is_ready)
   if known >= buckets * PER then split() end
   local key = string.sub(element, 1, 8)
   if redis.call('HSETNX', bucket_of(key), key, struct.pack('>I6B', known, state)) == 0 then return false end
@@ -108,8 +122,14 @@ local function add(element, state)
   else
     stored = stored .. '\1' .. url
   end
-  redis.call('RPUSH', data .. ':u:' .. math.floor(known / PER), stored)
-  if state == QUEUED then redis.call('ZADD', queue, rank_of(element), name_of(known)) end
+  local place = math.floor(known / PER)
+  if place ~= pushed_at then push() end
+  pushed_at = place
+  pushed[#pushed + 1] = stored
+  if is_ready then
+    ranked[#ranked + 1] = rank_of(element)
+    ranked[#ranked + 1] = name_of(known)
+  end
   known = known + 1
   counts[state] = counts[state] + 1
   return true

@@ -3,7 +3,8 @@
 local batch = tonumber(ARGV[2])
 local refused = refusal(ARGV[1], batch)
 if refused then return refused end
-for i = 7, #ARGV do add(ARGV[i], QUEUED) end
+for i = 7, #ARGV do add(ARGV[i], QUEUED, true) end
+flush()
 for i = 1, #ARGV[3], 25 do
   local sequence = entry_of(string.sub(ARGV[3], i, i + 7))
   if sequence then redis.call('HSET', hints, name_of(sequence), string.sub(ARGV[3], i + 8, i + 24)) end

@@ -7,7 +7,7 @@ if applied ~= tonumber(ARGV[2]) then return 'GAP' end
 for i = 5, #ARGV, 3 do
   local key = string.sub(ARGV[i], 1, 8)
   local state, count, at = struct.unpack('>BI2d', ARGV[i + 1])
-  if add(ARGV[i], state) then
+  if add(ARGV[i], state, state == QUEUED and at == 0) then
     if state == QUEUED and at > 0 then
       put_off(known - 1, at, count)
     elseif state == QUEUED and count > 0 then
@@ -15,9 +15,11 @@ for i = 5, #ARGV, 3 do
     end
     if ARGV[i + 2] ~= '' then redis.call('HSET', hints, name_of(known - 1), ARGV[i + 2]) end
   elseif ARGV[4] == '1' then
+    flush()
     local sequence, before, bucket = entry_of(key)
     change(key, sequence, before, state, bucket)
   end
 end
+flush()
 save(ARGV[3] ~= '' and ARGV[3] or applied)
 return 'OK'
