@@ -23,6 +23,9 @@ def test_a_host_without_a_frontier_has_nothing(room: Room) -> None:
     assert room.store.known_up_to(room.host, 10) == room.store.queued_up_to(room.host, 10) == 0
     assert room.store.size(room.host) == 0
     assert room.store.states(room.host) == {}
+    assert room.store.keys_and_queued(room.host, 10) == ([], 0)
+    assert room.store.queued_of([room.host]) == {}
+    assert room.store.any_url(room.host) is None
     assert room.store.next_ready_at(room.host) is None
     assert room.store.find([room.host], 1) is None
     assert room.store.urls(room.host, QUEUED, 0, 10) == []
@@ -194,6 +197,28 @@ def test_what_a_sitemap_says_is_kept_also_of_urls_that_are_known(room: Room, hin
     assert room.add(entry("a", 5, hints=hints)) == 0
     found = room.store.find([room.host], key_of("a"))
     assert (found.hints, found.depth) == (hints, 1)
+
+
+def test_what_a_sitemap_says_may_come_alone(room: Room) -> None:
+    hints = PageHints(None, ChangeFrequency.DAILY, 0.5)
+    room.add(entry("a"), entry("b"))
+    room.settle(done=[key_of("a")], hints=[(key_of("a"), hints), (key_of("never met"), hints)])
+    found = [room.store.find([room.host], key_of(path)) for path in ("a", "b", "never met")]
+    assert [each.hints if each else "unknown" for each in found] == [hints, None, "unknown"]
+
+
+def test_several_questions_about_several_hosts(room: Room) -> None:
+    other, empty = room.new_host("b.example"), room.new_host("c.example")
+    room.add(entry("a"), entry("b"), entry("c"))
+    room.settle(done=[key_of("a")])
+    room.add(entry("x"), host=other)
+    room.settle(other, done=[key_of("x")])
+    with room.store.reading() as reads:
+        assert reads.queued_of([room.host, other, empty]) == {room.host: 2}
+        assert [reads.any_url(host) is not None for host in (room.host, other, empty)] == [True, True, False]
+        keys, queued = reads.keys_and_queued(room.host, 10)
+        assert (sorted(keys), queued) == (sorted(map(key_of, "abc")), 2)
+        assert [each.key for each in reads.look(room.host, 5, NOW)] == [key_of("b"), key_of("c")]
 
 
 def test_operators_go_through_urls_in_pages_and_change_their_state(room: Room) -> None:

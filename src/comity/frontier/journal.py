@@ -6,7 +6,7 @@ which keeps Redis busy for long: together they are one, because the database com
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from itertools import islice
 from struct import Struct
 from typing import Final, NamedTuple
@@ -14,7 +14,6 @@ from uuid import UUID
 
 from comity.frontier.redis_layout import pack_entry, pack_hinted, pack_keys, pack_put_back
 from comity.frontier.store import HostSettlement
-from comity.model.frontier import FrontierEntry
 
 MOST_IN_A_BATCH: Final = 1000
 _APPLY, _REQUEUE, _CHANGE_STATE, _MOVE_IN = b"A", b"R", b"S", b"M"
@@ -48,9 +47,9 @@ class MoveIn(NamedTuple):
 Batch = Apply | Requeue | ChangeState | MoveIn
 
 
-def settlement_batches(settlement: HostSettlement, hinted: Sequence[FrontierEntry]) -> Iterator[bytes]:
-    """A settlement whose links are new, and what sitemaps say of any; links come first, so that none is ever missed."""
-    links, said = iter(settlement.links), iter(hinted)
+def settlement_batches(settlement: HostSettlement) -> Iterator[bytes]:
+    """A settlement, of whose links only the addresses are taken; they come first, so that none is ever missed."""
+    links, said = iter(settlement.links), iter(settlement.hints)
     done, dropped, back = iter(settlement.done), iter(settlement.dropped), iter(settlement.put_back)
     while True:
         new = list(islice(links, MOST_IN_A_BATCH))

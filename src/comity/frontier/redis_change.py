@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -56,9 +57,8 @@ class RedisChange:
             if entry.key in new_keys and entry.key not in met:
                 met.add(entry.key)
                 new.append(entry)
-        hinted = [entry for entry in settlement.links if entry.hints is not None]
-        written = HostSettlement(new, settlement.done, settlement.dropped, settlement.put_back)
-        self._put(host_id, settlement_batches(written, hinted))
+        hints = [(entry.key, entry.hints) for entry in settlement.links if entry.hints is not None]
+        self._put(host_id, settlement_batches(replace(settlement, links=new, hints=[*hints, *settlement.hints])))
         return len(new)
 
     def _states(self, host_id: UUID, keys: Sequence[int]) -> bytes | None:

@@ -13,7 +13,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.frontier.store import FoundUrl
-from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import ChangeFrequency, PageHints
 
 LAYOUT: Final = "comity1"
@@ -68,9 +67,9 @@ def pack_hints(hints: PageHints) -> bytes:
     return _HINTS.pack(lastmod, frequency, math.nan if hints.priority is None else hints.priority)
 
 
-def pack_hinted(entries: Iterable[FrontierEntry]) -> bytes:
-    """The hints of those entries that have some, each behind its key."""
-    return b"".join(_KEY.pack(entry.key) + pack_hints(entry.hints) for entry in entries if entry.hints is not None)
+def pack_hinted(hinted: Iterable[tuple[int, PageHints]]) -> bytes:
+    """Hints, each behind the key of its URL."""
+    return b"".join(_KEY.pack(key) + pack_hints(hints) for key, hints in hinted)
 
 
 def pack_kept(state: int, attempts: int, not_before: float | None) -> bytes:

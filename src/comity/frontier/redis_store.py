@@ -74,6 +74,11 @@ class RedisFrontier:
             if host_id in left or not is_up_to(reply, mark):
                 self._following.catch_up(host_id)
 
+    @contextmanager
+    def reading(self) -> Iterator[RedisFrontier]:
+        """Several questions; each is a round trip all the same."""
+        yield self
+
     def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off. They stay queued."""
         found: list[QueuedUrl] = []
@@ -104,6 +109,10 @@ class RedisFrontier:
                 break
         return found[:limit]
 
+    def keys_and_queued(self, host_id: UUID, limit: int) -> tuple[list[int], int]:
+        """The same, and how many are queued."""
+        return self.keys(host_id, limit), self.queued_up_to(host_id, limit)
+
     def known_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs a host has, counted no further than `most`; the count itself is kept."""
         return min(most, sum(self.states(host_id).values()))
@@ -116,6 +125,16 @@ class RedisFrontier:
         """How many URLs are still to visit."""
         return self.states(host_id).get(0, 0)
 
+    def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
+        """How many URLs of each of some hosts are still to visit, of all of them at once."""
+        marks = {host_id: mark for host_id in host_ids if (mark := self._following.mark(host_id)) is not None}
+        replies = self._link.run_many([("counts", stem_of(host_id), ()) for host_id in marks])
+        found = {
+            host_id: int(reply[2]) if is_up_to(reply, mark) else self.size(host_id)
+            for (host_id, mark), reply in zip(marks.items(), replies, strict=True)
+        }
+        return {host_id: queued for host_id, queued in found.items() if queued}
+
     def states(self, host_id: UUID) -> dict[int, int]:
         """How many URLs there are in each state."""
         reply = self._following.ask(host_id, "counts")
@@ -127,6 +146,11 @@ class RedisFrontier:
         """When the earliest URL that was put off may be tried."""
         reply = self._following.ask(host_id, "counts")
         return None if reply is None else instant_of(reply[5])
+
+    def any_url(self, host_id: UUID) -> str | None:
+        """Some URL of a host: its first."""
+        reply = self._following.ask(host_id, "list", 0, 1, "")
+        return None if reply is None or not reply[4] else unpack_element(reply[4][0][1], reply[2])[0]
 
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""

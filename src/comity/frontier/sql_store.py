@@ -35,7 +35,10 @@ class SqlChange:
         self._done += [(host_id, key) for key in settlement.done]
         self._dropped += [(host_id, key) for key in settlement.dropped]
         self._put_back += [(host_id, *each) for each in settlement.put_back]
-        return self.add(host_id, run_id, settlement.links)
+        found = self.add(host_id, run_id, settlement.links)
+        if settlement.hints:
+            frontier.note_hints(self.connection, host_id, settlement.hints)
+        return found
 
     def requeue_all(self, host_id: UUID) -> int:
         """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
@@ -65,55 +68,56 @@ class SqlChange:
         self._done, self._dropped, self._put_back = [], [], []
 
 
-class SqlFrontier:
-    """A `FrontierStore` in the database."""
+class SqlReads:
+    """Questions inside one transaction of the caller's."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def take_up(self, host_ids: Collection[UUID]) -> None:
-        """Nothing is ever left half-way."""
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off."""
-        with self._database.read() as connection:
-            rows = frontier.look(connection, host_id, limit, now)
+        rows = frontier.look(self._connection, host_id, limit, now)
         return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
 
     def keys(self, host_id: UUID, limit: int) -> list[int]:
         """The keys of URLs that a host has."""
-        with self._database.read() as connection:
-            return frontier.keys(connection, host_id, limit)
+        return frontier.keys(self._connection, host_id, limit)
+
+    def keys_and_queued(self, host_id: UUID, limit: int) -> tuple[list[int], int]:
+        """The same, and how many of these are queued."""
+        return frontier.keys_and_queued(self._connection, host_id, limit)
 
     def known_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs a host has, counted no further than `most`."""
-        with self._database.read() as connection:
-            return frontier.known_up_to(connection, host_id, most)
+        return frontier.known_up_to(self._connection, host_id, most)
 
     def queued_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs are still to visit, counted no further than `most`."""
-        with self._database.read() as connection:
-            return frontier.queued_up_to(connection, host_id, most)
+        return frontier.queued_up_to(self._connection, host_id, most)
+
+    def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
+        """How many URLs of each of some hosts are still to visit."""
+        return frontier.queued_of(self._connection, host_ids)
 
     def size(self, host_id: UUID) -> int:
         """How many URLs are still to visit."""
-        with self._database.read() as connection:
-            return frontier.size(connection, host_id)
+        return frontier.size(self._connection, host_id)
 
     def states(self, host_id: UUID) -> dict[int, int]:
         """How many URLs there are in each state."""
-        with self._database.read() as connection:
-            return frontier.states(connection, host_id)
+        return frontier.states(self._connection, host_id)
 
     def next_ready_at(self, host_id: UUID) -> datetime | None:
         """When the earliest URL that was put off may be tried."""
-        with self._database.read() as connection:
-            return frontier.next_ready_at(connection, host_id)
+        return frontier.next_ready_at(self._connection, host_id)
+
+    def any_url(self, host_id: UUID) -> str | None:
+        """Some URL of a host."""
+        return frontier.any_url(self._connection, host_id)
 
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""
-        with self._database.read() as connection:
-            row = frontier.find(connection, host_ids, key)
+        row = frontier.find(self._connection, host_ids, key)
         if row is None:
             return None
         return FoundUrl(
@@ -122,9 +126,84 @@ class SqlFrontier:
 
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
         """URLs in one state, a page at a time."""
-        with self._database.read() as connection:
-            rows = frontier_listing.urls(connection, host_id, state, after, limit)
+        rows = frontier_listing.urls(self._connection, host_id, state, after, limit)
         return [PlacedUrl(row.id, row.url, row.url_key) for row in rows]
+
+
+class SqlFrontier:
+    """A `FrontierStore` in the database; each question alone is a transaction of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def take_up(self, host_ids: Collection[UUID]) -> None:
+        """Nothing is ever left half-way."""
+
+    @contextmanager
+    def reading(self) -> Iterator[SqlReads]:
+        """Several questions in one transaction."""
+        with self._database.read() as connection:
+            yield SqlReads(connection)
+
+    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+        """The next URLs; they stay queued."""
+        with self.reading() as reads:
+            return reads.look(host_id, limit, now)
+
+    def keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that a host has."""
+        with self.reading() as reads:
+            return reads.keys(host_id, limit)
+
+    def keys_and_queued(self, host_id: UUID, limit: int) -> tuple[list[int], int]:
+        """The same, and how many of these are queued."""
+        with self.reading() as reads:
+            return reads.keys_and_queued(host_id, limit)
+
+    def known_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs a host has, counted no further than `most`."""
+        with self.reading() as reads:
+            return reads.known_up_to(host_id, most)
+
+    def queued_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs are still to visit, counted no further than `most`."""
+        with self.reading() as reads:
+            return reads.queued_up_to(host_id, most)
+
+    def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
+        """How many URLs of each of some hosts are still to visit."""
+        with self.reading() as reads:
+            return reads.queued_of(host_ids)
+
+    def size(self, host_id: UUID) -> int:
+        """How many URLs are still to visit."""
+        with self.reading() as reads:
+            return reads.size(host_id)
+
+    def states(self, host_id: UUID) -> dict[int, int]:
+        """How many URLs there are in each state."""
+        with self.reading() as reads:
+            return reads.states(host_id)
+
+    def next_ready_at(self, host_id: UUID) -> datetime | None:
+        """When the earliest URL that was put off may be tried."""
+        with self.reading() as reads:
+            return reads.next_ready_at(host_id)
+
+    def any_url(self, host_id: UUID) -> str | None:
+        """Some URL of a host."""
+        with self.reading() as reads:
+            return reads.any_url(host_id)
+
+    def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
+        """What is known of one URL."""
+        with self.reading() as reads:
+            return reads.find(host_ids, key)
+
+    def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
+        """URLs in one state, a page at a time."""
+        with self.reading() as reads:
+            return reads.urls(host_id, state, after, limit)
 
     @contextmanager
     def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[SqlChange]:  # noqa: ARG002  # the database tells new from old itself

@@ -64,6 +64,8 @@ class HostSettlement:
     done: Sequence[int] = ()
     dropped: Sequence[int] = ()
     put_back: Sequence[PutBack] = ()
+    hints: Sequence[tuple[int, PageHints]] = ()
+    """What sitemaps say of URLs that the host has, besides what the links bring with them."""
 
 
 class FrontierChange(Protocol):
@@ -105,12 +107,8 @@ class FrontierChange(Protocol):
         ...
 
 
-class FrontierStore(Protocol):
-    """The frontiers of all hosts. Any method may raise `FrontierUnavailable`; nothing was written then."""
-
-    def take_up(self, host_ids: Collection[UUID]) -> None:
-        """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
-        ...
+class FrontierReads(Protocol):
+    """What can be asked about the frontiers of hosts. Any method may raise `FrontierUnavailable`."""
 
     def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority (highest first), depth, age; without those put off. They stay queued."""
@@ -120,12 +118,20 @@ class FrontierStore(Protocol):
         """The keys of URLs that a host has, in whatever state, at most `limit` of them."""
         ...
 
+    def keys_and_queued(self, host_id: UUID, limit: int) -> tuple[list[int], int]:
+        """The same, and how many are queued: of these at least, of all at most."""
+        ...
+
     def known_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs a host has, in whatever state, counted no further than `most`."""
         ...
 
     def queued_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs are still to visit, counted no further than `most`."""
+        ...
+
+    def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
+        """How many URLs of each of some hosts are still to visit; those that have none are missing."""
         ...
 
     def size(self, host_id: UUID) -> int:
@@ -140,12 +146,28 @@ class FrontierStore(Protocol):
         """When the earliest URL that was put off may be tried; in the past if it is due and not settled yet."""
         ...
 
+    def any_url(self, host_id: UUID) -> str | None:
+        """Some URL of a host, queued or not."""
+        ...
+
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""
         ...
 
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
         """URLs in one state, a page at a time: those behind the place `after`, which is 0 at first."""
+        ...
+
+
+class FrontierStore(FrontierReads, Protocol):
+    """The frontiers of all hosts. When a method raises `FrontierUnavailable`, nothing was written."""
+
+    def take_up(self, host_ids: Collection[UUID]) -> None:
+        """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
+        ...
+
+    def reading(self) -> AbstractContextManager[FrontierReads]:
+        """Several questions at the price of one transaction, where a store has any."""
         ...
 
     def change(

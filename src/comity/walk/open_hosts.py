@@ -20,6 +20,7 @@ from comity.walk.progress import HostLineInSummary, Progress
 from comity.walk.settling import Settling
 
 _AT_ONCE: Final = 64  # hosts that are opened or given back in one transaction
+_IN_STEP_MOST: Final = 8  # hosts that may begin in the same moment
 _LOOK_EVERY_S: Final = 0.02
 _OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
 
@@ -96,7 +97,10 @@ class OpenHosts:
                 self._remaining.discard(host.name)
             host.tally.begun = self._begun.get(host.name, 0)
         opened = await self._thread.run(self._desk.open_some, hosts)
-        for host, found in zip(hosts, opened, strict=True):
+        # Hosts with one delay that begin together would come in step, and wait for each other ever after.
+        spread_s = (self._terms.profile.interval_s or 0.0) / 2 if len(hosts) > _IN_STEP_MOST else 0.0
+        now = self._clock.seconds()
+        for number, (host, found) in enumerate(zip(hosts, opened, strict=True)):
             if found is None:
                 self._board.drop(host.name)
                 self._note(HostLineInSummary(host.name, "lease lost", 0, 0, 0, "another worker took over"))
@@ -104,7 +108,10 @@ class OpenHosts:
             before, queued = found
             self._open[host] = before
             self._progress.queued += queued
-            self.dispatcher.ready(host)
+            if spread_s:
+                self.dispatcher.ready_at(host, now + spread_s * number / len(hosts))
+            else:
+                self.dispatcher.ready(host)
         self._progress.hosts_active = len(self._open)
         self.dispatcher.serve()
 
