@@ -13,6 +13,7 @@ from comity.database.connection import Database
 from comity.database.tables import frontier_journal
 from comity.frontier.redis_link import RedisLink
 from comity.frontier.store import FrontierUnavailable, HostSettlement, PutBack
+from tests.database.states import MovedClock
 from tests.frontier.rooms import NOW, Room, entry, key_of
 from tests.frontier.valkeys import ChosenValkey, frontier_at, until, whole
 
@@ -62,6 +63,38 @@ def test_the_journal_lets_go_of_what_is_on_disk(room: Room) -> None:
     assert rows(room) == 0
     work(room, 5)
     assert rows(room) == 1
+
+
+def test_a_crawl_that_goes_on_lets_go_of_its_batches_by_the_way(room: Room, server: ChosenValkey) -> None:
+    clock = MovedClock()
+    store = frontier_at(server, room.database, clock)
+    for turn in range(6):
+        work(Worked(room, store), turn)
+        clock.advance(seconds=1)
+        assert rows(room) == 1, "the one before is on disk when the next one comes"
+    store.close()
+
+
+def test_a_batch_that_comes_twice_counts_once(room: Room, server: ChosenValkey) -> None:
+    store = frontier_at(server, room.database, replicas=1)  # nothing leaves the journal
+    for turn in range(4):
+        work(Worked(room, store), turn)
+    with store.change() as change:
+        change.requeue_all(room.host)
+    work(Worked(room, store), 4)
+    before = whole(store, room.host)
+    following = store._following
+    with room.database.read() as connection:
+        kept = connection.execute(select(frontier_journal).order_by(frontier_journal.c.batch)).all()
+    mark = following.mark(room.host)
+    assert mark is not None
+    assert len(kept) == mark.batch == 6
+    for batches in (kept, kept[::-1], kept[2:4]):
+        assert following.apply(room.host, mark.epoch, [(row.batch, row.payload) for row in batches])
+        with server.client() as client:
+            assert client.hget(f"comity1:{{{room.host.hex}}}", "applied") == b"6", "it does not even look applied anew"
+        assert whole(store, room.host) == before
+    store.close()
 
 
 @pytest.mark.parametrize("option", [("--appendfsync", "everysec"), ("--rename-command", "WAITAOF", "")])

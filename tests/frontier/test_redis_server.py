@@ -48,9 +48,8 @@ def test_all_keys_of_a_host_lie_in_one_slot_of_a_cluster(embedded_database: Data
         store.close()
 
 
+@pytest.mark.parametrize("room", ["redis"], indirect=True)
 def test_scripts_are_loaded_again_when_the_server_forgot_them(room: Room, redis_url: str) -> None:
-    if "redis" not in type(room.store).__name__.lower():
-        return
     room.add(*map(entry, "abc"))
     with redis.Redis.from_url(redis_url) as client:
         client.script_flush()

@@ -12,12 +12,14 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection, Row, or_, select, text
 
 from comity.clock import Clock
 from comity.database import leasing
 from comity.database.connection import Database
+from comity.database.instants import instant
 from comity.database.lease_values import ending_values, lease_from, memory_values, progress_values
+from comity.database.tables import CANDIDATE, domains
 from comity.leases.holder import is_dead, machine_name, new_holder
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
@@ -68,6 +70,25 @@ class Leases:
                 smart=smart,
             )
         return self._keep(rows, asked_at)
+
+    def has_candidate(self) -> bool:
+        """Whether `claim` would find a host now; takes and writes nothing."""
+        with self._database.read() as connection:
+            now = instant(connection, self._now())
+            is_due = or_(domains.c.next_crawl_after.is_(None), domains.c.next_crawl_after <= now)
+            free = select(domains.c.id).where(text(CANDIDATE), is_due).limit(1)
+            expired = (
+                select(domains.c.id)
+                .where(
+                    domains.c.claimed_by.is_not(None),
+                    domains.c.claim_expires_at <= now,
+                    domains.c.status.in_((HostStatus.PENDING, HostStatus.ACTIVE)),
+                    domains.c.is_seeded,
+                    is_due,
+                )
+                .limit(1)
+            )
+            return any(connection.execute(statement).first() is not None for statement in (free, expired))
 
     def take(self, hosts: Collection[str]) -> list[Lease]:
         """Lease the named hosts, whatever their status; those that somebody else holds are left out."""
@@ -169,6 +190,11 @@ class Leases:
             return 0
         with self._database.write() as connection:
             return leasing.end_uncleanly(connection, dead, self._now())
+
+    def free_former(self, holders: Collection[str]) -> int:
+        """Free what earlier holders of this very process could not give back; returns how many hosts."""
+        with self._database.write() as connection:
+            return leasing.end_uncleanly(connection, holders, self._now())
 
     def _now(self) -> datetime | None:
         """A shared server goes by its own clock; an embedded state by ours."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterator
+from math import inf
 from typing import Any, Final
 
 from comity.clock import Clock
@@ -22,6 +24,11 @@ from comity.walk.settling import Settling
 _AT_ONCE: Final = 64  # hosts that are opened or given back in one transaction
 _IN_STEP_MOST: Final = 8  # hosts that may begin in the same moment
 _LOOK_EVERY_S: Final = 0.02
+# What bounds a run that takes whatever the table offers, and may last.
+_LINES_KEPT: Final = 1000  # how so many hosts were left is told, the last ones
+_LEFT_FOR_S: Final = 60.0  # a host that was left may be taken again after this time
+_LOOK_FOR_MORE_S: Final = 5.0  # how often the table is looked at while there is room
+_PASSED_MOST: Final = 256  # hosts that were left and are in the way of others, given back in one look
 _OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
 
 
@@ -60,11 +67,14 @@ class OpenHosts:
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
         self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or given back
         self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
-        self._left: set[str] = set()  # hosts that this run will not take again
+        self._left: dict[str, float] = {}  # hosts that this run will not take again, until when
+        self._swept_at = clock.seconds()
+        self._passed_at = -inf  # when hosts that were left were in the way
+        self._later: asyncio.TimerHandle | None = None
         self._leaving: list[tuple[LeasedHost, int, asyncio.Future[HostLineInSummary]]] = []
         self._leaving_turn = asyncio.Lock()
         self.is_ending = False
-        self.lines: list[HostLineInSummary] = []
+        self.lines: deque[HostLineInSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
         self.dispatcher: Dispatcher
 
     def __iter__(self) -> Iterator[LeasedHost]:
@@ -84,11 +94,21 @@ class OpenHosts:
             claimed = await self._claim(free)
             if not claimed:
                 if not await self._board.release_guests(idle_only=bool(self._open or self._busy)):
+                    self._look_later()
                     return
                 continue  # a host that is to be crawled may have been a guest until now
             for first in range(0, len(claimed), _AT_ONCE):
                 await self._begin(claimed[first : first + _AT_ONCE])
             free -= len(claimed)
+
+    def _look_later(self) -> None:
+        """Hosts may be seeded or become due while others are under way."""
+        if self._remaining is None and self._later is None and not self.is_ending:
+            self._later = asyncio.get_running_loop().call_later(_LOOK_FOR_MORE_S, self._look_for_more)
+
+    def _look_for_more(self) -> None:
+        self._later = None
+        self._on_change()
 
     async def _begin(self, hosts: list[LeasedHost]) -> None:
         """Open hosts that were leased just now."""
@@ -117,19 +137,45 @@ class OpenHosts:
 
     async def _claim(self, limit: int) -> list[LeasedHost]:
         """Candidates from the table; or, with claims turned off, the named hosts that are open."""
-        if self._share is not None and self._remaining is not None:
+        if self._remaining is None:
+            return await self._claim_of_all(limit)
+        if self._share is not None:
             self._remaining.difference_update(self._share.left())
-        if self._terms.claims or self._remaining is None:
+        if self._terms.claims:
             claimed = await self._board.claim(limit, self._remaining, smart=self._terms.smart)
         else:
             named = sorted(self._remaining)[:limit]
             self._remaining.difference_update(named)
             claimed = await self._board.take(named)
-        left = self._left if self._share is None else self._left.union(self._share.left())
+        left = self._left if self._share is None else {*self._left, *self._share.left()}
         fresh = [host for host in claimed if host.name not in left and host.lease.status in _OPEN]
         for host in claimed:
             if host not in fresh:
                 await self._board.give_back(host)
+        return fresh
+
+    async def _claim_of_all(self, limit: int) -> list[LeasedHost]:
+        """The best of the whole table; hosts that were left and would come first again keep nobody out."""
+        now = self._clock.seconds()
+        if now - self._passed_at < _LOOK_FOR_MORE_S:
+            return []
+        if now - self._swept_at >= _LEFT_FOR_S:
+            self._swept_at = now
+            self._left = {name: until for name, until in self._left.items() if until > now}
+        fresh: list[LeasedHost] = []
+        passed: list[LeasedHost] = []
+        is_last = False
+        while not is_last and len(fresh) < limit and len(passed) < _PASSED_MOST:
+            wanted = limit - len(fresh) + len(passed)
+            claimed = await self._board.claim(wanted, None, smart=self._terms.smart)
+            is_last = len(claimed) < wanted
+            for host in claimed:
+                is_left = self._left.get(host.name, -inf) > now or host.lease.status not in _OPEN
+                (passed if is_left or len(fresh) >= limit else fresh).append(host)
+        for host in passed:
+            await self._board.give_back(host)
+        if passed:
+            self._passed_at = now
         return fresh
 
     def on_dry(self, host: LeasedHost) -> None:
@@ -176,14 +222,28 @@ class OpenHosts:
             self._share.leave(host.name)
         line = await self._left_with(host, before)
         del self._open[host]
-        self._begun[host.name] = host.tally.begun
-        if host.waits_until is None:
-            self._left.add(host.name)
+        self._remember(host, line)
         self._board.drop(host.name)
         self._fetcher.forget_host(host.name)  # its connections were ours for as long as its lease
         self._note(line)
         self._progress.hosts_active = len(self._open)
         self._progress.hosts_done += 1
+
+    def _remember(self, host: LeasedHost, line: HostLineInSummary) -> None:
+        """What has to be known of a host that was given back, should the table offer it again."""
+        if self._remaining is not None:
+            self._begun[host.name] = host.tally.begun
+            if host.waits_until is None:
+                self._left[host.name] = inf
+            return
+        self._begun.pop(host.name, None)
+        if host.spent_budget is not None:  # its part of this run is over
+            self._left[host.name] = inf
+        elif not host.is_lost:
+            if line.status == HostStatus.ACTIVE:
+                self._begun[host.name] = host.tally.begun
+            if host.waits_until is None:
+                self._left[host.name] = self._clock.seconds() + _LEFT_FOR_S
 
     def _note(self, line: HostLineInSummary) -> None:
         """Keep how a host was left."""
@@ -206,6 +266,8 @@ class OpenHosts:
 
     async def finish(self) -> None:
         """Wait for whatever is being read on or given back."""
+        if self._later is not None:
+            self._later.cancel()
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
 
     def _begin_task(self, host: LeasedHost, work: Coroutine[Any, Any, None]) -> None:

@@ -24,6 +24,7 @@ from comity.doors.cli.teaching import reflowed, shown_examples
 COMMANDS: Final = {
     "crawl": "crawl",
     "demo": "crawl",
+    "work": "work",
     "pages": "pages",
     "why": "explain",
     "robots": "explain",

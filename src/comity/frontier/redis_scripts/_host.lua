@@ -109,6 +109,12 @@ local function rank_of(element)
   return math.min(depth, 2097151) - priority * 2097152
 end
 
+-- Make a URL ready, to be flushed.
+local function rank(element, name)
+  ranked[#ranked + 1] = rank_of(element)
+  ranked[#ranked + 1] = name
+end
+
 -- Add a URL that is not known, to be flushed; false if it is known.
 local function add(element, state, is_ready)
   if known >= buckets * PER then split() end
@@ -126,10 +132,7 @@ local function add(element, state, is_ready)
   if place ~= pushed_at then push() end
   pushed_at = place
   pushed[#pushed + 1] = stored
-  if is_ready then
-    ranked[#ranked + 1] = rank_of(element)
-    ranked[#ranked + 1] = name_of(known)
-  end
+  if is_ready then rank(element, name_of(known)) end
   known = known + 1
   counts[state] = counts[state] + 1
   return true

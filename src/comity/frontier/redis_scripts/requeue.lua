@@ -9,16 +9,19 @@ for number = first, last - 1 do
   for place, element in ipairs(redis.call('LRANGE', data .. ':u:' .. number, 0, -1)) do
     local key, sequence = string.sub(element, 1, 8), number * PER + place - 1
     local _, state, bucket = entry_of(key)
+    local name = name_of(sequence)
     if state == DONE then
-      change(key, sequence, DONE, QUEUED, bucket)
+      redis.call('HSET', bucket, key, struct.pack('>I6B', sequence, QUEUED))
+      counts[DONE], counts[QUEUED] = counts[DONE] - 1, counts[QUEUED] + 1
+      rank(element, name)
     elseif state == QUEUED and waiting then
-      local name = name_of(sequence)
       redis.call('ZREM', later, name)
       redis.call('ZREM', due, name)
-      redis.call('ZADD', queue, rank_of(element), name)
+      rank(element, name)
     end
   end
 end
+flush()
 if last * PER < known then
   save(applied)
   return last

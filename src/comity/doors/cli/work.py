@@ -1,0 +1,330 @@
+"""`comity work`: crawl what the table of hosts offers, until somebody stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from uuid import UUID
+
+import typer
+
+from comity.doors.cli.failures import INTERRUPTED
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.output import counted, visible
+from comity.doors.cli.teaching import command
+from comity.model.errors import BadInput, StateUnavailable
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.settings import Settings
+    from comity.walk.crawl import Crawl
+    from comity.walk.progress import RunSummary
+    from comity.walk.worker import News
+
+_MOST_PROCESSES: Final = 64
+_MOST_HOSTS: Final = 100_000
+_RESCORE_EVERY_S: Final = 3600.0
+_TIDY_EVERY_S: Final = 60.0  # while there is nothing to crawl
+_EXAMPLES = (
+    "comity work",
+    "comity work --processes 4 --hosts 200 --concurrency 64",
+    "comity work --idle-exit --json",
+)
+
+
+def _option(name: str, metavar: str, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=text)
+
+
+def register(root: typer.Typer) -> None:
+    """Put the command of this file on the command line."""
+    command(root, "work", examples=_EXAMPLES, panel="Crawl")(work)
+
+
+def work(
+    context: typer.Context,
+    processes: Annotated[int | None, _option("--processes", "N", "Processes: one for each core.")] = None,
+    hosts: Annotated[int | None, _option("--hosts", "N", "Hosts under way at once, over all processes.")] = None,
+    concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
+    delay: Annotated[float | None, _option("--delay", "SECONDS", "Between requests to a host. Default 1.")] = None,
+    per_host: Annotated[int | None, _option("--per-host", "N", "Requests to one host at once.")] = None,
+    into: Annotated[str | None, _option("--into", "TARGET", "Where pages are kept; see comity crawl --help.")] = None,
+    max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: never.")] = None,
+    idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is nothing to crawl.")] = False,
+    ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Crawl what the table of hosts offers, best first, until stopped.
+
+    Any number of workers on any number of machines share one state; each host is crawled by one at a time. Hosts come
+    from comity seeds. SIGTERM or Ctrl-C finishes what is under way and gives every host back. With --json, one line for
+    each finished run.
+    """
+    if processes is not None:
+        check_number("--processes", processes, 1, _MOST_PROCESSES)
+    if hosts is not None:
+        check_number("--hosts", hosts, 1, _MOST_HOSTS)
+    door = chosen(
+        context,
+        state,
+        as_json,
+        pages=into,
+        max_minutes=max_minutes,
+        delay_s=delay,
+        concurrency=concurrency,
+        per_host=per_host,
+        processes=processes,
+    )
+    _check(door)
+    if door.settings.processes > 1 and not ends_with_stdin:
+        from comity.doors.cli.work_processes import run_workers
+
+        code = run_workers(door, hosts, idle_exit=idle_exit)
+    else:
+        from comity.doors.cli.crawl_run import runner_of_loops
+
+        desk = _Desk(door, hosts, idle_exit=idle_exit, ends_with_stdin=ends_with_stdin)
+        with runner_of_loops() as runner:
+            code = runner.run(desk.run())
+    if code:
+        raise typer.Exit(code)
+
+
+def _check(door: Chosen) -> None:
+    """Whatever cannot be is refused before anything is made or begun."""
+    from comity.store.target import read_target
+
+    if ":memory:" in door.settings.where:
+        raise BadInput("a worker needs a state that others can reach; one in memory is not")
+    read_target(door.settings.pages)
+
+
+class _Desk:
+    """One worker: its signals, its shifts, and what it says."""
+
+    def __init__(self, door: Chosen, hosts: int | None, *, idle_exit: bool, ends_with_stdin: bool) -> None:
+        self._door = door
+        self._hosts = hosts
+        self._idle_exit = idle_exit
+        self._is_child = ends_with_stdin
+        self._memory = _Memory()
+        self._code = 0
+
+    async def run(self) -> int:
+        """Work to the end; gives the exit code."""
+        from comity.walk.worker import Worker, WorkerTerms
+
+        terms = WorkerTerms(max_minutes=self._door.settings.max_minutes, is_to_exit_when_idle=self._idle_exit)
+        worker = Worker(self._shift, terms, monotonic, random.random, self._tell)
+        obey(self._stopper(worker.stop))
+        if self._is_child:
+            end_with_stdin(worker.stop)
+        await worker.run()
+        return self._code
+
+    def _stopper(self, stop: Callable[[], None]) -> Callable[[int], None]:
+        def on_signal(number: int) -> None:
+            self._code = INTERRUPTED if number == signal.SIGINT else 0
+            if not self._is_child:
+                say("finishing what is under way (once more to leave at once)", self._door.as_json)
+            stop()
+
+        return on_signal
+
+    @asynccontextmanager
+    async def _shift(self) -> AsyncIterator[_OneShift]:
+        """Open the state anew; opening and closing wait for a server, so they are done beside the loop."""
+        opened = self._door.open_or_make()
+        state = await asyncio.to_thread(opened.__enter__)
+        try:
+            quiet = self._door.as_json or self._is_child
+            yield _OneShift(state, self._hosts, self._memory, quiet=quiet)
+        finally:
+            await asyncio.to_thread(opened.__exit__, None, None, None)
+
+    def _tell(self, news: News) -> None:
+        from comity.walk.progress import RunSummary
+        from comity.walk.worker import StateLost
+
+        as_json = self._door.as_json
+        if isinstance(news, RunSummary):
+            if as_json:
+                _write_json_line(news)
+            else:
+                say(_sentence(news))
+        elif isinstance(news, StateLost):
+            say(f"{news.reason}; trying again in {news.pause_s:.0f} s", as_json, code=StateUnavailable.code)
+        elif not as_json and not self._is_child:
+            say("nothing to crawl now; waiting for hosts")
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What a worker knows from one shift to the next."""
+
+    unfinished: list[tuple[str, UUID]] = field(default_factory=list)  # holders and runs that a lost state kept open
+    rescored_at: float = field(default_factory=monotonic)
+    tidied_at: float = float("-inf")
+
+
+class _OneShift:
+    """Runs on one open state, and the upkeep between them."""
+
+    def __init__(self, state: State, hosts: int | None, memory: _Memory, *, quiet: bool) -> None:
+        self._state = state
+        self._leases = state.leases()
+        self._hosts = hosts
+        self._memory = memory
+        self._quiet = quiet
+        self._running: Crawl | None = None
+        self._is_stopped = False
+
+    async def look(self) -> bool:
+        """Tidy up where that is due; whether there is a host to crawl."""
+        return await asyncio.to_thread(self._look)
+
+    def stop(self) -> None:
+        """End the run that is under way, and let none begin."""
+        self._is_stopped = True
+        if self._running is not None:
+            self._running.stop()
+
+    def _look(self) -> bool:
+        from comity.upkeep.end_cooldowns import end_cooldowns
+        from comity.upkeep.rescore import rescore
+
+        state, memory, now = self._state, self._memory, monotonic()
+        self._finish_what_failed()
+        if now - memory.tidied_at >= _TIDY_EVERY_S:
+            self._leases.free_own_dead()
+            end_cooldowns(state.database, state.clock, refresh=state.settings.enable_refresh_mode)
+            if now - memory.rescored_at >= _RESCORE_EVERY_S:
+                rescore(state.database, state.clock, state.settings.weights)
+                memory.rescored_at = now
+            memory.tidied_at = now
+        return self._leases.has_candidate()
+
+    def _finish_what_failed(self) -> None:
+        """The state is back: the hosts of a run that lost it are freed, and its end is noted."""
+        unfinished = self._memory.unfinished
+        while unfinished:
+            holder, run_id = unfinished[0]
+            self._leases.free_former([holder])
+            self._state.run_desk(run_id).close("failed", "the state did not answer")
+            del unfinished[0]
+
+    async def crawl(self, minutes: float) -> RunSummary:
+        """One run, of so many minutes at most."""
+        from comity.doors.cli.crawl_run import watched
+        from comity.upkeep.rescore import rescore_run
+
+        settings = _of_one_run(self._state.settings, minutes)
+        leases = self._state.leases()
+        state = _holding(replace(self._state, settings=settings), leases)
+        shown = replace(self._state, settings=settings.model_copy(update={"max_minutes": 0.0}))
+        async with state.fetcher() as fetcher:
+            crawl = self._running = state.crawl(fetcher, None, _hooks(self._hosts))
+            if self._is_stopped:
+                crawl.stop()
+            try:
+                async with watched(crawl.progress, shown, quiet=self._quiet):
+                    summary = await crawl.run()
+            except BaseException:
+                self._memory.unfinished.append((leases.holder, crawl.run_id))
+                raise
+            finally:
+                self._running = None
+        with suppress(StateUnavailable):  # the next look tells; what was crawled is settled
+            await asyncio.to_thread(rescore_run, state.database, state.clock, summary.run_id, settings.weights)
+        self._memory.tidied_at = float("-inf")  # before the next run
+        return summary
+
+
+def _of_one_run(settings: Settings, minutes: float) -> Settings:
+    return settings.model_copy(update={"max_minutes": minutes})
+
+
+def _holding(state: State, leases: Any) -> State:
+    """The same state, whose next run holds its hosts by a name that we know."""
+    from comity.assemble import State
+
+    class Holding(State):
+        def leases(self) -> Any:
+            return leases
+
+    return Holding(state.database, state.clock, state.settings)
+
+
+def _hooks(hosts: int | None) -> Any:
+    from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks, HostShare
+
+    if hosts is None:
+        return NO_HOOKS
+    return CrawlHooks(hosts=HostShare(hosts, left=tuple, leave=lambda _host: None, told=lambda _line: None))
+
+
+def obey(on_signal: Callable[[int], None], leave: Callable[[], None] | None = None) -> None:
+    """The first SIGINT or SIGTERM is handed on; the second leaves at once, and loses nothing that was settled."""
+    loop = asyncio.get_running_loop()
+    asked: list[int] = []
+
+    def on(number: int) -> None:
+        if asked:
+            if leave is not None:
+                leave()
+            os._exit(INTERRUPTED)
+        asked.append(number)
+        on_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on, number)
+
+
+def end_with_stdin(stop: Callable[[], None]) -> None:
+    """Whoever started us holds the other end of stdin: when it is closed, they are gone."""
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        with suppress(BlockingIOError):
+            if not os.read(0, 4096):
+                loop.remove_reader(0)
+                stop()
+
+    loop.add_reader(0, read)
+
+
+def say(text: str, as_json: bool = False, code: str = "") -> None:
+    """One line on stderr; as JSON only what went wrong, by its code. There may be nobody left to read it."""
+    if as_json and not code:
+        return
+    line = json.dumps({"error": code, "message": text}) if as_json else f"comity: {visible(text)}"
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
+
+
+def _sentence(summary: RunSummary) -> str:
+    rate = summary.pages / summary.seconds if summary.seconds > 0 else 0.0
+    return (
+        f"{counted(summary.pages, 'page')} in {summary.seconds:.1f} s ({rate:.1f}/s), "
+        f"{counted(summary.errors, 'error')}, {counted(len(summary.hosts), 'host')} left; "
+        f"run ended: {summary.reason.replace('_', ' ')}"
+    )
+
+
+def _write_json_line(summary: RunSummary) -> None:
+    """Short enough for one write, so that the lines of several processes do not mix."""
+    names = ("run_id", "status", "reason", "pages", "errors", "refused", "bytes_received")
+    told = {name: getattr(summary, name) for name in names}
+    told |= {"seconds": round(summary.seconds, 3), "hosts": len(summary.hosts), "warnings": summary.warnings[:5]}
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,143 @@
+"""`comity work --processes N`: one parent that starts as many workers, passes signals on, and replaces who dies.
+
+What may be secret goes to the workers by the environment, never by the command line. Each holds the other end of a pipe
+to the parent as its stdin: when the parent is gone, however that came, they finish and end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections import deque
+from contextlib import suppress
+from time import monotonic
+from typing import Final
+
+from comity.doors.cli.crawl_run import runner_of_loops
+from comity.doors.cli.failures import INTERRUPTED
+from comity.doors.cli.options import Chosen
+from comity.doors.cli.work import obey, say
+from comity.model.errors import BadInput
+
+_COMMAND: Final = ("-P", "-m", "comity", "work", "--ends-with-stdin", "--processes", "1")
+_RESTARTS_A_MINUTE: Final = 3
+_PAUSE_S: Final = 1.0
+
+
+def run_workers(door: Chosen, hosts: int | None, *, idle_exit: bool) -> int:
+    """Have processes work until all have ended; gives the exit code."""
+    with door.open_or_make():
+        pass  # whatever is wrong with the state is told once, and here
+    with runner_of_loops() as runner:
+        return runner.run(_Workers(door, hosts, idle_exit=idle_exit).run())
+
+
+class _Workers:
+    def __init__(self, door: Chosen, hosts: int | None, *, idle_exit: bool) -> None:
+        self._door = door
+        self._settings = door.settings
+        self._hosts = hosts
+        self._idle_exit = idle_exit
+        self._children: dict[int, asyncio.subprocess.Process] = {}
+        self._stopping = asyncio.Event()
+        self._code = 0
+        self._ends_at = monotonic() + door.settings.max_minutes * 60
+
+    async def run(self) -> int:
+        """Keep every process going; gives the exit code once all have ended."""
+        obey(self._on_signal, self._kill_all)
+        try:
+            await asyncio.gather(*(self._keep(number) for number in range(self._settings.processes)))
+        finally:
+            self._kill_all()
+        return self._code
+
+    def _on_signal(self, number: int) -> None:
+        say("finishing what is under way (once more to leave at once)", self._door.as_json)
+        self._code = INTERRUPTED if number == signal.SIGINT else 0
+        self._stopping.set()
+        self._send_all(signal.SIGTERM)
+
+    def _kill_all(self) -> None:
+        self._send_all(signal.SIGKILL)
+
+    def _send_all(self, number: int) -> None:
+        for child in self._children.values():
+            with suppress(ProcessLookupError):
+                child.send_signal(number)
+
+    async def _keep(self, number: int) -> None:
+        """One worker after the other, until one ends as it should."""
+        died_at: deque[float] = deque(maxlen=_RESTARTS_A_MINUTE)
+        while not self._stopping.is_set():
+            code = await self._one(number)
+            if self._stopping.is_set() or code in (0, INTERRUPTED):
+                return
+            if code == BadInput.exit_code:  # it said why, and the next would say the same
+                self._code = code
+                return
+            is_often = len(died_at) == _RESTARTS_A_MINUTE
+            pause_s = max(_PAUSE_S, died_at[0] + 60.0 - monotonic()) if is_often else _PAUSE_S
+            died_at.append(monotonic())
+            say(f"a worker process {_how(code)}; another begins in {pause_s:.0f} s", self._door.as_json, "worker_died")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._stopping.wait()
+
+    async def _one(self, number: int) -> int:
+        """Start a worker and wait for its end. It is in no terminal's group: Ctrl-C is for us."""
+        arguments = self._arguments(number)
+        if arguments is None:
+            return 0
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *_COMMAND,
+            *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            env=self._environment(),
+            start_new_session=True,
+        )
+        self._children[number] = child
+        if self._stopping.is_set():  # the signal came while it was being started
+            child.send_signal(signal.SIGTERM)
+        try:
+            return await child.wait()
+        finally:
+            del self._children[number]
+
+    def _arguments(self, number: int) -> list[str] | None:
+        """The options of one worker, with its share of what may be under way at once; None if the time is up."""
+        settings, count = self._settings, self._settings.processes
+        given = {
+            "--concurrency": _share(settings.concurrency, number, count),
+            "--delay": settings.delay_s,
+            "--per-host": settings.per_host,
+            "--max-minutes": 0.0,
+        }
+        if settings.max_minutes:
+            left_s = self._ends_at - monotonic()
+            if left_s <= 0:
+                return None
+            given["--max-minutes"] = left_s / 60
+        if self._hosts is not None:
+            given["--hosts"] = _share(self._hosts, number, count)
+        flags = [*(["--idle-exit"] if self._idle_exit else []), *(["--json"] if self._door.as_json else [])]
+        return [*(part for name, value in given.items() for part in (name, str(value))), *flags]
+
+    def _environment(self) -> dict[str, str]:
+        settings = self._settings
+        ours = {"COMITY_PAGES": settings.pages, "COMITY_STATE": settings.state}
+        return dict(os.environ) | ours | {"COMITY_DATABASE_URL": settings.database_url or ""}
+
+
+def _share(whole: int, number: int, count: int) -> int:
+    return max(1, whole // count + (number < whole % count))
+
+
+def _how(code: int) -> str:
+    if code < 0:
+        with suppress(ValueError):
+            return f"was killed by {signal.Signals(-code).name}"
+    return f"ended with code {code}"
