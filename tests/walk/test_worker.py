@@ -33,7 +33,7 @@ def seed(place: Place, *sites: Site) -> None:
 
 
 def claims(place: Place) -> list[Any]:
-    return place.rows("SELECT domain FROM domains WHERE claimed_by IS NOT NULL")
+    return place.rows("SELECT domain, claimed_by FROM domains WHERE claimed_by IS NOT NULL")
 
 
 def test_what_was_seeded_is_crawled_and_the_worker_ends_when_idle(web: Web, place: Place) -> None:
@@ -57,7 +57,8 @@ def test_hosts_seeded_while_it_idles_or_crawls_are_picked_up(web: Web, place: Pl
         wait_until(lambda: "waiting for hosts" in process.err, 20, "the worker to idle")
         seed(place, early, slow)
         wait_until(lambda: len(early.pages()) == 3 and len(slow.pages()) > 2, 20, "what was seeded")
-        seed(place, late)  # while another is under way
+        wait_until(lambda: [row["domain"] for row in claims(place)] == [slow.host], 20, "one to be given back")
+        seed(place, late)  # while another is under way, and nothing else happens
         wait_until(lambda: len(late.pages()) == 3, 20, "what was seeded later")
         process.send(signal.SIGINT)
         assert process.wait(10) == 130
@@ -96,17 +97,19 @@ def test_sigterm_drains_with_exit_code_0(web: Web, place: Place) -> None:
 def test_hosts_that_spent_their_part_of_a_run_keep_nobody_out(web: Web, place: Place) -> None:
     """An active host comes before all pending ones, also when this run is through with it."""
     large, small = [web.site(tree(40)) for _ in range(3)], [web.site(tree(2)) for _ in range(3)]
-    seed(place, *large)
-    place.execute("UPDATE domains SET max_pages_per_run = 3, seed_rank = 1, priority_score = 1000")
     seed(place, *large, *small)
+    for site in large:
+        place.execute("UPDATE domains SET max_pages_per_run = 3, priority_score = 100000 WHERE domain = ?", site.host)
     with place.begun("work", "--hosts", 1) as process:
         wait_until(lambda: all(len(site.pages()) == 2 for site in small), 30, "those that come last")
+        assert [len(site.pages()) for site in large] == [3, 3, 3]
         process.send(signal.SIGTERM)
         assert process.wait(10) == 0
 
 
 def test_no_request_goes_out_once_leases_could_not_be_renewed(web: Web, place: Place) -> None:
-    site = web.site(tree(400))
+    # Every page is at hand from the beginning, so that nothing but the lease can hold it up.
+    site = web.site({"/": page(*(f"/{number}" for number in range(400)))}, fallback=page())
     seed(place, site)
     place.env |= {"COMITY_LEASE_MINUTES": "0.04", "COMITY_HEARTBEAT_MINUTES": "0.01", "COMITY_FETCH_TIMEOUT": "1"}
     with place.begun("work", "--delay", 0.05) as process:
@@ -194,8 +197,10 @@ def test_the_processes_of_a_worker_end_with_it_and_give_everything_back(
             os.kill(children[0], signal.SIGKILL)
             wait_until(lambda: "another begins" in process.err, 10, "its death to be noticed")
             wait_until(lambda: len(set(children_of(process.pid)) - {children[0]}) == 2, 10, "another")
-            children = children_of(process.pid)
-            time.sleep(1.0)  # until it listens to signals; before, it would simply end
+            gone, children = children[0], children_of(process.pid)
+            wait_until(
+                lambda: not any(f":{gone}:" in row["claimed_by"] for row in claims(place)), 10, "it to take over"
+            )
         process.send(number)
         assert process.wait(15) == (0 if number == signal.SIGTERM else -9)
         wait_until(lambda: not any(map(is_running, children)), 15, "the children to end")

@@ -6,9 +6,11 @@ transaction takes its lock when it begins, so that two writers queue instead of 
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -19,6 +21,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModu
 from comity.model.errors import BadInput, StateUnavailable
 
 _WAIT_FOR_WRITER_S: Final = 60
+_WAL_TRIES: Final = 200
+_WAL_PAUSE_S: Final = 0.05
 _POSTGRESQL_OPTIONS: Final = (
     "-c statement_timeout=300s -c lock_timeout=60s -c idle_in_transaction_session_timeout=300s -c timezone=UTC"
 )
@@ -103,6 +107,22 @@ class _SqliteWithIndexHints(SQLiteCompiler):
         return text
 
 
+def _use_write_ahead_log(cursor: Any) -> None:
+    """Have readers and the writer not wait for each other; of processes that make a file together, one is first.
+
+    SQLite does not wait for a lock here, whatever it was told, so this does.
+    """
+    for turn in range(_WAL_TRIES):
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if turn == _WAL_TRIES - 1:
+                raise
+            Event().wait(_WAL_PAUSE_S)
+        else:
+            return
+
+
 def _sqlite_engine(url: URL) -> Engine:
     """An engine whose transactions we begin ourselves (the driver's own habit begins them too late)."""
     path = Path(str(url.database))
@@ -118,7 +138,7 @@ def _sqlite_engine(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def _on_connect(connection: Any, _record: Any) -> None:
         cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")
+        _use_write_ahead_log(cursor)
         cursor.execute("PRAGMA synchronous=FULL")  # measured: no slower than NORMAL, and survives a power cut
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute("PRAGMA temp_store=MEMORY")

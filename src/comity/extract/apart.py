@@ -27,6 +27,7 @@ LIGHT_TAGS: Final = 1500
 LIGHT_PRODUCT: Final = 64_000_000
 MAX_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
+WAITING_BYTES: Final = 64 << 20
 
 _SECONDS_FOR_ANY_PAGE: Final = 2.0
 # The slowest flat page takes a twentieth of this.
@@ -76,6 +77,12 @@ class ApartReader:
         self._idle: asyncio.TimerHandle | None = None
         self._endings: set[asyncio.Task[int]] = set()
         self._closed = False
+        self._waiting_bytes = 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits to be read that whoever brings it should wait, too."""
+        return self._waiting_bytes > WAITING_BYTES
 
     @property
     def pid(self) -> int | None:
@@ -84,6 +91,13 @@ class ApartReader:
 
     async def read(self, body: bytes, *, content_type: str | None, agent_token: str) -> HtmlPage | TooHard:
         """Read a page as ``read_html`` would; a page that takes too much is given up, and costs no other page."""
+        self._waiting_bytes += len(body)
+        try:
+            return await self._read_in_turn(body, content_type, agent_token)
+        finally:
+            self._waiting_bytes -= len(body)
+
+    async def _read_in_turn(self, body: bytes, content_type: str | None, agent_token: str) -> HtmlPage | TooHard:
         async with self._turn:
             if self._idle is not None:
                 self._idle.cancel()

@@ -19,11 +19,14 @@ KEYS_MOST: Final = 100_000
 class HostWork:
     """What can be handed out next, what is put off, and what is out and not yet settled."""
 
-    def __init__(self, known_keys: Iterable[int], *, knows_all: bool, is_whole: bool) -> None:
+    def __init__(
+        self, known_keys: Iterable[int], *, knows_all: bool, is_whole: bool, keys_most: int = KEYS_MOST
+    ) -> None:
         self._ready: list[tuple[int, int, int, QueuedUrl]] = []
         self._later: list[tuple[float, int, QueuedUrl]] = []
         self._number = 0
         self._keys = set(known_keys)
+        self._keys_most = keys_most
         self._knows_all = knows_all  # whether a key that is not here was never met
         self.has_more = not is_whole  # whether the database has queued URLs that are not here
         self.out: set[int] = set()
@@ -35,7 +38,7 @@ class HostWork:
         """Note a link; whether it was met before, as far as is remembered."""
         if key in self._keys:
             return True
-        if len(self._keys) >= KEYS_MOST:
+        if len(self._keys) >= self._keys_most:
             # Too many to remember: from here on the database tells new from old.
             self._keys.clear()
             self._knows_all = False

@@ -9,6 +9,22 @@ from functools import lru_cache
 from comity.model.fetch import ContentTypeRules
 
 _PART = r"[A-Za-z0-9!#$&^_.+-]*\*?[A-Za-z0-9!#$&^_.+-]*"
+_MAJOR_TYPES = frozenset(
+    (
+        "*",
+        "application",
+        "audio",
+        "example",
+        "font",
+        "haptics",
+        "image",
+        "message",
+        "model",
+        "multipart",
+        "text",
+        "video",
+    )
+)
 _PATTERN = re.compile(rf"(?=[^/])(?:{_PART})(?:/(?=.)(?:{_PART}))?")  # RFC 6838 §4.2
 
 
@@ -40,7 +56,8 @@ def pattern_matches(pattern: str, kind: str) -> bool:
 
 def is_pattern(text: str) -> bool:
     """Whether a text can be a pattern of media types: one slash at most, in plain characters, one `*` in each part."""
-    return _PATTERN.fullmatch(text.strip()) is not None
+    bare = text.strip()
+    return _PATTERN.fullmatch(bare) is not None and ("/" in bare or bare.lower() in _MAJOR_TYPES)
 
 
 @lru_cache(maxsize=1024)

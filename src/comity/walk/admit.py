@@ -18,7 +18,7 @@ from comity.walk.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
 
 _WITHOUT_PATH = ("/", "http://", "https://")
-_REMEMBERED = 100_000  # links as written
+_ORIGINS_REMEMBERED = 4
 _AT_ONCE = 500
 
 
@@ -28,8 +28,13 @@ async def admit_links(
     """Turn addresses written on a page at `depth - 1` into entries for the frontier of the same host."""
     entries: list[FrontierEntry] = []
     refused: list[Evidence] = []
-    met = host.met.setdefault(base[: base.index("/", 8)], set())
-    if len(met) > _REMEMBERED:
+    origin = base[: base.index("/", 8)]
+    met = host.met.get(origin)
+    if met is None:
+        met = set()
+        if len(host.met) < _ORIGINS_REMEMBERED:  # a page may call any origin its base
+            host.met[origin] = met
+    if len(met) > host.links_remembered:
         met.clear()
     # What does not depend on the page's own path and was met before needs no second look; most links of most pages.
     new = set(hrefs) - met
@@ -68,7 +73,8 @@ def _admit(
             refused.append(taken_down(host, address, covered, now))
             continue
         robots = host.robots.get(address.origin)
-        verdict = robots.verdict(address.path) if robots is not None else None
+        # While the file cannot be read nothing is forbidden for good: it is asked about again before the visit.
+        verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None
         if verdict is not None and not verdict.allowed:
             host.tally.refused_by_robots += 1
             refused.append(robots_evidence(host, address, verdict, now))

@@ -15,6 +15,7 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
+from comity.frontier.at_hand import KEYS_MOST
 from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
 from comity.model.outcome import Fetched, Outcome, Postponed
@@ -71,6 +72,9 @@ class Crawl:
         self._clock = clock
         self._terms = terms
         self._takedowns = Takedowns()
+        # A host that waits for its delay holds no connection, so more hosts than connections can be under way.
+        most = max(64, terms.concurrency * 4)
+        self._most_hosts = most if hosts is None else max(1, min(most, len(hosts)))
         self._thread = DatabaseThread()
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
@@ -127,13 +131,15 @@ class Crawl:
             track=terms.track,
             traps=terms.traps,
             sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
+            links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // self._most_hosts)),
         )
 
     def _visit_rooms(self, requests: Requests) -> VisitRooms:
         terms = self._terms
+        self._robots = self._robots_keeper(requests)
         return VisitRooms(
             requests=requests,
-            robots=self._robots_keeper(requests),
+            robots=self._robots,
             host_of=self._board.host_of,
             takedowns=self._takedowns_now,
             clock=self._clock.seconds,
@@ -188,6 +194,7 @@ class Crawl:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
             await self._dispatcher.cancel()
+            await self._robots.cancel()
             await self._hosts.finish()
             await self._apart.close()
             await self._close_run(status, reason)
@@ -204,7 +211,7 @@ class Crawl:
             if not self._hosts:
                 return
             wake = asyncio.create_task(self._wake.wait())
-            timeout = None if ends_at == inf else max(0.0, ends_at - self._clock.seconds())
+            timeout = None if ends_at == inf else max(_WATCH_EVERY_S, ends_at - self._clock.seconds())
             done, _rest = await asyncio.wait([*background, wake], return_when=asyncio.FIRST_COMPLETED, timeout=timeout)
             wake.cancel()
             self._wake.clear()
@@ -215,6 +222,7 @@ class Crawl:
                 raise self._dispatcher.failure
             if self._clock.seconds() >= ends_at:
                 await self._dispatcher.cancel()
+                await self._robots.cancel()
                 for host in self._hosts:
                     self._hosts.close(host)
 
@@ -339,6 +347,6 @@ class Crawl:
             raise problem
 
     async def _give_everything_back(self) -> None:
-        for host in self._hosts:  # only a run that failed has any left
+        for host in list(self._board.hosts.values()):  # only a run that failed has any left, opened or not
             await self._board.give_back(host)
         await self._board.release_guests(idle_only=False)

@@ -34,7 +34,7 @@ from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
-_RECALLED: Final = 5000  # pages of earlier runs from which the watch for traps learns
+_RECALLED: Final = 10_000  # pages of earlier runs from which the watch for traps learns, over hosts opened together
 
 
 class HostDesk:
@@ -51,6 +51,7 @@ class HostDesk:
         track: bool,
         traps: TrapTerms | None,
         sitemaps: bool,
+        links_remembered: int = KEYS_MOST,
     ) -> None:
         self._database = database
         self._leases = leases
@@ -60,6 +61,7 @@ class HostDesk:
         self._track = track
         self._traps = traps
         self._sitemaps = sitemaps
+        self._links_remembered = links_remembered
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
         """Mark hosts as being crawled and bring their URLs to hand, all in one transaction.
@@ -69,15 +71,28 @@ class HostDesk:
         opened: list[tuple[int, int] | None] = []
         with self._database.write() as connection:
             ids = [host.lease.host_id for host in hosts]
+            held = self._leases.still_held(connection, [host.lease for host in hosts])
             standing = hosts_table.standing_of(connection, ids)
             sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
             for host in hosts:
                 host_id = host.lease.host_id
+                if host_id not in held:  # a hand that comes late writes nothing
+                    opened.append(None)
+                    continue
                 try:
                     opened.append(self._open(connection, host, standing.get(host_id), sitemaps.get(host_id, [])))
                 except LeaseLost:
                     opened.append(None)
+        self._recall([host for host, found in zip(hosts, opened, strict=True) if found is not None and found[0]])
         return opened
+
+    def _recall(self, hosts: Sequence[LeasedHost]) -> None:
+        """Have the watch for traps learn what earlier runs saw of hosts; not for too long at once."""
+        with self._database.read() as connection:
+            for host in hosts:
+                if host.traps is not None:
+                    most = max(100, _RECALLED // len(hosts))
+                    host.traps.recall(records.last_contents(connection, host.name, most))
 
     def _open(self, connection: Connection, host: LeasedHost, row: Any, sitemaps: list[SitemapRow]) -> tuple[int, int]:
         lease = host.lease
@@ -93,17 +108,17 @@ class HostDesk:
             }
         self._leases.write(connection, lease, values)
         rows = self._look(connection, host)
-        knows_all = len(keys) < KEYS_MOST
+        knows_all = len(keys) < self._links_remembered
+        host.links_remembered = self._links_remembered
         if self._traps is not None:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
-            if row is not None and row.pages_crawled:  # what earlier runs saw of the host
-                host.traps.recall(records.last_contents(connection, lease.host, _RECALLED))
         if self._sitemaps:
             host.sitemaps = self._sitemaps_to_read(connection, lease, sitemaps)
             if host.sitemaps is not None:
                 first = rows[0].url if rows else frontier_table.any_url(connection, lease.host_id)
                 host.home = web_address(first).origin if first is not None else None
-        host.work = HostWork(keys if knows_all else (), knows_all=knows_all, is_whole=False)
+        most = self._links_remembered
+        host.work = HostWork(keys if knows_all else (), knows_all=knows_all, is_whole=False, keys_most=most)
         host.work.read(rows, is_whole=len(rows) == queued)
         return (row.pages_crawled if row is not None else 0), queued
 
@@ -123,14 +138,15 @@ class HostDesk:
 
     def _something_to_do(self, connection: Connection, lease: Lease) -> tuple[list[int], int]:
         """Make sure that there is something to begin with; gives the keys of known URLs, and how many are queued."""
-        keys, queued = frontier_table.keys_and_queued(connection, lease.host_id, KEYS_MOST)
+        most = self._links_remembered
+        keys, queued = frontier_table.keys_and_queued(connection, lease.host_id, most)
         if not keys:
             root = web_address(f"https://{lease.host}/")
             frontier_table.add(connection, lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
             if self._track:
                 self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
             return [root.key], 1
-        if len(keys) == KEYS_MOST:
+        if len(keys) == most:
             queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
         if self._track and lease.status is HostStatus.PENDING and not queued:
             # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.

@@ -36,4 +36,6 @@ class CrawlTerms:
     smart: bool = True
     claims: bool = True
     track: bool = True
+    links_remembered: int = 1_000_000
+    """Over all hosts that are under way; each gets its share."""
     settings_shown: dict[str, Any] | None = None

@@ -22,6 +22,7 @@ from comity.walk.visit import Cleared, RobotsWanted, clear, visit
 from comity.walk.visit_rooms import VisitRooms
 
 _TICK_LEAST_S: Final = 0.0005
+_UNREAD_MOST: Final = 8  # pages of one host that wait to be read apart
 
 
 class Dispatcher:
@@ -106,6 +107,8 @@ class Dispatcher:
         while not host.is_stopped:
             if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
                 return  # the visit that ends brings it back
+            if host.unread and (host.unread >= _UNREAD_MOST or self._rooms.apart.is_behind):
+                return  # the page that is read brings it back
             entry = host.work.peek(self._clock())
             if entry is None:
                 break
@@ -144,6 +147,8 @@ class Dispatcher:
         is_open = host.work.has_more and not host.is_stopped
         if not pages_under_way and (is_open or not host.is_reading_sitemaps):
             self._on_dry(host)
+        elif (at := host.work.next_at()) is not None and not host.is_stopped:
+            self._later.push(host, at)  # what was put off does not wait for the sitemaps
 
     def _looks_into_sitemaps(self, host: LeasedHost) -> bool:
         """Begin with a host's sitemaps although no page of it is at hand: all may be refused, or done by now."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from comity.frontier.at_hand import HostWork
+from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.gate.host_gate import HostGate
 from comity.model.budget import Exhausted
 from comity.model.evidence import Evidence
@@ -78,7 +78,9 @@ class LeasedHost:
         )
         self.work = HostWork((), knows_all=True, is_whole=True)
         self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
+        self.links_remembered = KEYS_MOST
         self.traps: TrapWatch | None = None
+        self.unread = 0  # pages that wait to be read apart
         self.hard_pages = 0  # pages that could not be read, or held everybody up
         self.tally = Tally()
         self.unsettled = Unsettled()

@@ -28,7 +28,8 @@ _LOOK_EVERY_S: Final = 0.02
 _LINES_KEPT: Final = 1000  # how so many hosts were left is told, the last ones
 _LEFT_FOR_S: Final = 60.0  # a host that was left may be taken again after this time
 _LOOK_FOR_MORE_S: Final = 5.0  # how often the table is looked at while there is room
-_PASSED_MOST: Final = 256  # hosts that were left and are in the way of others, given back in one look
+_PASSED_MOST: Final = 2000  # hosts that were left and are in the way of others, given back in one look
+_PAUSE_FOR_PASSED_S: Final = 0.02  # for each of these, before the next look
 _OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
 
 
@@ -69,7 +70,7 @@ class OpenHosts:
         self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
         self._left: dict[str, float] = {}  # hosts that this run will not take again, until when
         self._swept_at = clock.seconds()
-        self._passed_at = -inf  # when hosts that were left were in the way
+        self._claims_again_at = -inf
         self._later: asyncio.TimerHandle | None = None
         self._leaving: list[tuple[LeasedHost, int, asyncio.Future[HostLineInSummary]]] = []
         self._leaving_turn = asyncio.Lock()
@@ -90,7 +91,7 @@ class OpenHosts:
     async def take_more(self) -> None:
         """Lease more hosts while there is room for them."""
         free = self._most - len(self._open) - len(self._busy)
-        while free > 0 and (self._remaining is None or self._remaining):
+        while free > 0 and not self.is_ending and (self._remaining is None or self._remaining):
             claimed = await self._claim(free)
             if not claimed:
                 if not await self._board.release_guests(idle_only=bool(self._open or self._busy)):
@@ -111,7 +112,7 @@ class OpenHosts:
         self._on_change()
 
     async def _begin(self, hosts: list[LeasedHost]) -> None:
-        """Open hosts that were leased just now."""
+        """Open hosts that were leased just now; a run that was ended meanwhile begins nothing with them."""
         for host in hosts:
             if self._remaining is not None:
                 self._remaining.discard(host.name)
@@ -128,7 +129,9 @@ class OpenHosts:
             before, queued = found
             self._open[host] = before
             self._progress.queued += queued
-            if spread_s:
+            if self.is_ending:
+                host.close()
+            if spread_s and not self.is_ending:
                 self.dispatcher.ready_at(host, now + spread_s * number / len(hosts))
             else:
                 self.dispatcher.ready(host)
@@ -157,7 +160,7 @@ class OpenHosts:
     async def _claim_of_all(self, limit: int) -> list[LeasedHost]:
         """The best of the whole table; hosts that were left and would come first again keep nobody out."""
         now = self._clock.seconds()
-        if now - self._passed_at < _LOOK_FOR_MORE_S:
+        if now < self._claims_again_at and (self._open or self._busy):
             return []
         if now - self._swept_at >= _LEFT_FOR_S:
             self._swept_at = now
@@ -174,8 +177,7 @@ class OpenHosts:
                 (passed if is_left or len(fresh) >= limit else fresh).append(host)
         for host in passed:
             await self._board.give_back(host)
-        if passed:
-            self._passed_at = now
+        self._claims_again_at = now + len(passed) * _PAUSE_FOR_PASSED_S
         return fresh
 
     def on_dry(self, host: LeasedHost) -> None:
@@ -258,7 +260,13 @@ class OpenHosts:
         async with self._leaving_turn:
             while not told.done():
                 some, self._leaving = self._leaving[:_AT_ONCE], self._leaving[_AT_ONCE:]
-                lines = await self._thread.run(self._desk.close_some, [(each, pages) for each, pages, _told in some])
+                try:
+                    lines = await self._thread.run(self._desk.close_some, [(each, page) for each, page, _told in some])
+                except Exception as error:
+                    for _host, _before, waiter in some:
+                        if waiter is not told and not waiter.done():
+                            waiter.set_exception(error)
+                    raise
                 for (_host, _before, waiter), line in zip(some, lines, strict=True):
                     if not waiter.done():
                         waiter.set_result(line)

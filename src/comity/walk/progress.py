@@ -29,7 +29,6 @@ class Progress:
     hosts_done: int = 0
     queued: int = 0
     warnings: list[str] = field(default_factory=list)
-    current_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,11 @@ async def _read(
     if host.hard_pages > _HARD_PAGES_MOST:
         found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "pages of this host were too hard to read before")
     else:
-        found = await rooms.apart.read(body, content_type=answer.content_type, agent_token=rooms.agent)
+        host.unread += 1
+        try:
+            found = await rooms.apart.read(body, content_type=answer.content_type, agent_token=rooms.agent)
+        finally:
+            host.unread -= 1
     if isinstance(found, HtmlPage):
         return found
     host.hard_pages += 1

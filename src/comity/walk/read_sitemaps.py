@@ -271,7 +271,7 @@ class SitemapReader:
                 continue
             covered = takedowns.covering(address)
             robots = host.robots.get(address.origin)
-            verdict = robots.verdict(address.path) if robots is not None else None
+            verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None
             if covered is not None:
                 evidence.append(taken_down(host, address, covered, now))
             elif verdict is not None and not verdict.allowed:

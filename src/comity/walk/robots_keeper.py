@@ -112,6 +112,13 @@ class RobotsKeeper:
             task.add_done_callback(lambda _task: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
+    async def cancel(self) -> None:
+        """End every look that is under way: whoever waited for it is gone."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _obtain(self, host: LeasedHost, origin: str, host_of: HostOf) -> Found:
         row = await self._thread.run(self._load, origin)
         if row is not None and (to_seconds(row.expires_at) or 0.0) > self._clock():

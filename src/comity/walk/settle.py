@@ -116,8 +116,19 @@ class Settler:
         self._clock = clock
         self._retries = retries
         self._track = track
+        self._failure: Exception | None = None
 
     def settle(self, batches: Sequence[HostBatch]) -> Settled:
+        """Settle a batch; after one that failed, nothing more is: a page must not be done before what led to it."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._settle(batches)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def _settle(self, batches: Sequence[HostBatch]) -> Settled:
         """Store the pages, then commit everything else; leases found lost are told, and none of theirs is written."""
         rows = {batch.lease.host_id: (batch, self._rows(batch)) for batch in batches}
         pages = [(host_id, page) for host_id, (_batch, each) in rows.items() for page in each.pages]

@@ -61,17 +61,22 @@ class Settling:
 
     async def flush(self, host: LeasedHost | None = None) -> None:
         """Settle everything that waits, and what one host still has to say."""
-        if host is not None and host.unsettled and not host.is_lost:
+        if host is not None and host.unsettled:
             self._waiting.setdefault(host, [])
-        async with self._turn:
-            while self._waiting:
-                await self._settle_some()
+        # A batch at a turn: whoever waits for one host does not wait until nobody else has anything to say.
+        while self._waiting or self._under_way if host is None else host in self._waiting or host in self._under_way:
+            async with self._turn:
+                if self._waiting:
+                    await self._settle_some()
+        if not self._waiting:
             self._some.clear()
 
     async def _settle_some(self) -> None:
         taken = self._under_way = self._take(BATCH)
-        result = await self._thread.run(self._settler.settle, [_batch(host, taken[host]) for host in taken])
-        self._under_way = {}
+        try:
+            result = await self._thread.run(self._settler.settle, [_batch(host, taken[host]) for host in taken])
+        finally:
+            self._under_way = {}
         self._on_settled(taken, result)
 
     def _take(self, most: int) -> dict[LeasedHost, list[Outcome]]:

@@ -128,6 +128,8 @@ class _SharedRun:
             [self._hosts_left.descriptor] if pages is None else [self._hosts_left.descriptor, pages],
         )
         self._children[asyncio.create_task(child.listen(self._on_news))] = child
+        if self._ending is not None:  # while it was being started
+            child.tell({"stop": True})
 
     def _on_news(self, child: Child, news: dict[str, Any]) -> None:
         match news:

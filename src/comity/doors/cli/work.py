@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from comity.settings import Settings
     from comity.walk.crawl import Crawl
     from comity.walk.progress import RunSummary
-    from comity.walk.worker import News
+    from comity.walk.worker import News, WorkerTerms
 
 _MOST_PROCESSES: Final = 64
 _MOST_HOSTS: Final = 100_000
+_MOST_MINUTES: Final = 1_000_000_000
+_STINT_MINUTES: Final = 30.0  # a run of a worker lasts no longer, so that upkeep comes between
 _RESCORE_EVERY_S: Final = 3600.0
 _TIDY_EVERY_S: Final = 60.0  # while there is nothing to crawl
 _EXAMPLES = (
@@ -72,6 +74,8 @@ def work(
     """
     if processes is not None:
         check_number("--processes", processes, 1, _MOST_PROCESSES)
+    if max_minutes is not None and not 0 <= max_minutes <= _MOST_MINUTES:
+        raise BadInput(f"--max-minutes must be between 0 and {_MOST_MINUTES:,}, not {max_minutes:g}")
     if hosts is not None:
         check_number("--hosts", hosts, 1, _MOST_HOSTS)
     door = chosen(
@@ -79,7 +83,6 @@ def work(
         state,
         as_json,
         pages=into,
-        max_minutes=max_minutes,
         delay_s=delay,
         concurrency=concurrency,
         per_host=per_host,
@@ -89,11 +92,14 @@ def work(
     if door.settings.processes > 1 and not ends_with_stdin:
         from comity.doors.cli.work_processes import run_workers
 
-        code = run_workers(door, hosts, idle_exit=idle_exit)
+        code = run_workers(door, hosts, max_minutes or 0.0, idle_exit=idle_exit)
     else:
         from comity.doors.cli.crawl_run import runner_of_loops
+        from comity.walk.worker import WorkerTerms
 
-        desk = _Desk(door, hosts, idle_exit=idle_exit, ends_with_stdin=ends_with_stdin)
+        stint_minutes = min(_STINT_MINUTES, door.settings.max_minutes or _STINT_MINUTES)
+        terms = WorkerTerms(stint_minutes, max_minutes=max_minutes or 0.0, is_to_exit_when_idle=idle_exit)
+        desk = _Desk(door, hosts, terms, ends_with_stdin=ends_with_stdin)
         with runner_of_loops() as runner:
             code = runner.run(desk.run())
     if code:
@@ -112,20 +118,19 @@ def _check(door: Chosen) -> None:
 class _Desk:
     """One worker: its signals, its shifts, and what it says."""
 
-    def __init__(self, door: Chosen, hosts: int | None, *, idle_exit: bool, ends_with_stdin: bool) -> None:
+    def __init__(self, door: Chosen, hosts: int | None, terms: WorkerTerms, *, ends_with_stdin: bool) -> None:
         self._door = door
         self._hosts = hosts
-        self._idle_exit = idle_exit
+        self._terms = terms
         self._is_child = ends_with_stdin
         self._memory = _Memory()
         self._code = 0
 
     async def run(self) -> int:
         """Work to the end; gives the exit code."""
-        from comity.walk.worker import Worker, WorkerTerms
+        from comity.walk.worker import Worker
 
-        terms = WorkerTerms(max_minutes=self._door.settings.max_minutes, is_to_exit_when_idle=self._idle_exit)
-        worker = Worker(self._shift, terms, monotonic, random.random, self._tell)
+        worker = Worker(self._shift, self._terms, monotonic, random.random, self._tell)
         obey(self._stopper(worker.stop))
         if self._is_child:
             end_with_stdin(worker.stop)

@@ -26,16 +26,16 @@ _RESTARTS_A_MINUTE: Final = 3
 _PAUSE_S: Final = 1.0
 
 
-def run_workers(door: Chosen, hosts: int | None, *, idle_exit: bool) -> int:
+def run_workers(door: Chosen, hosts: int | None, max_minutes: float, *, idle_exit: bool) -> int:
     """Have processes work until all have ended; gives the exit code."""
     with door.open_or_make():
         pass  # whatever is wrong with the state is told once, and here
     with runner_of_loops() as runner:
-        return runner.run(_Workers(door, hosts, idle_exit=idle_exit).run())
+        return runner.run(_Workers(door, hosts, max_minutes, idle_exit=idle_exit).run())
 
 
 class _Workers:
-    def __init__(self, door: Chosen, hosts: int | None, *, idle_exit: bool) -> None:
+    def __init__(self, door: Chosen, hosts: int | None, max_minutes: float, *, idle_exit: bool) -> None:
         self._door = door
         self._settings = door.settings
         self._hosts = hosts
@@ -43,7 +43,7 @@ class _Workers:
         self._children: dict[int, asyncio.subprocess.Process] = {}
         self._stopping = asyncio.Event()
         self._code = 0
-        self._ends_at = monotonic() + door.settings.max_minutes * 60
+        self._ends_at = monotonic() + max_minutes * 60 if max_minutes else None
 
     async def run(self) -> int:
         """Keep every process going; gives the exit code once all have ended."""
@@ -116,7 +116,7 @@ class _Workers:
             "--per-host": settings.per_host,
             "--max-minutes": 0.0,
         }
-        if settings.max_minutes:
+        if self._ends_at is not None:
             left_s = self._ends_at - monotonic()
             if left_s <= 0:
                 return None
