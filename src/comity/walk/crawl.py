@@ -72,9 +72,6 @@ class Crawl:
         self._clock = clock
         self._terms = terms
         self._takedowns = Takedowns()
-        # A host that waits for its delay holds no connection, so more hosts than connections can be under way.
-        most = max(64, terms.concurrency * 4)
-        self._most_hosts = most if hosts is None else max(1, min(most, len(hosts)))
         self._thread = DatabaseThread()
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
@@ -85,7 +82,7 @@ class Crawl:
         self._settling = Settling(settler, self._thread, self._on_settled)
         self._hosts = OpenHosts(
             self._board,
-            self._host_desk(),
+            self._host_desk(hosts),
             self._thread,
             self._settling,
             fetcher,
@@ -120,8 +117,10 @@ class Crawl:
         self._ending: tuple[str, str] | None = None
         self.unsettled = 0  # outcomes that are not yet committed
 
-    def _host_desk(self) -> HostDesk:
+    def _host_desk(self, hosts: Collection[str] | None) -> HostDesk:
         terms = self._terms
+        most_hosts = max(64, terms.concurrency * 4)  # as many as are under way at once
+        share = most_hosts if hosts is None else max(1, min(most_hosts, len(hosts)))
         return HostDesk(
             self._database,
             self._leases,
@@ -131,7 +130,7 @@ class Crawl:
             track=terms.track,
             traps=terms.traps,
             sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
-            links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // self._most_hosts)),
+            links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
         )
 
     def _visit_rooms(self, requests: Requests) -> VisitRooms:
