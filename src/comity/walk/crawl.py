@@ -280,6 +280,7 @@ class Crawl:
             host.spent_budget = spent
             host.is_stopped = True
         if spent.reason is not BudgetReason.HOST_PAGE_LIMIT and self._ending is None:
+            self._hosts.spent_budget = spent  # also of those that are being opened just now
             for other in self._hosts:
                 other.spent_budget = other.spent_budget or spent
             self._end_run("finished", str(spent.reason))

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from comity.clock import Clock
 from comity.fetch.fetcher import Fetcher
+from comity.model.budget import Exhausted
 from comity.model.host import HostStatus
 from comity.walk.crawl_hooks import HostShare
 from comity.walk.crawl_host import WINDOW, HostDesk
@@ -75,6 +76,7 @@ class OpenHosts:
         self._leaving: list[tuple[LeasedHost, int, asyncio.Future[HostLineInSummary]]] = []
         self._leaving_turn = asyncio.Lock()
         self.is_ending = False
+        self.spent_budget: Exhausted | None = None  # what ended the run, if a budget did
         self.lines: deque[HostLineInSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
         self.dispatcher: Dispatcher
 
@@ -130,6 +132,7 @@ class OpenHosts:
             self._open[host] = before
             self._progress.queued += queued
             if self.is_ending:
+                host.spent_budget = self.spent_budget
                 host.close()
             if spread_s and not self.is_ending:
                 self.dispatcher.ready_at(host, now + spread_s * number / len(hosts))
