@@ -48,7 +48,8 @@ def fill(state: Path, urls: int) -> None:
             assert row is not None
             for first in range(0, urls, 10_000):
                 batch = [f"http://{HOST}/p/{number}" for number in range(first, min(first + 10_000, urls))]
-                frontier.add(connection, row.id, None, [FrontierEntry(url, url_key(url), 1) for url in batch])
+                added = frontier.add(connection, row.id, None, [FrontierEntry(url, url_key(url), 1) for url in batch])
+                hosts.add_discovered(connection, {row.id: added})
 
 
 def measure(state: Path, pages: int) -> tuple[float, float]:

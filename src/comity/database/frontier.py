@@ -65,7 +65,8 @@ def look(connection: Connection, host_id: UUID, limit: int, now: datetime | None
 
 def keys(connection: Connection, host_id: UUID, limit: int) -> list[int]:
     """The keys of URLs that a host has, queued or not, at most `limit` of them."""
-    return keys_and_queued(connection, host_id, limit)[0]
+    table = domain_frontier.c
+    return list(connection.execute(select(table.url_key).where(table.domain_id == host_id).limit(limit)).scalars())
 
 
 def keys_and_queued(connection: Connection, host_id: UUID, limit: int) -> tuple[list[int], int]:

@@ -96,7 +96,7 @@ class HostDesk:
 
     def _open(self, connection: Connection, host: LeasedHost, row: Any, sitemaps: list[SitemapRow]) -> tuple[int, int]:
         lease = host.lease
-        keys, queued = self._something_to_do(connection, lease)
+        keys, queued = self._something_to_do(connection, lease, row)
         if queued == KEYS_MOST and row is not None:  # or more: nobody counts that far
             queued = max(queued, row.frontier_size)
         values: dict[str, Any] = {"frontier_size": queued}
@@ -108,7 +108,7 @@ class HostDesk:
             }
         self._leases.write(connection, lease, values)
         rows = self._look(connection, host)
-        knows_all = len(keys) < self._links_remembered
+        knows_all = keys is not None
         host.links_remembered = self._links_remembered
         if self._traps is not None:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
@@ -118,7 +118,7 @@ class HostDesk:
                 first = rows[0].url if rows else frontier_table.any_url(connection, lease.host_id)
                 host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
-        host.work = HostWork(keys if knows_all else (), knows_all=knows_all, is_whole=False, keys_most=most)
+        host.work = HostWork(keys or (), knows_all=knows_all, is_whole=False, keys_most=most)
         host.work.read(rows, is_whole=len(rows) == queued)
         return (row.pages_crawled if row is not None else 0), queued
 
@@ -136,23 +136,28 @@ class HostDesk:
         was_found = any(row.state is SitemapState.READ for row in rows)
         return rows if is_unfinished or not was_found else None
 
-    def _something_to_do(self, connection: Connection, lease: Lease) -> tuple[list[int], int]:
-        """Make sure that there is something to begin with; gives the keys of known URLs, and how many are queued."""
+    def _something_to_do(self, connection: Connection, lease: Lease, row: Any) -> tuple[list[int] | None, int]:
+        """Make sure that there is something to begin with; gives the keys of known URLs, and how many are queued.
+
+        None stands for more keys than are remembered.
+        """
         most = self._links_remembered
-        keys, queued = frontier_table.keys_and_queued(connection, lease.host_id, most)
-        if not keys:
+        keys: list[int] | None = None
+        # Each of these is answered by an index alone, however much there is.
+        if row is None or row.frontier_size + row.pages_crawled < most:
+            keys = frontier_table.keys(connection, lease.host_id, most)
+        if keys is not None and not keys:
             root = web_address(f"https://{lease.host}/")
             frontier_table.add(connection, lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
             if self._track:
                 self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
             return [root.key], 1
-        if len(keys) == most:
-            queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
+        queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
         if self._track and lease.status is HostStatus.PENDING and not queued:
             # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.
             frontier_table.requeue_all(connection, lease.host_id)
             queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
-        return keys, queued
+        return (None if keys is not None and len(keys) == most else keys), queued
 
     def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
         """The next URLs of a host, and when the earliest that was put off may be tried."""
