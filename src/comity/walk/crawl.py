@@ -160,6 +160,11 @@ class Crawl:
     def _takedowns_now(self) -> Takedowns:
         return self._takedowns
 
+    @property
+    def unsettled_bytes(self) -> int:
+        """Bodies that are not yet committed."""
+        return self._settling.bytes_held
+
     def go_on(self) -> None:
         """Whoever takes the pages has caught up."""
         self._dispatcher.serve()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from comity.model.outcome import Outcome
+from comity.model.outcome import Fetched, Outcome
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost, Unsettled
 from comity.walk.settle import HostBatch, Settled, Settler
@@ -14,6 +14,7 @@ from comity.walk.settle import HostBatch, Settled, Settler
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05
 _MOST_WAITING: Final = 5 * BATCH
+_MOST_BYTES: Final = 64 << 20  # of bodies
 
 OnSettled = Callable[[dict[LeasedHost, list[Outcome]], Settled], None]
 
@@ -28,18 +29,20 @@ class Settling:
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
         self._under_way: dict[LeasedHost, list[Outcome]] = {}
         self._count = 0
+        self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
         self._turn = asyncio.Lock()
 
     @property
     def is_full(self) -> bool:
         """Whether the database is so far behind that nothing new should begin."""
-        return self._count >= _MOST_WAITING
+        return self._count >= _MOST_WAITING or self.bytes_held >= _MOST_BYTES
 
     def put(self, host: LeasedHost, outcome: Outcome) -> None:
         """Hand over an outcome."""
         self._waiting.setdefault(host, []).append(outcome)
         self._count += 1
+        self.bytes_held += _body_bytes(outcome)
         self._some.set()
 
     def put_news(self, host: LeasedHost) -> None:
@@ -77,6 +80,7 @@ class Settling:
             result = await self._thread.run(self._settler.settle, [_batch(host, taken[host]) for host in taken])
         finally:
             self._under_way = {}
+            self.bytes_held -= sum(_body_bytes(outcome) for outcomes in taken.values() for outcome in outcomes)
         self._on_settled(taken, result)
 
     def _take(self, most: int) -> dict[LeasedHost, list[Outcome]]:
@@ -92,6 +96,10 @@ class Settling:
             if most <= 0:
                 break
         return taken
+
+
+def _body_bytes(outcome: Outcome) -> int:
+    return len(outcome.body) if isinstance(outcome, Fetched) else 0
 
 
 def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:

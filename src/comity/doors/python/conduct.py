@@ -129,7 +129,10 @@ class Conduct:
             errors=plan.errors,
         )
         async with state.fetcher() as fetcher:
-            hooks = CrawlHooks(is_held_up=lambda: line.is_held_up(crawl.unsettled), extract=extractor_of(plan.extract))
+            hooks = CrawlHooks(
+                is_held_up=lambda: line.is_held_up(crawl.unsettled, crawl.unsettled_bytes),
+                extract=extractor_of(plan.extract),
+            )
             self._crawl = crawl = state.crawl(fetcher, hosts, hooks, sink)
             self.progress = crawl.progress
             if self._is_stopping:

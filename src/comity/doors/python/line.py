@@ -46,11 +46,11 @@ class PageLine:
         """Nobody reads any more."""
         self._is_left = True
 
-    def is_held_up(self, coming: int) -> bool:
+    def is_held_up(self, coming: int, coming_bytes: int = 0) -> bool:
         """Whether the crawl should wait for the reader, with so many pages still to be committed."""
         # Said before it is known: the reader, on another thread, must not pass the mark in between.
         self._is_held_up = True
-        self._is_held_up = not self._is_left and self._is_longer_than(MOST_PAGES - coming, MOST_BYTES)
+        self._is_held_up = not self._is_left and self._is_longer_than(MOST_PAGES - coming, MOST_BYTES - coming_bytes)
         return self._is_held_up
 
     def _is_longer_than(self, pages: int, octets: int) -> bool:
