@@ -29,7 +29,7 @@ MAX_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
 WAITING_BYTES: Final = 64 << 20
 
-_SECONDS_FOR_ANY_PAGE: Final = 2.0
+SECONDS_FOR_ANY_PAGE: Final = 2.0
 # The slowest flat page takes a twentieth of this.
 _SECONDS_PER_MEGABYTE: Final = 2.0
 _START_SECONDS: Final = 30.0
@@ -69,7 +69,14 @@ def is_light(body: bytes) -> bool:
 class ApartReader:
     """Reads pages in one child process, which starts when first needed and ends when nothing was asked for a while."""
 
-    def __init__(self, *, max_seconds: float = MAX_SECONDS, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self,
+        *,
+        max_seconds: float = MAX_SECONDS,
+        least_seconds: float = SECONDS_FOR_ANY_PAGE,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._least_seconds = least_seconds
         self._max_seconds = max_seconds
         self._idle_seconds = idle_seconds
         self._turn = asyncio.Lock()
@@ -121,7 +128,7 @@ class ApartReader:
     async def _read(self, body: bytes, words: bytes) -> HtmlPage | TooHard:
         if self._closed:
             return TooHard(Hardship.CRASHED, "The reader of large pages is closed.")
-        seconds = min(self._max_seconds, _SECONDS_FOR_ANY_PAGE + _SECONDS_PER_MEGABYTE * len(body) / (1 << 20))
+        seconds = min(self._max_seconds, self._least_seconds + _SECONDS_PER_MEGABYTE * len(body) / (1 << 20))
         try:
             child = self._child or await self._start_child()
             async with asyncio.timeout(seconds):

@@ -27,6 +27,7 @@ MAX_TITLE_CHARACTERS: Final = 1000
 _HREFS: Final = "//a/@href|//area/@href"
 _HEAD: Final = ("base", "link", "meta", "title", "input")
 _SPEAKING_LINKS: Final = "a[rel],area[rel]"
+_NEXT: Final = "link[rel],a[rel],area[rel]"
 # What the URL parser strips from both ends of an address.
 _HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
@@ -66,6 +67,7 @@ class _Reader:
         "_agent_token",
         "base_href",
         "canonical_href",
+        "has_next_link",
         "has_password_field",
         "limits",
         "links",
@@ -86,6 +88,7 @@ class _Reader:
         self.next_href: str | None = None
         self.meta_robots: list[str] = []
         self.refresh_href: str | None = None
+        self.has_next_link = False
         self.has_password_field = False
         self.limits: set[PageLimit] = set()
 
@@ -108,6 +111,8 @@ class _Reader:
                 self._take_rel(element, nofollowed)
             else:
                 self._take(tag, element)
+        if self.has_next_link:
+            self.next_href = self._first_next(document)
         if nofollowed:
             # An address that is linked once without nofollow may be followed.
             said, linked = Counter(nofollowed), Counter(map(self._address, hrefs))
@@ -135,8 +140,16 @@ class _Reader:
             return
         if "nofollow" in rel:
             nofollowed.append(href)
-        if self.next_href is None and "next" in rel and href[0] != "#":
-            self.next_href = href
+        if "next" in rel and href[0] != "#":
+            self.has_next_link = True
+
+    def _first_next(self, document: Document) -> str | None:
+        """Of the elements that name the next page, the first in the document counts, whatever its kind."""
+        for element in document.select(_NEXT):
+            href = self._address(element.attr("href") or "")
+            if href and href[0] != "#" and "next" in (element.attr("rel") or "").lower().split():
+                return href
+        return None
 
     def _take(self, tag: str, element: Element) -> None:
         """Read an element of the head, or a form field; of its kind the first counts."""

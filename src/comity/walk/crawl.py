@@ -119,8 +119,7 @@ class Crawl:
 
     def _host_desk(self, hosts: Collection[str] | None) -> HostDesk:
         terms = self._terms
-        most_hosts = max(64, terms.concurrency * 4)  # as many as are under way at once
-        share = most_hosts if hosts is None else max(1, min(most_hosts, len(hosts)))
+        share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
         return HostDesk(
             self._database,
             self._leases,

@@ -39,3 +39,8 @@ class CrawlTerms:
     links_remembered: int = 1_000_000
     """Over all hosts that are under way; each gets its share."""
     settings_shown: dict[str, Any] | None = None
+
+    @property
+    def most_hosts(self) -> int:
+        """How many hosts are under way at once: more than connections, since one that waits for its delay has none."""
+        return max(64, self.concurrency * 4)

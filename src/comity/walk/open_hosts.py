@@ -63,7 +63,7 @@ class OpenHosts:
         self._on_change = on_change
         self._share = share
         # A host that waits for its delay holds no connection, so more hosts than connections can be under way.
-        self._most = max(64, terms.concurrency * 4)
+        self._most = terms.most_hosts
         if share is not None:
             self._most = min(self._most, share.most)
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run

@@ -7,7 +7,6 @@ The end of stdin means that whoever began the run is gone: then it stops, cleanl
 from __future__ import annotations
 
 import asyncio
-import gc
 import io
 import json
 import os
@@ -21,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from comity.assemble import open_state
-from comity.doors.cli.crawl_run import runner_of_loops
 from comity.doors.cli.crawl_shares import HostsLeft, begin_page
+from comity.doors.cli.quickly import start_and_end_quickly
+from comity.doors.event_loop import runner_of_loops
 from comity.model.budget import BudgetReason, Exhausted
 from comity.settings import read_settings
 from comity.walk.crawl_hooks import CrawlHooks, HostShare
@@ -47,12 +47,11 @@ COUNTED: Final = (
     "queued",
 )
 _LONGEST_LINE: Final = 1 << 28
-_OBJECTS_BEFORE_A_COLLECTION: Final = 50_000
 
 
 def main() -> int:
     """Be one process of a run, to the end of the run."""
-    gc.set_threshold(_OBJECTS_BEFORE_A_COLLECTION, 10, 10)
+    start_and_end_quickly()
     with runner_of_loops() as runner:
         return runner.run(_take_part(_Voice()))
 

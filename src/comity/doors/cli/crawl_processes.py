@@ -18,8 +18,9 @@ from uuid import uuid4
 
 from comity.doors.cli.crawl_child import Child, PartFailed
 from comity.doors.cli.crawl_part import COUNTED
-from comity.doors.cli.crawl_run import obey_signals, runner_of_loops, watched
+from comity.doors.cli.crawl_run import obey_signals, watched
 from comity.doors.cli.crawl_shares import HostsLeft, PagesLeft
+from comity.doors.event_loop import runner_of_loops
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import check, first_warned_page, is_near, reached
 from comity.walk.database_thread import DatabaseThread

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from comity.doors.cli.crawl_shown import ProgressLine
+from comity.doors.event_loop import runner_of_loops
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -42,15 +43,6 @@ def run_crawl(state: State, hosts: Collection[str], *, quiet: bool) -> RunSummar
     """Crawl until the end, or until somebody stops it; progress goes to stderr."""
     with runner_of_loops() as runner:
         return runner.run(_run(state, hosts, quiet))
-
-
-def runner_of_loops() -> asyncio.Runner:
-    """What runs a crawl: the faster of the two loops, where it is to be had."""
-    try:
-        import uvloop
-    except ImportError:  # not to be had everywhere
-        return asyncio.Runner()
-    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
 async def _run(state: State, hosts: Collection[str], quiet: bool) -> RunSummary:

@@ -94,7 +94,7 @@ def work(
 
         code = run_workers(door, hosts, max_minutes or 0.0, idle_exit=idle_exit)
     else:
-        from comity.doors.cli.crawl_run import runner_of_loops
+        from comity.doors.event_loop import runner_of_loops
         from comity.walk.worker import WorkerTerms
 
         stint_minutes = min(_STINT_MINUTES, door.settings.max_minutes or _STINT_MINUTES)

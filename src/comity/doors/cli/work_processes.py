@@ -15,10 +15,10 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final
 
-from comity.doors.cli.crawl_run import runner_of_loops
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen
 from comity.doors.cli.work import obey, say
+from comity.doors.event_loop import runner_of_loops
 from comity.model.errors import BadInput
 
 _COMMAND: Final = ("-P", "-m", "comity", "work", "--ends-with-stdin", "--processes", "1")

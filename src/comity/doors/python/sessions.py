@@ -8,6 +8,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Final
 
+from comity.doors.event_loop import runner_of_loops
 from comity.doors.python.conduct import Conduct
 from comity.doors.python.line import PageLine
 from comity.doors.python.page import Page
@@ -56,7 +57,7 @@ class ThreadSession(Session):
 
     def _work(self) -> None:
         try:
-            with _runner() as runner:
+            with runner_of_loops() as runner:
                 runner.run(self._conduct.run(self._line))
         except BaseException as failure:
             self.failure = failure
@@ -108,11 +109,3 @@ class TaskSession(Session):
         if not task.cancelled():
             self.failure = task.exception()
         self._queue.put_nowait(_END)
-
-
-def _runner() -> asyncio.Runner:
-    try:
-        import uvloop
-    except ImportError:  # not to be had everywhere
-        return asyncio.Runner()
-    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
