@@ -1,0 +1,96 @@
+"""Jobs: what a page says of one (JobFound), what we keep of it (JobPosting), and what a careers page turned out to be.
+
+`JobFound` carries the page's own words; `JobPosting` what they mean in one vocabulary. A `Listing` is one page read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class SourceType(StrEnum):
+    """What a source's address answers with."""
+
+    HTML = "html"
+    RSS = "rss"
+    API = "api"
+
+
+class FoundBy(StrEnum):
+    """How a job was recognised on its page, the surest first."""
+
+    HINT = "hint"
+    JSON_LD = "json-ld"
+    MICRODATA = "microdata"
+    RDFA = "rdfa"
+    APPLICANT_SYSTEM = "applicant-system"
+    FEED = "feed"
+    TABLE = "table"
+    LIST = "list"
+    CARDS = "cards"
+
+
+@dataclass(frozen=True, slots=True)
+class JobFound:
+    """One job in the page's own words; empty where the page says nothing."""
+
+    title: str
+    apply_url: str
+    org_name: str = ""
+    location_raw: str = ""
+    description_snippet: str = ""
+    deadline_raw: str = ""
+    posted_raw: str = ""
+    employment_raw: str = ""
+    workplace_raw: str = ""
+    level_raw: str = ""
+    country_raw: str = ""
+    reference: str = ""
+    language: str = ""
+    found_by: FoundBy = FoundBy.CARDS
+
+
+class ListingKind(StrEnum):
+    """What a page that should list jobs turned out to be."""
+
+    JOBS = "jobs"
+    NO_OPENINGS = "no-openings"
+    NOTHING_FOUND = "nothing-found"
+    LOGIN = "login"
+    CAPTCHA = "captcha"
+    ERROR_PAGE = "error-page"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of a source, read: its jobs, where it goes on, and why there are none."""
+
+    kind: ListingKind
+    jobs: tuple[JobFound, ...] = ()
+    next_url: str | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPosting:
+    """One job as it is kept: the page's words beside what they mean."""
+
+    canonical_hash: str
+    title: str
+    org_name: str
+    apply_url: str
+    location_raw: str = ""
+    description_snippet: str = ""
+    deadline: datetime | None = None
+    posted_at: datetime | None = None
+    city: str | None = None
+    country_iso: str | None = None
+    level_norm: str | None = None
+    work_modality: str | None = None
+    career_type: str | None = None
+    international_eligible: bool | None = None
+    mission_tags: tuple[str, ...] = ()
+    language: str | None = None
