@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Integer, bindparam, func, insert, select, update
 
+from comity.database.bulk import Encoding, driver_text
 from comity.database.tables import crawl_runs, fetches
 
 
@@ -28,15 +30,23 @@ def known(connection: Connection, run_ids: Collection[UUID]) -> set[UUID]:
 
 def add(connection: Connection, run_id: UUID, *, crawled: int, failed: int, received: int) -> None:
     """Add to what a run has done."""
-    connection.execute(
+    values = (crawled, failed, received, Encoding(connection).uuid(run_id))
+    connection.exec_driver_sql(_add_text(connection.dialect.name), values)
+
+
+@lru_cache(maxsize=2)
+def _add_text(dialect: str) -> str:
+    column = crawl_runs.c
+    statement = (
         update(crawl_runs)
-        .where(crawl_runs.c.id == run_id)
-        .values(
-            pages_crawled=crawl_runs.c.pages_crawled + crawled,
-            pages_failed=crawl_runs.c.pages_failed + failed,
-            bytes_received=crawl_runs.c.bytes_received + received,
+        .where(column.id == bindparam("run"))
+        .ordered_values(
+            (column.pages_crawled, column.pages_crawled + bindparam("crawled", type_=Integer())),
+            (column.pages_failed, column.pages_failed + bindparam("failed", type_=Integer())),
+            (column.bytes_received, column.bytes_received + bindparam("received", type_=Integer())),
         )
     )
+    return driver_text(dialect, statement, ("crawled", "failed", "received", "run"))
 
 
 def totals(connection: Connection, run_id: UUID) -> Any:

@@ -51,6 +51,10 @@ class Watcher(Protocol):
         """Whether libcurl waits for nothing on a socket."""
         ...
 
+    def look(self) -> None:
+        """Handle at once what has happened meanwhile."""
+        ...
+
     def close(self) -> None:
         """Watch nothing more."""
         ...
@@ -102,7 +106,17 @@ class Engine:
         self._add(easy)
         if not self._due:
             self._due = True
-            self._loop.call_soon(self._on_time)
+            self._loop.call_soon(self._on_due)
+
+    def look(self) -> None:
+        """Let go what has begun and take in what has come, without waiting for the loop's next turn."""
+        if self._due:
+            self._on_time()
+        self.watcher.look()
+
+    def _on_due(self) -> None:
+        if self._due:
+            self._on_time()
 
     def drop(self, easy: pycurl.Curl) -> None:
         """End a transfer that is still on its way."""
@@ -181,9 +195,15 @@ class _EpollWatcher:
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
 
+    def look(self) -> None:
+        self._on_events()
+
     def _on_events(self) -> None:
         act, wanted = self._act, self._wanted
-        for descriptor, events in self._epoll.poll(0, _EVENTS_AT_ONCE):
+        happened = self._epoll.poll(0, _EVENTS_AT_ONCE)
+        if not happened:
+            return
+        for descriptor, events in happened:
             if descriptor not in wanted:
                 self._on_idle(descriptor, events)
                 continue
@@ -233,6 +253,9 @@ class _LoopWatcher:
 
     def is_idle(self, descriptor: int) -> bool:
         return descriptor not in self._wanted
+
+    def look(self) -> None:
+        """The loop tells what has happened, at its next turn."""
 
     def close(self) -> None:
         for descriptor in list(self._wanted):

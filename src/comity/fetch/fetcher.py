@@ -119,6 +119,11 @@ class Fetcher:
             if self._waiting:
                 self._wake_next()
 
+    def look(self) -> None:
+        """Let requests that have just begun go out, and note answers that have come, without waiting for the loop."""
+        if self._engine is not None and not self._closed:
+            self._engine.look()
+
     def forget_host(self, host: str) -> int:
         """Close the kept connections to a host (`example.com`, `example.com:8080`); give their number."""
         if self._engine is None or self._closed:

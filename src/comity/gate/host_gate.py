@@ -98,6 +98,11 @@ class HostGate:
             return inf
         return politeness.next_start_at(self._state)
 
+    def is_closed_at(self, now: float) -> bool:
+        """Whether no request may start at this moment: cheaper to ask than what one would need besides."""
+        state = self._state
+        return now < state.next_fetch_at or state.in_flight >= state.limits.max_concurrency
+
     def try_reserve(self) -> Reservation | Wait:
         """Take the next start if it may be now; who stands in line goes first."""
         now = self._now()

@@ -15,6 +15,7 @@ from typing import Any, Final
 from comity.gate.ready_heap import ReadyHeap
 from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Outcome, Postponed, Refused
+from comity.walk.begin_now import begin_now
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.robots_keeper import RobotsPostponed
@@ -85,6 +86,7 @@ class Dispatcher:
                 self._serve_one(host)
         finally:
             self._is_serving = False
+        self._rooms.requests.look()
         self._set_timer()
 
     def forget(self, host: LeasedHost) -> None:
@@ -109,9 +111,15 @@ class Dispatcher:
                 return  # the visit that ends brings it back
             if host.unread and (host.unread >= _UNREAD_MOST or self._rooms.apart.is_behind):
                 return  # the page that is read brings it back
-            entry = host.work.peek(self._clock())
+            now = self._clock()
+            entry = host.work.peek(now)
             if entry is None:
                 break
+            if host.gate.is_closed_at(now):
+                self._later.push(
+                    host, host.gate.next_start_at()
+                )  # where a request must end first, its end brings it back
+                return
             cleared = clear(host, entry, self._rooms)
             if isinstance(cleared, Refused | Postponed):
                 host.work.take()
@@ -123,8 +131,6 @@ class Dispatcher:
                 return
             if host.sitemaps is not None:
                 self._begin_sitemaps(host, cleared.address.origin)
-            if host.gate.in_flight >= host.gate.limits.max_concurrency:
-                return  # the visit that ends brings it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
                 if not self._is_too_long(host, slot):
@@ -137,7 +143,7 @@ class Dispatcher:
             host.work.take()
             host.tally.begun += 1
             host.visits_under_way += 1
-            self._spawn(self._visit(host, cleared, slot))
+            self._begin(self._visit(host, cleared, slot))
             self.ready(host)
             return
         if self._looks_into_sitemaps(host):
@@ -228,15 +234,31 @@ class Dispatcher:
             self.ready(host)
         self.serve()
 
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have a visit's request under way before anything else is done: its host's delay counts from now."""
+        try:
+            task = begin_now(asyncio.get_running_loop(), work)
+        except Exception as error:
+            self._fail(error)
+        else:
+            if task is not None:
+                self._follow(task)
+
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+        self._follow(asyncio.get_running_loop().create_task(work))
+
+    def _follow(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None and self.failure is None:
-            self.failure = task.exception()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if self.failure is None:
+            self.failure = error
             self.on_failure()
 
     def _set_timer(self) -> None:

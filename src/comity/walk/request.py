@@ -123,6 +123,10 @@ class Requests:
         )
         return Asked(result, retry_after_s, row)
 
+    def look(self) -> None:
+        """Have requests go out, and answers noted, before the next page is read: hosts' delays count from these."""
+        self._fetcher.look()
+
     def _note_sent(self, host: LeasedHost, slot: Reservation) -> None:
         host.gate.note_sent(slot)
         self.on_end(host)  # its next URL may have waited for that
