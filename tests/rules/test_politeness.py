@@ -6,6 +6,8 @@ from dataclasses import replace
 from math import inf, nan
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from comity.model.gate import (
     DOOR_PROFILES,
@@ -22,6 +24,7 @@ from comity.model.gate import (
     Wait,
     WaitReason,
 )
+from comity.rules import politeness
 from comity.rules.politeness import (
     COOLDOWN_AFTER_S,
     START,
@@ -431,3 +434,40 @@ def test_the_late_arrival_of_an_earlier_request_moves_nothing() -> None:
     state = started(started(gate(PAIR), NOW, 0.0), NOW + 1.0, 0.0)
     state = finished(state, 1, Observation(Answer.SUCCESS, arrived_s=1.5), NOW + 1.5)
     assert state.next_fetch_at == NOW + 2.0
+
+
+@pytest.mark.parametrize(
+    ("latency_s", "usual_s", "delay_s", "within_s"),
+    [
+        (0.002, 0.002, 0.2, 0.002),  # a quick host: its whole answering time
+        (0.04, 0.04, 0.2, 0.04),
+        (0.8, 0.8, 1.0, 0.05),  # always slow: that falls out of the difference
+        (0.8, 0.8, 10.0, 0.5),  # a twentieth of the delay
+        (0.9, 0.8, 1.0, 0.15),  # a little later than usual
+        (0.09, 0.01, 0.25, 0.09),  # far later than usual: all of it
+        (3.0, 0.1, 1.0, 1.0),  # but no more than one delay
+        (0.03, 0.03, 0.0, 0.03),
+        (0.3, None, 1.0, 0.3),  # nothing is known yet
+        (3.0, None, 1.0, 1.0),
+        (0.01, 0.8, 1.0, 0.01),
+    ],
+)
+def test_a_host_counts_from_when_it_may_have_looked_at_its_clock(
+    latency_s: float, usual_s: float | None, delay_s: float, within_s: float
+) -> None:
+    assert politeness.reached_within(latency_s, usual_s, delay_s) == pytest.approx(within_s)
+
+
+@given(
+    usual_s=st.floats(0, 2),
+    delay_s=st.floats(0.2, 10),
+    before=st.lists(st.floats(0, 0.5), min_size=2, max_size=2),
+    after=st.lists(st.floats(0, 0.5), min_size=2, max_size=2),
+)
+def test_two_looks_at_the_clock_are_a_delay_apart_where_a_hosts_own_work_takes_its_usual_time(
+    usual_s: float, delay_s: float, before: list[float], after: list[float]
+) -> None:
+    """A host looks when a request has waited `before`, works for its usual time, and the answer is held up `after`."""
+    latency_s = before[0] + usual_s + after[0]
+    gap_s = delay_s + politeness.reached_within(latency_s, usual_s, delay_s) + before[1] - before[0]
+    assert gap_s >= delay_s - 1e-9 or before[0] > delay_s

@@ -44,6 +44,8 @@ COOLDOWN_AFTER_S: Final = 7 * 86_400.0  # a longer Retry-After is no reason to k
 LONGEST_DELAY_S: Final = 31 * 86_400.0
 CARRIED_AHEAD_S: Final = 600.0  # a row's next_fetch_at further ahead comes from a wrong clock
 STEP_MOST: Final = 1_000
+REACHED_WITHIN_S: Final = 0.05
+REACHED_OF_DELAY: Final = 0.05
 
 
 def limits_for(
@@ -86,6 +88,18 @@ def observed(
         answer = Answer.OTHER
     asks_for_patience = answer is Answer.RATE_LIMITED or answer is Answer.UNAVAILABLE
     return Observation(answer, latency_s, retry_after_s if asks_for_patience else None, arrived_s)
+
+
+def reached_within(latency_s: float, usual_latency_s: float | None, delay_s: float) -> float:
+    """How long after our sending a host may have looked at its clock, so that its own log shows no gap under the delay.
+
+    It did somewhere between our sending and its answer. What it always takes falls out of the difference between two
+    requests, so of that 50 ms or a twentieth of the delay are enough; what comes on top may all lie before its look.
+    """
+    if usual_latency_s is None:
+        return min(latency_s, max(REACHED_WITHIN_S, delay_s))
+    margin_s = max(REACHED_WITHIN_S, REACHED_OF_DELAY * delay_s) + max(0.0, latency_s - usual_latency_s)
+    return min(latency_s, margin_s, max(REACHED_WITHIN_S, delay_s))
 
 
 def effective_delay(limits: GateLimits, adaptive_delay_s: float, jitter: float) -> DelayInForce:

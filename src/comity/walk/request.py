@@ -12,18 +12,10 @@ from comity.model.fetch import FetchFailure, FetchRequest, Response
 from comity.model.gate import Answer, Observation, Reservation, SlotTimeout, Wait
 from comity.model.ledger import LedgerRow, Purpose
 from comity.model.robots import RobotsVerdict
-from comity.rules.politeness import observed
+from comity.rules.politeness import observed, reached_within
 from comity.rules.retry_after import parse_retry_after
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
-
-# A request that the host got later than we let it go counts from when it got it, so that the host's own log shows
-# no gap under the delay. A busy host looks at its clock somewhere between our sending and its answer; we give
-# it the time until then: all of it where that is a hiccup, and otherwise up to 50 ms or one twentieth of the delay.
-_LEAST_MARGIN_S = 0.05
-_MARGIN_OF_DELAY = 0.05
-_HICCUP_S = 0.02
-_HICCUP_FACTOR = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +134,7 @@ def _observed(
     waited_s = max(0.0, result.started_at - slot.started_at)
     if isinstance(result, Response):
         latency_s = result.server_time_s
-        margin_s = max(_LEAST_MARGIN_S, _MARGIN_OF_DELAY * slot.delay.seconds)
-        if usual_latency_s is not None and latency_s > _HICCUP_FACTOR * usual_latency_s + _HICCUP_S:
-            margin_s = max(margin_s, slot.delay.seconds)  # where in it the host looked at its clock, nobody knows
-        arrived_s = waited_s + result.sent_s + min(latency_s, margin_s)
+        arrived_s = waited_s + result.sent_s + reached_within(latency_s, usual_latency_s, slot.delay.seconds)
     else:
         latency_s = result.elapsed_s
         arrived_s = waited_s + latency_s

@@ -1,0 +1,1 @@
+"""Proofs with many workers and machines: real servers, real networks, and plugs that are pulled."""
