@@ -17,6 +17,28 @@ from tests.servers.process import ServerUnavailable
 from tests.servers.valkey import valkey_for_tests
 
 
+# Tests that measure gaps, stalls and pauses: what else runs on the machine would show in them.
+ALONE = (
+    "tests/walk/",
+    "tests/machines/",
+    "tests/gate/",
+    "tests/extract/test_apart.py",
+    "tests/doors/test_processes.py",
+    "tests/doors/test_terminals.py",
+    "tests/fetch/test_secure.py",
+    "tests/fetch/test_hostile_answers.py",
+    "tests/leases/test_contention.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that are to run alone."""
+    for item in items:
+        if item.path.relative_to(config.rootpath).as_posix().startswith(ALONE):
+            item.add_marker("alone")
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresDatabases]:
     """A PostgreSQL that runs; COMITY_TEST_DATABASE_URL names another than our own."""
