@@ -213,6 +213,10 @@ class SqlFrontier:
             yield change
             change.flush()
 
+    def take_rebuilt(self) -> tuple[UUID, ...]:
+        """Nothing is ever lost."""
+        return ()
+
     def recover(self, limit: int = 1000) -> int:  # noqa: ARG002  # one signature for all stores
         """Nothing is ever left half-way."""
         return 0
