@@ -223,20 +223,16 @@ class State:
 def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> FrontierStore:
     """The store that the settings name, unless the URLs of this state are in the other one."""
     from comity.database.frontier_place import FrontierPlace, where_frontiers_are
-    from comity.frontier.sql_store import SqlFrontier
+    from comity.frontier.sql_store import own_frontier
 
-    if not redis_url and not database.is_shared:
-        return SqlFrontier(database)
+    if not redis_url:
+        return own_frontier(database)
     if not database.is_shared:
         raise BadInput(
             "COMITY_REDIS_URL needs a state that can be shared: set COMITY_DATABASE_URL to a postgresql:// URL"
         )
     with database.read() as connection:
         place = where_frontiers_are(connection)
-    if not redis_url:
-        if place is FrontierPlace.ELSEWHERE:
-            raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to where that is")
-        return SqlFrontier(database)
     if place is FrontierPlace.HERE:
         raise BadInput(
             "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it: "

@@ -14,7 +14,7 @@ from uuid import UUID
 from comity.clock import Clock
 from comity.database import hosts, merging
 from comity.database.connection import Database
-from comity.frontier.sql_store import SqlFrontier
+from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierStore
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost, HostStatus
@@ -42,7 +42,7 @@ def merge_hosts(
     frontier: FrontierStore | None = None,
 ) -> Iterator[Merged]:
     """Bring every host under its canonical name, one transaction each; yields what was done."""
-    store = frontier or SqlFrontier(database)
+    store = frontier or own_frontier(database)
     last: UUID | None = None
     while True:
         with database.read() as connection:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from comity.clock import Clock
 from comity.database import hosts, robots
 from comity.database.connection import Database
-from comity.frontier.sql_store import SqlFrontier
+from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierStore
 from comity.model.errors import HostBusy, NotFound
 from comity.model.host import HostStatus
@@ -32,7 +32,7 @@ def reset_host(
     What politeness remembers (the next allowed request, a block that the site asked for) is kept: an
     operator may change our plans, not the site's limits.
     """
-    with (frontier or SqlFrontier(database)).change() as change:
+    with (frontier or own_frontier(database)).change() as change:
         connection = change.connection
         row = hosts.get(connection, host)
         if row is None:

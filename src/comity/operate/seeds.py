@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from comity.clock import Clock
 from comity.database import hosts, takedowns
 from comity.database.connection import Database
-from comity.frontier.sql_store import SqlFrontier
+from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierStore
 from comity.model.frontier import FrontierEntry
 from comity.model.host import Seed
@@ -68,7 +68,7 @@ def add_seed_batches(
         return priority_score(HostSignals(seed_rank=rank), chosen_weights, now)
 
     report = SeedReport()
-    with (frontier or SqlFrontier(database)).change() as change:
+    with (frontier or own_frontier(database)).change() as change:
         refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(change.connection))
         for batch in batches:
             report += _add_batch(change, batch, refused, source, first_score)

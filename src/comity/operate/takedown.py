@@ -11,7 +11,7 @@ from uuid import UUID
 from comity.database import takedowns
 from comity.database.connection import Database
 from comity.database.tables import DROPPED, QUEUED
-from comity.frontier.sql_store import SqlFrontier
+from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierStore
 from comity.model.errors import NotFound
 from comity.rules.canonical import canonical_host, resolve_link
@@ -50,7 +50,7 @@ def add_takedowns(
 ) -> list[TakedownReport]:
     """The same for several: all of them, or none."""
     entries = [read_entry(text) for text in texts]
-    store = frontier or SqlFrontier(database)
+    store = frontier or own_frontier(database)
     # What is queued after this look is refused, and dropped, when its turn comes.
     covered = {entry: _covered(database, store, entry, QUEUED) for entry in entries}
     with store.change() as change:
@@ -72,7 +72,7 @@ def remove_takedown(database: Database, text: str, *, frontier: FrontierStore | 
 def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: FrontierStore | None = None) -> list[str]:
     """The same for several: all of them, or none."""
     entries = {read_entry(text).text: text for text in texts}
-    store = frontier or SqlFrontier(database)
+    store = frontier or own_frontier(database)
     with database.read() as connection:
         spelled = [row.domain_or_url for row in takedowns.entries(connection)]
     # An entry written by hand may be spelled otherwise: take it as it stands, too.

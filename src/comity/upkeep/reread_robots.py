@@ -9,7 +9,7 @@ from comity.clock import Clock
 from comity.database import hosts
 from comity.database import robots as robots_table
 from comity.database.connection import Database
-from comity.frontier.sql_store import SqlFrontier
+from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierStore
 from comity.model.errors import ComityError
 from comity.model.host import HostStatus
@@ -36,7 +36,7 @@ async def reread_robots(
         except ComityError:
             continue  # busy or not to be asked: the next look may do better
         changed = found.version != row.version or str(found.reading.access) != row.access
-        if changed and not found.is_unreachable and _wake(frontier or SqlFrontier(database), row.host):
+        if changed and not found.is_unreachable and _wake(frontier or own_frontier(database), row.host):
             woken.append(row.host)
     return woken
 
