@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, open_database
@@ -29,6 +30,7 @@ from comity.settings import Settings
 if TYPE_CHECKING:
     from comity.fetch.fetcher import Fetcher
     from comity.fetch.settings import ProxySettings
+    from comity.frontier.store import FrontierStore
     from comity.rules.tracking import TrackingRules
     from comity.store.sink import MakeSink
     from comity.walk.crawl import Crawl
@@ -37,7 +39,11 @@ if TYPE_CHECKING:
     from comity.walk.robots_keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
 
-_SECRET: Final = {"database_url", "proxy", "proxy_user", "proxy_password"}
+_SECRET: Final = {"database_url", "redis_url", "proxy", "proxy_user", "proxy_password"}
+
+
+# One store for every copy of a state that is made with other settings; its connections end with the state.
+_frontiers: Final[WeakKeyDictionary[Database, FrontierStore]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,14 @@ class State:
     database: Database
     clock: Clock
     settings: Settings
+
+    @property
+    def frontier(self) -> FrontierStore:
+        """Where the URLs still to visit are kept: in the state itself, or in Redis beside it."""
+        found = _frontiers.get(self.database)
+        if found is None:
+            found = _frontiers[self.database] = _open_frontier(self.database, self.clock, self.settings.redis_url)
+        return found
 
     def leases(self) -> Leases:
         """A new holder of leases for this process."""
@@ -105,7 +119,18 @@ class State:
         )
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
-        return Crawl(self.database, leases, fetcher, store, self.clock, random.random, terms, hosts, hooks or NO_HOOKS)
+        return Crawl(
+            self.database,
+            self.frontier,
+            leases,
+            fetcher,
+            store,
+            self.clock,
+            random.random,
+            terms,
+            hosts,
+            hooks or NO_HOOKS,
+        )
 
     @property
     def settings_shown(self) -> dict[str, Any]:
@@ -195,6 +220,29 @@ class State:
         )
 
 
+def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> FrontierStore:
+    """The store that the settings name, unless the URLs of this state are in the other one."""
+    from comity.database.frontier_place import FrontierPlace, where_frontiers_are
+    from comity.frontier.sql_store import own_frontier
+
+    if not redis_url:
+        return own_frontier(database)
+    if not database.is_shared:
+        raise BadInput(
+            "COMITY_REDIS_URL needs a state that can be shared: set COMITY_DATABASE_URL to a postgresql:// URL"
+        )
+    with database.read() as connection:
+        place = where_frontiers_are(connection)
+    if place is FrontierPlace.HERE:
+        raise BadInput(
+            "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it: "
+            "bring them over with `comity db move-frontier`, or begin a new state"
+        )
+    from comity.frontier.redis_store import RedisFrontier
+
+    return RedisFrontier(database, redis_url, clock)
+
+
 @contextmanager
 def open_state(settings: Settings, *, migrate: bool = True) -> Iterator[State]:
     """Open the state that the settings name, bring its tables up to date, and close it at the end."""
@@ -204,4 +252,7 @@ def open_state(settings: Settings, *, migrate: bool = True) -> Iterator[State]:
             ensure_current(database)
         yield State(database, SystemClock(), settings)
     finally:
+        frontier = _frontiers.pop(database, None)
+        if frontier is not None:
+            frontier.close()
         database.close()

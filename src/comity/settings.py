@@ -36,6 +36,11 @@ class Settings(BaseSettings):
     # Where things are kept.
     state: str = _set("comity-data/state.db", "The file of the embedded state.", "STATE")
     database_url: str | None = _set(None, "A shared state: postgresql://…; wins over the file.", "DATABASE_URL")
+    redis_url: str | None = _set(
+        None,
+        "Redis or Valkey for the URLs still to visit, beside a shared state: redis://…; otherwise the state has them.",
+        "REDIS_URL",
+    )
     pages: str = _set(
         "comity-data/pages",
         "Where pages are kept: a folder (Parquet parts), or a file: .duckdb, .jsonl[.gz], .warc[.gz].",

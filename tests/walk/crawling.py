@@ -120,7 +120,7 @@ class Place:
         """Crawl by `State.crawl` in this process; `meanwhile` may return a coroutine that runs beside it."""
         with self.opened(**changes) as state:
             read = [read_seed(text, collapse=state.settings.collapse_subdomains) for text in seeds]
-            add_seeds(state.database, state.clock, read, source="test")
+            add_seeds(state.database, state.clock, read, source="test", frontier=state.frontier)
             hosts = {seed.host.authority for seed in read}
             return asyncio.run(asyncio.wait_for(run_crawl(state, hosts, meanwhile), within_s))
 

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, select, update
 
-from comity.database import frontier
 from comity.database.tables import domain_policies, domains, evidence, fetches, politeness_ledger, robots_cache
 
 _SUMMED: Final = (
@@ -66,8 +65,7 @@ def rename(connection: Connection, row: Row[Any], name: str, parent: str | None)
 
 
 def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, parent: str | None) -> None:
-    """Add the counters of one row to another, move what refers to it, and delete it."""
-    frontier.move(connection, gone.id, kept.id)
+    """Add the counters of one row to another, move what refers to it, and delete it; its URLs were moved before."""
     connection.execute(update(fetches).where(fetches.c.domain_id == gone.id).values(domain_id=kept.id))
     connection.execute(update(evidence).where(evidence.c.domain_id == gone.id).values(domain_id=kept.id))
     ledger = politeness_ledger
@@ -88,11 +86,17 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
         "parent_domain": parent,
         "is_seeded": kept.is_seeded or gone.is_seeded,
         "seed_rank": min(ranks) if ranks else None,
-        "frontier_size": frontier.size(connection, kept.id),
+        "frontier_size": kept.frontier_size + gone.frontier_size,  # at most; it is counted after
     }
     for old in (kept.domain, gone.domain):
         _rename_loose_references(connection, old, name)
     connection.execute(update(domains).where(domains.c.id == kept.id).values(**values, version=domains.c.version + 1))
+
+
+def note_size(connection: Connection, host_id: UUID, queued: int) -> None:
+    """Note how many URLs a folded host has queued, unless somebody crawls it by now."""
+    still = (domains.c.id == host_id, domains.c.claimed_by.is_(None))
+    connection.execute(update(domains).where(*still).values(frontier_size=queued))
 
 
 def _rename_loose_references(connection: Connection, old: str, new: str) -> None:

@@ -1,14 +1,15 @@
-"""Statements on `takedowns`, and on the frontier where a takedown reaches into it."""
+"""Statements on `takedowns`, and on the hosts that one reaches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import Connection, Row, delete, or_, select, update
+from sqlalchemy import Connection, Row, delete, or_, select
 
 from comity.database.spelling import insert_into
-from comity.database.tables import domain_frontier, domains, takedowns
+from comity.database.tables import domains, takedowns
 
 
 def add(connection: Connection, entry: str, reason: str | None) -> bool:
@@ -32,13 +33,8 @@ def entries(connection: Connection) -> Sequence[Row[Any]]:
     return connection.execute(select(takedowns).order_by(takedowns.c.created_at, takedowns.c.domain_or_url)).all()
 
 
-def urls_of_host(
-    connection: Connection, host: str, parent: str | None, state: int, after: int, limit: int
-) -> Sequence[Any]:
-    """URLs in one state of a host, of its sub-domains and of its other ports, in batches by row number.
-
-    They may also wait at the registrable domain, where sub-domains are folded into it.
-    """
+def hosts_reached(connection: Connection, host: str, parent: str | None) -> Sequence[UUID]:
+    """A host, its sub-domains and its other ports; URLs may also wait at the registrable domain, where it has them."""
     hosts = or_(
         domains.c.domain == host,
         domains.c.domain.endswith("." + host, autoescape=True),
@@ -47,16 +43,4 @@ def urls_of_host(
     )
     if parent is not None:
         hosts = or_(hosts, domains.c.domain == parent, domains.c.domain.startswith(parent + ":", autoescape=True))
-    return connection.execute(
-        select(domain_frontier.c.id, domain_frontier.c.url)
-        .join(domains, domains.c.id == domain_frontier.c.domain_id)
-        .where(hosts, domain_frontier.c.state == state, domain_frontier.c.id > after)
-        .order_by(domain_frontier.c.id)
-        .limit(limit)
-    ).all()
-
-
-def move(connection: Connection, ids: Sequence[int], state: int) -> int:
-    """Take URLs out of the queue, or put them back."""
-    statement = update(domain_frontier).where(domain_frontier.c.id.in_(ids)).values(state=state)
-    return connection.execute(statement).rowcount
+    return connection.execute(select(domains.c.id).where(hosts).order_by(domains.c.id)).scalars().all()

@@ -45,6 +45,12 @@ class HostWork:
         self._keys.add(key)
         return False
 
+    def forget_met(self) -> None:
+        """What was met may be gone from the frontier: from here on that tells new from old."""
+        self._keys.clear()
+        self._knows_all = False
+        self.has_more = True
+
     def found(self, entries: Iterable[FrontierEntry]) -> None:
         """Links that are about to be settled: at hand if they are certainly new and there is room."""
         for entry in entries:

@@ -39,6 +39,7 @@ class Following:
         self._link = link
         self.durability = Durability(link, clock)
         self._marks: OrderedDict[UUID, Mark] = OrderedDict()
+        self._rebuilt: set[UUID] = set()
 
     def note(self, host_id: UUID, mark: Mark) -> None:
         """Remember a mark; the least used are forgotten, and read again when they are wanted."""
@@ -56,10 +57,20 @@ class Following:
         with self._database.read() as connection:
             marks = frontier_journal.marks(connection, host_ids)
         for host_id in host_ids:
-            self.drop(host_id)
-        for host_id, mark in marks.items():
+            known, mark = self._marks.pop(host_id, None), marks.get(host_id)
+            if mark is None:
+                continue
+            if known is not None and known.epoch != mark.epoch:
+                self._rebuilt.add(host_id)
             self.note(host_id, mark)
         return marks
+
+    def take_rebuilt(self) -> set[UUID]:
+        """Hosts that were seen to have begun a new life since this was last asked."""
+        if not self._rebuilt:
+            return set()
+        rebuilt, self._rebuilt = self._rebuilt, set()
+        return rebuilt
 
     def mark(self, host_id: UUID) -> Mark | None:
         """The mark of a host; None if it has no frontier yet."""

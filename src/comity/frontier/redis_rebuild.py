@@ -59,6 +59,7 @@ def rebuild(database: Database, link: RedisLink, host_id: UUID, epoch: str) -> N
 def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str, is_finished: bool) -> None:
     """Enter every visit, oldest first; what became of a URL last holds."""
     last: Any = None
+    has_queued = False
     while True:
         with database.read() as connection:
             rows = frontier_journal.visits(connection, host, last, _PAGE)
@@ -67,12 +68,13 @@ def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str,
         items: list[bytes] = []
         for row in rows:
             is_queued = not is_finished and row.outcome in (*_WITH_LINKS, *_TRIED_AGAIN)
+            has_queued |= is_queued
             items += _item(row.page_url, row.url_key, row.depth, QUEUED if is_queued else DONE)
         _take_in(link, stem, epoch, items, None)
         link.command("PEXPIRE", f"{stem}:building", _ALONE_MS)
         last = rows[-1]
-    root = web_address(f"https://{host}/")
-    if last is None or not is_finished:
+    if last is None or not (is_finished or has_queued):  # nowhere else to begin
+        root = web_address(f"https://{host}/")
         _take_in(link, stem, epoch, _item(root.url, root.key, 0, QUEUED), None, newer=False)
 
 

@@ -218,6 +218,10 @@ class RedisFrontier:
             self._following.catch_up(host_id)
         return confirmed
 
+    def take_rebuilt(self) -> set[UUID]:
+        """Hosts whose frontier was made anew since this was last asked, by whomever."""
+        return self._following.take_rebuilt()
+
     def recover(self, limit: int = 1000) -> int:
         """Apply what is in the journal, whoever left it, and let go of what is safe."""
         with self._database.read() as connection:

@@ -12,7 +12,9 @@ from sqlalchemy import Connection
 
 from comity.database import frontier, frontier_listing
 from comity.database.connection import Database
+from comity.database.frontier_place import FrontierPlace, where_frontiers_are
 from comity.frontier.store import FoundUrl, HostSettlement, PlacedUrl
+from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.sitemap import ChangeFrequency, PageHints
 
@@ -213,12 +215,25 @@ class SqlFrontier:
             yield change
             change.flush()
 
+    def take_rebuilt(self) -> tuple[UUID, ...]:
+        """Nothing is ever lost."""
+        return ()
+
     def recover(self, limit: int = 1000) -> int:  # noqa: ARG002  # one signature for all stores
         """Nothing is ever left half-way."""
         return 0
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def own_frontier(database: Database) -> SqlFrontier:
+    """The frontier in a database's own tables; refused where its URLs are in Redis."""
+    if database.is_shared:
+        with database.read() as connection:
+            if where_frontiers_are(connection) is FrontierPlace.ELSEWHERE:
+                raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to where that is")
+    return SqlFrontier(database)
 
 
 def _hints(row: Any) -> PageHints | None:

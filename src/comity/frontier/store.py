@@ -16,12 +16,12 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.model.errors import ComityError
+from comity.model.errors import StateUnavailable
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.sitemap import PageHints
 
 
-class FrontierUnavailable(ComityError):
+class FrontierUnavailable(StateUnavailable):
     """The store of the frontier does not answer, or cannot be used. What was committed stays; asking again is safe."""
 
     code = "frontier_unavailable"
@@ -174,6 +174,13 @@ class FrontierStore(FrontierReads, Protocol):
         self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None
     ) -> AbstractContextManager[FrontierChange]:
         """Begin a transaction. Links that are announced are asked about before it begins, not while it holds locks."""
+        ...
+
+    def take_rebuilt(self) -> Collection[UUID]:
+        """Hosts whose frontier was lost and made anew since this was last asked.
+
+        Links that were met are met again from there on: what was remembered of them does not hold.
+        """
         ...
 
     def recover(self, limit: int = 1000) -> int:

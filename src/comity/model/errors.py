@@ -9,6 +9,7 @@ ComityError
 ├── HostBusy              somebody else holds the lease on the host
 ├── SchemaMismatch        the database and this code are of different ages
 └── StateUnavailable      the database cannot be opened or does not answer
+    └── FrontierUnavailable   nor does the store of the frontier, where that is another (`frontier.store`)
 
 Each class has a stable ``code``, shared with every front door, and ``exit_code`` for the command line.
 """

@@ -14,6 +14,8 @@ from uuid import UUID
 from comity.clock import Clock
 from comity.database import hosts, merging
 from comity.database.connection import Database
+from comity.frontier.sql_store import own_frontier
+from comity.frontier.store import FrontierStore
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost, HostStatus
 from comity.rules.canonical import canonical_host
@@ -31,8 +33,16 @@ class Merged:
     detail: str | None = None
 
 
-def merge_hosts(database: Database, clock: Clock, *, collapse: bool = False, dry_run: bool = False) -> Iterator[Merged]:
+def merge_hosts(
+    database: Database,
+    clock: Clock,
+    *,
+    collapse: bool = False,
+    dry_run: bool = False,
+    frontier: FrontierStore | None = None,
+) -> Iterator[Merged]:
     """Bring every host under its canonical name, one transaction each; yields what was done."""
+    store = frontier or own_frontier(database)
     last: UUID | None = None
     while True:
         with database.read() as connection:
@@ -47,13 +57,25 @@ def merge_hosts(database: Database, clock: Clock, *, collapse: bool = False, dry
                 continue
             if wanted.authority != row.domain:
                 now = None if database.is_shared else clock.now()
-                yield _merge(database, now, row.domain, wanted, dry_run)
+                yield _merge(database, store, now, row.domain, wanted, dry_run)
         last = rows[-1].id
 
 
-def _merge(database: Database, now: datetime | None, old: str, wanted: CanonicalHost, dry_run: bool) -> Merged:
+def _merge(
+    database: Database,
+    store: FrontierStore,
+    now: datetime | None,
+    old: str,
+    wanted: CanonicalHost,
+    dry_run: bool,
+) -> Merged:
     new = wanted.authority
-    with database.write() as connection:
+    with database.read() as connection:
+        ids = list(hosts.ids_of(connection, [old, new]).values())
+    if len(ids) > 1:
+        store.take_up(ids)  # what is half-way there would be lost with its row
+    with store.change() as change:
+        connection = change.connection
         ours, theirs = (merging.locked(connection, name) for name in sorted((old, new)))
         if old > new:
             ours, theirs = theirs, ours
@@ -68,9 +90,13 @@ def _merge(database: Database, now: datetime | None, old: str, wanted: Canonical
             merging.rename(connection, ours, new, wanted.parent_domain)
             return Merged(old, new, "renamed")
         kept, gone = sorted((ours, theirs), key=lambda row: (row.first_seen_at, str(row.id)))
+        change.move(gone.id, kept.id)
         merging.fold(connection, kept, gone, new, wanted.parent_domain)
         _wake_if_work_came(connection, kept, gone)
-        return Merged(old, new, "folded")
+    queued = store.size(kept.id)
+    with database.write() as connection:
+        merging.note_size(connection, kept.id, queued)
+    return Merged(old, new, "folded")
 
 
 def _wake_if_work_came(connection: Any, kept: Any, gone: Any) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from comity.clock import Clock
-from comity.database import frontier, hosts, robots
+from comity.database import hosts, robots
 from comity.database.connection import Database
+from comity.frontier.sql_store import own_frontier
+from comity.frontier.store import FrontierStore
 from comity.model.errors import HostBusy, NotFound
 from comity.model.host import HostStatus
 from comity.rules.host_transitions import is_legal
@@ -22,13 +24,16 @@ class ResetReport:
     urls_requeued: int
 
 
-def reset_host(database: Database, clock: Clock, host: str, *, reason: str | None = None) -> ResetReport:
+def reset_host(
+    database: Database, clock: Clock, host: str, *, reason: str | None = None, frontier: FrontierStore | None = None
+) -> ResetReport:
     """Make a host ready to be crawled from the start: cooldown, errors and retries forgotten, URLs queued again.
 
     What politeness remembers (the next allowed request, a block that the site asked for) is kept: an
     operator may change our plans, not the site's limits.
     """
-    with database.write() as connection:
+    with (frontier or own_frontier(database)).change() as change:
+        connection = change.connection
         row = hosts.get(connection, host)
         if row is None:
             raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
@@ -50,7 +55,7 @@ def reset_host(database: Database, clock: Clock, host: str, *, reason: str | Non
             values["status"] = HostStatus.PENDING
         if not hosts.change(connection, row.id, values, expected_version=row.version):
             raise HostBusy(f"{host} was changed by somebody else at the same moment; try again")
-        requeued = frontier.requeue_all(connection, row.id)
+        requeued = change.requeue_all(row.id)
         robots.forget_failures(connection, host)
         after = hosts.get(connection, host)
         assert after is not None

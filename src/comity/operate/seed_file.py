@@ -15,6 +15,7 @@ from typing import IO, BinaryIO, Final
 
 from comity.clock import Clock
 from comity.database.connection import Database
+from comity.frontier.store import FrontierStore
 from comity.model.errors import BadInput
 from comity.model.host import CanonicalHost, Seed
 from comity.operate.seeds import SeedReport, add_seed_batches
@@ -89,6 +90,7 @@ def store_seeds(
     source: str | None = None,
     weights: PriorityWeights | None = None,
     on_stored: Callable[[int], None] | None = None,
+    frontier: FrontierStore | None = None,
 ) -> SeedReport:
     """Store a list that was checked, in one transaction: all of it, or nothing."""
 
@@ -100,7 +102,7 @@ def store_seeds(
             if on_stored is not None:
                 on_stored(stored)
 
-    return add_seed_batches(database, clock, told(), source=source, weights=weights)
+    return add_seed_batches(database, clock, told(), source=source, weights=weights, frontier=frontier)
 
 
 def _lines(stream: BinaryIO, name: str, on_bytes: Callable[[int], None] | None) -> Iterator[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from comity.clock import Clock
-from comity.database import frontier, hosts, takedowns
+from comity.database import hosts, takedowns
 from comity.database.connection import Database
+from comity.frontier.sql_store import own_frontier
+from comity.frontier.store import FrontierChange, FrontierStore
 from comity.model.frontier import FrontierEntry
 from comity.model.host import Seed
 from comity.rules.canonical import web_address
@@ -42,9 +42,10 @@ def add_seeds(
     *,
     source: str | None = None,
     weights: PriorityWeights | None = None,
+    frontier: FrontierStore | None = None,
 ) -> SeedReport:
-    """Store seeds in one transaction: all of them, or none."""
-    return add_seed_batches(database, clock, [seeds], source=source, weights=weights)
+    """Store seeds in one transaction: all of them, or none. URLs go to the frontier, by default the database's own."""
+    return add_seed_batches(database, clock, [seeds], source=source, weights=weights, frontier=frontier)
 
 
 def add_seed_batches(
@@ -54,6 +55,7 @@ def add_seed_batches(
     *,
     source: str | None = None,
     weights: PriorityWeights | None = None,
+    frontier: FrontierStore | None = None,
 ) -> SeedReport:
     """The same for a list that is too long to hold in memory; still one transaction.
 
@@ -66,15 +68,15 @@ def add_seed_batches(
         return priority_score(HostSignals(seed_rank=rank), chosen_weights, now)
 
     report = SeedReport()
-    with database.write() as connection:
-        refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
+    with (frontier or own_frontier(database)).change() as change:
+        refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(change.connection))
         for batch in batches:
-            report += _add_batch(connection, batch, refused, source, first_score)
+            report += _add_batch(change, batch, refused, source, first_score)
     return report
 
 
 def _add_batch(
-    connection: Connection,
+    change: FrontierChange,
     seeds: Sequence[Seed],
     refused: Takedowns,
     source: str | None,
@@ -96,9 +98,10 @@ def _add_batch(
             urls.setdefault(host, []).append(FrontierEntry(address.url, address.key))
         else:
             down.add(address.url)
+    connection = change.connection
     new = hosts.add_seeds(connection, best.values(), source, first_score)
     ids = hosts.ids_of(connection, urls)
-    queued = {ids[host]: frontier.add(connection, ids[host], None, entries) for host, entries in urls.items()}
+    queued = {ids[host]: change.add(ids[host], None, entries) for host, entries in urls.items()}
     hosts.add_discovered(connection, queued)
     return SeedReport(len(best), new, sum(queued.values()), tuple(sorted(down)))
 

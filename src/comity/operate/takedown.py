@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
-
-from sqlalchemy import Connection
+from uuid import UUID
 
 from comity.database import takedowns
 from comity.database.connection import Database
 from comity.database.tables import DROPPED, QUEUED
+from comity.frontier.sql_store import own_frontier
+from comity.frontier.store import FrontierChange, FrontierStore
 from comity.model.errors import NotFound
 from comity.rules.canonical import canonical_host, resolve_link
 from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
@@ -37,59 +38,80 @@ class StoredTakedown:
     created_at: datetime
 
 
-def add_takedown(database: Database, text: str, *, reason: str | None = None) -> TakedownReport:
+def add_takedown(
+    database: Database, text: str, *, reason: str | None = None, frontier: FrontierStore | None = None
+) -> TakedownReport:
     """Remember a host or URL and drop what is queued of it, in one transaction."""
-    return add_takedowns(database, [text], reason=reason)[0]
+    return add_takedowns(database, [text], reason=reason, frontier=frontier)[0]
 
 
-def add_takedowns(database: Database, texts: Iterable[str], *, reason: str | None = None) -> list[TakedownReport]:
+def add_takedowns(
+    database: Database, texts: Iterable[str], *, reason: str | None = None, frontier: FrontierStore | None = None
+) -> list[TakedownReport]:
     """The same for several: all of them, or none."""
     entries = [read_entry(text) for text in texts]
-    with database.write() as connection:
-        return [_add(connection, entry, reason) for entry in entries]
+    store = frontier or own_frontier(database)
+    # What is queued after this look is refused, and dropped, when its turn comes.
+    covered = {entry: _covered(database, store, entry, QUEUED) for entry in entries}
+    with store.change() as change:
+        return [
+            TakedownReport(
+                entry.text,
+                takedowns.add(change.connection, entry.text, reason),
+                _move(change, covered[entry], QUEUED, DROPPED),
+            )
+            for entry in entries
+        ]
 
 
-def remove_takedown(database: Database, text: str) -> str:
+def remove_takedown(database: Database, text: str, *, frontier: FrontierStore | None = None) -> str:
     """Forget an entry; what it dropped from the queues waits there again."""
-    return remove_takedowns(database, [text])[0]
+    return remove_takedowns(database, [text], frontier=frontier)[0]
 
 
-def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
+def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: FrontierStore | None = None) -> list[str]:
     """The same for several: all of them, or none."""
     entries = {read_entry(text).text: text for text in texts}
-    with database.write() as connection:
+    store = frontier or own_frontier(database)
+    with database.read() as connection:
+        spelled = [row.domain_or_url for row in takedowns.entries(connection)]
+    # An entry written by hand may be spelled otherwise: take it as it stands, too.
+    still = Takedowns.of(each for each in spelled if each not in entries and each not in entries.values())
+    covered = [_covered(database, store, read_entry(entry), DROPPED, but=still) for entry in entries]
+    with store.change() as change:
         for entry, text in entries.items():
-            # An entry written by hand may be spelled otherwise: take it as it stands, too.
-            if not any([takedowns.remove(connection, entry), takedowns.remove(connection, text)]):
+            if not any([takedowns.remove(change.connection, entry), takedowns.remove(change.connection, text)]):
                 raise NotFound(f"{entry} is not taken down")
-        still = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
-        for entry in entries:
-            _move(connection, read_entry(entry), DROPPED, QUEUED, but=still)
+        for keys in covered:
+            _move(change, keys, DROPPED, QUEUED)
     return list(entries)
 
 
-def _add(connection: Connection, entry: TakedownEntry, reason: str | None) -> TakedownReport:
-    is_new = takedowns.add(connection, entry.text, reason)
-    return TakedownReport(entry.text, is_new, _move(connection, entry, QUEUED, DROPPED))
-
-
-def _move(
-    connection: Connection, entry: TakedownEntry, before: int, after: int, *, but: Takedowns | None = None
-) -> int:
-    """Bring the URLs that an entry covers, but for those that others cover, to another state; gives how many."""
+def _covered(
+    database: Database, store: FrontierStore, entry: TakedownEntry, state: int, *, but: Takedowns | None = None
+) -> dict[UUID, list[int]]:
+    """The keys of URLs in one state that an entry covers, but for those that others cover, by host."""
     covered = Takedowns.of([entry.text])
-    parent = canonical_host(entry.host).parent_domain
-    moved, last = 0, 0
-    while rows := takedowns.urls_of_host(connection, entry.host, parent, before, last, _BATCH):
-        addresses = [(row.id, resolve_link(row.url, row.url)) for row in rows]
-        ids = [
-            number
-            for number, address in addresses
-            if address and covered.covering(address) and not (but and but.covering(address))
-        ]
-        moved += takedowns.move(connection, ids, after) if ids else 0
-        last = rows[-1].id
-    return moved
+    with database.read() as connection:
+        host_ids = takedowns.hosts_reached(connection, entry.host, canonical_host(entry.host).parent_domain)
+    found: dict[UUID, list[int]] = {}
+    with store.reading() as reads:
+        for host_id in host_ids:
+            last = 0
+            while rows := reads.urls(host_id, state, last, _BATCH):
+                addresses = [(row.key, resolve_link(row.url, row.url)) for row in rows]
+                found.setdefault(host_id, []).extend(
+                    key
+                    for key, address in addresses
+                    if address and covered.covering(address) and not (but and but.covering(address))
+                )
+                last = rows[-1].place
+    return found
+
+
+def _move(change: FrontierChange, keys: dict[UUID, list[int]], before: int, after: int) -> int:
+    """Bring URLs to another state; gives how many."""
+    return sum(change.change_state(host_id, each, before, after) for host_id, each in keys.items() if each)
 
 
 def list_takedowns(database: Database) -> list[StoredTakedown]:

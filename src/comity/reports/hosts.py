@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from comity.clock import Clock
 from comity.database import frontier, hosts, leasing, policies
@@ -81,14 +83,21 @@ def top_hosts(database: Database, *, limit: int = 20) -> list[HostLine]:
         return [_line(row) for row in hosts.ranked_by_yield(connection, limit)]
 
 
-def host_in_full(database: Database, host: str) -> HostInFull:
-    """Everything about one host; `NotFound` if it was never seen."""
+def host_in_full(
+    database: Database, host: str, states_of: Callable[[UUID], Mapping[int, int]] | None = None
+) -> HostInFull:
+    """Everything about one host; `NotFound` if it was never seen.
+
+    `states_of` counts its URLs by their states, where these are not in the database.
+    """
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
             raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
-        states = frontier.states(connection, row.id)
+        states: Mapping[int, int] = frontier.states(connection, row.id) if states_of is None else {}
         policy = policies.get(connection, host)
+    if states_of is not None:
+        states = states_of(row.id)
     return HostInFull(
         columns=dict(row._mapping),
         queued=states.get(QUEUED, 0),

@@ -5,10 +5,11 @@ Nothing is asked of the site: what the state knows is read, and the same rules a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from comity.clock import Clock
 from comity.database import frontier, hosts, policies, records, takedowns
@@ -21,6 +22,8 @@ from comity.model.robots import RobotsAccess
 from comity.rules.canonical import WebAddress
 from comity.rules.robots import parse_robots
 from comity.rules.takedown import Takedowns
+
+Find = Callable[[Collection[UUID], int], Any]
 
 _STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped"}
 
@@ -55,12 +58,18 @@ class Explanation:
     history: tuple[UrlHistory, ...]
 
 
-def explain(database: Database, clock: Clock, address: WebAddress, agent: str) -> Explanation:
-    """Ask every rule about a URL, in the order in which a visit would."""
+def explain(database: Database, clock: Clock, address: WebAddress, agent: str, find: Find | None = None) -> Explanation:
+    """Ask every rule about a URL, in the order in which a visit would.
+
+    `find` looks the URL up in the frontier, where that is not in the database.
+    """
     now = clock.now()
     with database.read() as connection:
         host = hosts.get(connection, address.host)
-        entry = frontier.find(connection, [host.id], address.key) if host is not None else None
+    entry = find([host.id], address.key) if find is not None and host is not None else None
+    with database.read() as connection:
+        if find is None and host is not None:
+            entry = frontier.find(connection, [host.id], address.key)
         fetched = list(records.fetches_of(connection, address.key))
         evidence = list(records.evidence_of(connection, address.key))
         findings = [

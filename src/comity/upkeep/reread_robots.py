@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
 from comity.clock import Clock
-from comity.database import frontier, hosts
+from comity.database import hosts
 from comity.database import robots as robots_table
 from comity.database.connection import Database
+from comity.frontier.sql_store import own_frontier
+from comity.frontier.store import FrontierStore
 from comity.model.errors import ComityError
 from comity.model.host import HostStatus
 from comity.rules.canonical import WebAddress, web_address
@@ -20,7 +22,11 @@ Read = Callable[[WebAddress], Awaitable[RobotsInForce]]
 
 
 async def reread_robots(
-    database: Database, clock: Clock, read: Read, among: Collection[str] | None = None
+    database: Database,
+    clock: Clock,
+    read: Read,
+    among: Collection[str] | None = None,
+    frontier: FrontierStore | None = None,
 ) -> list[str]:
     """Read the expired robots.txt of closed hosts again, a bounded number of them; gives the hosts that were woken."""
     woken = []
@@ -30,7 +36,7 @@ async def reread_robots(
         except ComityError:
             continue  # busy or not to be asked: the next look may do better
         changed = found.version != row.version or str(found.reading.access) != row.access
-        if changed and not found.is_unreachable and _wake(database, row.host):
+        if changed and not found.is_unreachable and _wake(frontier or own_frontier(database), row.host):
             woken.append(row.host)
     return woken
 
@@ -41,9 +47,10 @@ def _due(database: Database, clock: Clock, among: Collection[str] | None) -> lis
         return list(robots_table.expired_of_closed_hosts(connection, now, among, MOST_AT_ONCE))
 
 
-def _wake(database: Database, host: str) -> bool:
+def _wake(frontier: FrontierStore, host: str) -> bool:
     """Make a host pending again; its cooldown was for the file that is gone."""
-    with database.write() as connection:
+    with frontier.change() as change:
+        connection = change.connection
         row = hosts.get(connection, host)
         if row is None or row.status is not HostStatus.BLOCKED or row.claimed_by is not None:
             return False
@@ -53,5 +60,5 @@ def _wake(database: Database, host: str) -> bool:
             "block_reason": None,
             "block_reason_code": None,
         }
-        frontier.requeue_all(connection, row.id)
+        change.requeue_all(row.id)
         return hosts.change(connection, row.id, values, expected_version=row.version)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from math import inf
 from typing import Final
 from uuid import UUID, uuid4
@@ -16,6 +17,7 @@ from comity.database.connection import Database
 from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
 from comity.frontier.at_hand import KEYS_MOST
+from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
 from comity.model.outcome import Fetched, Outcome, Postponed
@@ -30,6 +32,7 @@ from comity.walk.dispatch import Dispatcher
 from comity.walk.host_board import HostBoard
 from comity.walk.leased_host import LeasedHost
 from comity.walk.open_hosts import OpenHosts
+from comity.walk.patience import Patience
 from comity.walk.progress import Progress, RunSummary, note_outcome, summary_of
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.request import Requests
@@ -42,6 +45,8 @@ from comity.walk.visit_rooms import VisitRooms
 
 _WATCH_EVERY_S: Final = 0.2
 _GRACE_S: Final = 30.0
+_RECOVER_EVERY_S: Final = 60.0
+_WARNINGS_MOST: Final = 100
 _UNREAD_ENOUGH: Final = 20  # URLs put off for want of robots.txt, after which the rest need not be looked at
 
 
@@ -51,6 +56,7 @@ class Crawl:
     def __init__(
         self,
         database: Database,
+        frontier: FrontierStore,
         leases: Leases,
         fetcher: Fetcher,
         store: PageSink,
@@ -66,6 +72,7 @@ class Crawl:
         self._apart = ApartReader()
         self.progress = Progress(clock.seconds())
         self._database = database
+        self._frontier = frontier
         self._leases = leases
         self._fetcher = fetcher
         self._store = store
@@ -73,17 +80,18 @@ class Crawl:
         self._terms = terms
         self._takedowns = Takedowns()
         self._thread = DatabaseThread()
+        self._patience = Patience(self._thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt)
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds)
         retries = RetryTerms(terms.retry_limit)
-        settler = Settler(database, leases, store, self.run_id, clock.now, retries, track=terms.track)
-        self._settling = Settling(settler, self._thread, self._on_settled)
+        settler = Settler(frontier, leases, store, self.run_id, clock.now, retries, track=terms.track)
+        self._settling = Settling(settler, self._patience, self._on_settled)
         self._hosts = OpenHosts(
             self._board,
             self._host_desk(hosts),
-            self._thread,
+            self._patience,
             self._settling,
             fetcher,
             clock,
@@ -122,6 +130,7 @@ class Crawl:
         share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
         return HostDesk(
             self._database,
+            self._frontier,
             self._leases,
             self._clock,
             self.run_id,
@@ -183,6 +192,7 @@ class Crawl:
             asyncio.create_task(self._settling.run()),
             asyncio.create_task(self._keep_leases()),
             asyncio.create_task(self._watch()),
+            asyncio.create_task(self._recover()),
         ]
         status, reason = "failed", "ended by an error"
         try:
@@ -196,6 +206,7 @@ class Crawl:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
+            self._patience.ends_at = self._clock.seconds()
             await self._dispatcher.cancel()
             await self._robots.cancel()
             await self._hosts.finish()
@@ -293,6 +304,7 @@ class Crawl:
         if self._ending is None:
             self._ending = (status, reason)
             self._hosts.is_ending = True
+            self._patience.ends_at = self._clock.seconds() + _GRACE_S
             waits = reason == BudgetReason.PAGE_LIMIT  # pages that were begun count, and are finished
             for host in self._hosts:
                 host.is_stopped = True
@@ -321,6 +333,27 @@ class Crawl:
             if spent is not None:
                 self._end_by_budget(None, spent)
             await asyncio.sleep(_WATCH_EVERY_S)
+
+    async def _recover(self) -> None:
+        """Bring to the frontier what workers left half-way that died, whoever they were."""
+        while True:
+            with suppress(FrontierUnavailable):  # whoever needs it waits for it
+                await self._thread.run(self._frontier.recover)
+            await asyncio.sleep(_RECOVER_EVERY_S)
+
+    def _on_silence(self, said: str) -> None:
+        """The frontier does not answer; what is settled stays, and the run waits."""
+        if said not in self.progress.warnings and len(self.progress.warnings) < _WARNINGS_MOST:
+            self.progress.warnings.append(said)
+
+    def _on_rebuilt(self, host_ids: Collection[UUID]) -> None:
+        """Frontiers were lost and made anew: what is remembered of their links does not hold any more."""
+        scope = self._terms.scope
+        for host in self._board.hosts.values():  # also those that are being opened just now
+            if host.lease.host_id in host_ids:
+                host.begin_anew(sitemaps=scope.sitemaps and scope.max_depth > 0)
+                if host in self._hosts:
+                    self._dispatcher.ready(host)
 
     def _look_again(self, hosts: list[LeasedHost]) -> None:
         """Something changed for hosts that may be waiting for a time that is not right any more."""

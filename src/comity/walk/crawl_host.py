@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -10,12 +11,12 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import frontier as frontier_table
 from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
 from comity.frontier.at_hand import KEYS_MOST, HostWork
+from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.room import Leases
 from comity.model.budget import Exhausted
 from comity.model.errors import LeaseLost
@@ -43,6 +44,7 @@ class HostDesk:
     def __init__(
         self,
         database: Database,
+        frontier: FrontierStore,
         leases: Leases,
         clock: Clock,
         run_id: UUID,
@@ -54,6 +56,7 @@ class HostDesk:
         links_remembered: int = KEYS_MOST,
     ) -> None:
         self._database = database
+        self._frontier = frontier
         self._leases = leases
         self._clock = clock
         self._run_id = run_id
@@ -64,27 +67,37 @@ class HostDesk:
         self._links_remembered = links_remembered
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
-        """Mark hosts as being crawled and bring their URLs to hand, all in one transaction.
+        """Mark hosts as being crawled, all in one transaction, and bring their URLs to hand.
 
         Gives the pages so far and how many URLs are queued, of each; None where the lease was lost meanwhile.
         """
-        opened: list[tuple[int, int] | None] = []
-        with self._database.write() as connection:
-            ids = [host.lease.host_id for host in hosts]
-            held = self._leases.still_held(connection, [host.lease for host in hosts])
+        ids = [host.lease.host_id for host in hosts]
+        self._frontier.take_up(ids)
+        with self._database.read() as connection:
             standing = hosts_table.standing_of(connection, ids)
             sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
+        # What is asked of the frontier is asked outside of the transaction: it may be on another server.
+        with self._frontier.reading() as reads:
+            known = {host_id: self._known(reads, host_id, standing.get(host_id)) for host_id in ids}
+        opened: dict[UUID, tuple[int, int]] = {}
+        with self._frontier.change() as change:
+            held = self._leases.still_held(change.connection, [host.lease for host in hosts])
             for host in hosts:
                 host_id = host.lease.host_id
                 if host_id not in held:  # a hand that comes late writes nothing
-                    opened.append(None)
                     continue
-                try:
-                    opened.append(self._open(connection, host, standing.get(host_id), sitemaps.get(host_id, [])))
-                except LeaseLost:
-                    opened.append(None)
-        self._recall([host for host, found in zip(hosts, opened, strict=True) if found is not None and found[0]])
-        return opened
+                with suppress(LeaseLost):
+                    row = standing.get(host_id)
+                    known[host_id] = begun = self._begin(change, host.lease, *known[host_id])
+                    if self._sitemaps:
+                        host.sitemaps = self._sitemaps_to_read(change.connection, host.lease, sitemaps.get(host_id, []))
+                    opened[host_id] = (row.pages_crawled if row is not None else 0), begun[1]
+        with self._frontier.reading() as reads:
+            for host in hosts:
+                if host.lease.host_id in opened:
+                    self._bring_to_hand(reads, host, *known[host.lease.host_id])
+        self._recall([host for host in hosts if opened.get(host.lease.host_id, (0, 0))[0]])
+        return [opened.get(host_id) for host_id in ids]
 
     def _recall(self, hosts: Sequence[LeasedHost]) -> None:
         """Have the watch for traps learn what earlier runs saw of hosts; not for too long at once."""
@@ -94,11 +107,33 @@ class HostDesk:
                     most = max(100, _RECALLED // len(hosts))
                     host.traps.recall(records.last_contents(connection, host.name, most))
 
-    def _open(self, connection: Connection, host: LeasedHost, row: Any, sitemaps: list[SitemapRow]) -> tuple[int, int]:
-        lease = host.lease
-        keys, queued = self._something_to_do(connection, lease, row)
+    def _known(self, reads: FrontierReads, host_id: UUID, row: Any) -> tuple[list[int] | None, int]:
+        """The keys of known URLs, None if these are more than are remembered; and how many are queued."""
+        most = self._links_remembered
+        keys: list[int] | None = None
+        # Each of these is answered by an index alone, however much there is.
+        if row is None or row.frontier_size + row.pages_crawled < most:
+            keys = reads.keys(host_id, most)
+            if not keys:
+                return [], 0
+        queued = reads.queued_up_to(host_id, KEYS_MOST)
         if queued == KEYS_MOST and row is not None:  # or more: nobody counts that far
             queued = max(queued, row.frontier_size)
+        return (None if keys is not None and len(keys) == most else keys), queued
+
+    def _begin(
+        self, change: FrontierChange, lease: Lease, keys: list[int] | None, queued: int
+    ) -> tuple[list[int] | None, int]:
+        """Mark a host as being crawled, and make sure that there is something to begin with."""
+        if keys is not None and not keys:
+            root = web_address(f"https://{lease.host}/")
+            change.add(lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
+            if self._track:
+                self._leases.add_progress(change.connection, lease, HostProgress(pages_discovered=1), lease.memory)
+            keys, queued = [root.key], 1
+        elif self._track and lease.status is HostStatus.PENDING and not queued:
+            # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.
+            queued = change.requeue_all(lease.host_id)
         values: dict[str, Any] = {"frontier_size": queued}
         if self._track:
             values |= {
@@ -106,21 +141,21 @@ class HostDesk:
                 "last_crawl_run_id": self._run_id,
                 "last_crawled_at": self._clock.now(),
             }
-        self._leases.write(connection, lease, values)
-        rows = self._look(connection, host)
-        knows_all = keys is not None
+        self._leases.write(change.connection, lease, values)
+        return keys, queued
+
+    def _bring_to_hand(self, reads: FrontierReads, host: LeasedHost, keys: list[int] | None, queued: int) -> None:
+        """The front of a host's frontier, now that all of it is there."""
+        rows = self._look(reads, host)
         host.links_remembered = self._links_remembered
         if self._traps is not None:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
-        if self._sitemaps:
-            host.sitemaps = self._sitemaps_to_read(connection, lease, sitemaps)
-            if host.sitemaps is not None:
-                first = rows[0].url if rows else frontier_table.any_url(connection, lease.host_id)
-                host.home = web_address(first).origin if first is not None else None
+        if host.sitemaps is not None:
+            first = rows[0].url if rows else reads.any_url(host.lease.host_id)
+            host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
-        host.work = HostWork(keys or (), knows_all=knows_all, is_whole=False, keys_most=most)
+        host.work = HostWork(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
         host.work.read(rows, is_whole=len(rows) == queued)
-        return (row.pages_crawled if row is not None else 0), queued
 
     def _sitemaps_to_read(
         self, connection: Connection, lease: Lease, rows: list[SitemapRow]
@@ -136,75 +171,58 @@ class HostDesk:
         was_found = any(row.state is SitemapState.READ for row in rows)
         return rows if is_unfinished or not was_found else None
 
-    def _something_to_do(self, connection: Connection, lease: Lease, row: Any) -> tuple[list[int] | None, int]:
-        """Make sure that there is something to begin with; gives the keys of known URLs, and how many are queued.
-
-        None stands for more keys than are remembered.
-        """
-        most = self._links_remembered
-        keys: list[int] | None = None
-        # Each of these is answered by an index alone, however much there is.
-        if row is None or row.frontier_size + row.pages_crawled < most:
-            keys = frontier_table.keys(connection, lease.host_id, most)
-        if keys is not None and not keys:
-            root = web_address(f"https://{lease.host}/")
-            frontier_table.add(connection, lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
-            if self._track:
-                self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
-            return [root.key], 1
-        queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
-        if self._track and lease.status is HostStatus.PENDING and not queued:
-            # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.
-            frontier_table.requeue_all(connection, lease.host_id)
-            queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
-        return (None if keys is not None and len(keys) == most else keys), queued
-
     def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
         """The next URLs of a host, and when the earliest that was put off may be tried."""
-        with self._database.read() as connection:
-            rows = self._look(connection, host)
-            later = frontier_table.next_ready_at(connection, host.lease.host_id)
-        return rows, later
+        with self._frontier.reading() as reads:
+            return self._look(reads, host), reads.next_ready_at(host.lease.host_id)
 
-    def _look(self, connection: Any, host: LeasedHost) -> list[QueuedUrl]:
-        limit = WINDOW + len(host.work.out)
-        rows = frontier_table.look(connection, host.lease.host_id, limit, self._clock.now())
-        return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
+    def _look(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
+        return reads.look(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
 
     def close_some(self, hosts: Sequence[tuple[LeasedHost, int]]) -> list[HostLineInSummary]:
         """Give leases back with the statuses that the hosts deserve, in one transaction.
 
         With each host come the pages that it had before. One whose lease is gone has nothing to give back.
         """
+        with self._frontier.reading() as reads:
+            left = self._left([host for host, _pages_before in hosts], reads)
         with self._database.write() as connection:
             ids = [host.lease.host_id for host, _pages_before in hosts]
-            # What is not at hand may be very much, and is counted apart.
-            short = [host.lease.host_id for host, _pages_before in hosts if not host.work.has_more]
-            queued = frontier_table.queued_of(connection, short) if short else {}
             unread = sitemaps_table.planned_of(connection, ids) if self._sitemaps else {}
             lines = []
             for host, pages_before in hosts:
-                host_id = host.lease.host_id
-                left = self._queued(connection, host) if host.work.has_more else queued.get(host_id, 0)
-                lines.append(self._close(connection, host, pages_before, left, unread.get(host_id, 0)))
+                queued, due_at = left[host.lease.host_id]
+                if queued == _COUNTED_MOST:
+                    row = hosts_table.get(connection, host.name)
+                    queued = max(queued, row.frontier_size if row is not None else 0)
+                few = unread.get(host.lease.host_id, 0)
+                lines.append(self._close(connection, host, pages_before, queued, few, due_at))
         for host, _pages_before in hosts:
             self._leases.forget(host.lease)
         return lines
 
-    def _queued(self, connection: Connection, host: LeasedHost) -> int:
-        """How many URLs are left, counted one by one only as far as that is no work."""
-        queued = frontier_table.queued_up_to(connection, host.lease.host_id, _COUNTED_MOST)
-        if queued == _COUNTED_MOST:
-            row = hosts_table.get(connection, host.name)
-            queued = max(queued, row.frontier_size if row is not None else 0)
-        return queued
+    def _left(self, hosts: Sequence[LeasedHost], reads: FrontierReads) -> dict[UUID, tuple[int, datetime | None]]:
+        """How many URLs are left, and when the earliest that was put off is due; counted only as far as is no work."""
+        # What is not at hand may be very much, and is counted apart.
+        short = [host.lease.host_id for host in hosts if not host.work.has_more]
+        queued = reads.queued_of(short) if short else {}
+        left: dict[UUID, tuple[int, datetime | None]] = {}
+        for host_id, has_more in ((host.lease.host_id, host.work.has_more) for host in hosts):
+            urls = reads.queued_up_to(host_id, _COUNTED_MOST) if has_more else queued.get(host_id, 0)
+            left[host_id] = urls, reads.next_ready_at(host_id) if urls else None
+        return left
 
     def _close(
-        self, connection: Connection, host: LeasedHost, pages_before: int, queued: int, unread: int
+        self,
+        connection: Connection,
+        host: LeasedHost,
+        pages_before: int,
+        queued: int,
+        unread: int,
+        due_at: datetime | None,
     ) -> HostLineInSummary:
         """A sitemap that is still to be read (`unread`) may name more pages than are queued."""
         tally = host.tally
-        due_at = frontier_table.next_ready_at(connection, host.lease.host_id) if queued else None
         ending = self._ending(host, queued + unread, pages_before)
         extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
         reason = ending.detail

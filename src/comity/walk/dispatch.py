@@ -182,7 +182,8 @@ class Dispatcher:
             finally:
                 host.visits_under_way -= 1
                 host.is_reading_sitemaps = False
-                host.sitemaps = None
+                host.sitemaps = [] if host.has_sitemaps_again else None
+                host.has_sitemaps_again = False
             self.ready(host)
             self.serve()
 

@@ -86,6 +86,7 @@ class LeasedHost:
         self.unsettled = Unsettled()
         self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read
         self.is_reading_sitemaps = False
+        self.has_sitemaps_again = False  # what was read of them meanwhile is lost
         self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
         self.spent_budget: Exhausted | None = None
         self.visits_under_way = 0
@@ -130,6 +131,14 @@ class LeasedHost:
         self.lease = lease
         if not self.is_closed:
             self.gate.extend_lease(lease.expires_at.timestamp())
+
+    def begin_anew(self, *, sitemaps: bool) -> None:
+        """The host's frontier was lost and made anew: its pages come again, and their links with them."""
+        self.work.forget_met()
+        self.met.clear()
+        if sitemaps:
+            self.has_sitemaps_again = self.is_reading_sitemaps
+            self.sitemaps = self.sitemaps if self.is_reading_sitemaps else []
 
     def lose_lease(self) -> None:
         """The lease is gone: nothing more may start."""

@@ -10,15 +10,16 @@ from typing import Any, Final
 
 from comity.clock import Clock
 from comity.fetch.fetcher import Fetcher
+from comity.frontier.store import FrontierUnavailable
 from comity.model.budget import Exhausted
 from comity.model.host import HostStatus
 from comity.walk.crawl_hooks import HostShare
 from comity.walk.crawl_host import WINDOW, HostDesk
 from comity.walk.crawl_terms import CrawlTerms
-from comity.walk.database_thread import DatabaseThread
 from comity.walk.dispatch import Dispatcher
 from comity.walk.host_board import HostBoard
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.patience import Patience
 from comity.walk.progress import HostLineInSummary, Progress
 from comity.walk.settling import Settling
 
@@ -41,7 +42,7 @@ class OpenHosts:
         self,
         board: HostBoard,
         desk: HostDesk,
-        thread: DatabaseThread,
+        thread: Patience,
         settling: Settling,
         fetcher: Fetcher,
         clock: Clock,
@@ -119,7 +120,14 @@ class OpenHosts:
             if self._remaining is not None:
                 self._remaining.discard(host.name)
             host.tally.begun = self._begun.get(host.name, 0)
-        opened = await self._thread.run(self._desk.open_some, hosts)
+        try:
+            opened = await self._thread.run(self._desk.open_some, hosts)
+        except FrontierUnavailable:
+            if not self.is_ending:
+                raise
+            for host in hosts:  # nothing was begun with them
+                await self._board.give_back(host)
+            return
         # Hosts with one delay that begin together would come in step, and wait for each other ever after.
         spread_s = (self._terms.profile.interval_s or 0.0) / 2 if len(hosts) > _IN_STEP_MOST else 0.0
         now = self._clock.seconds()

@@ -11,10 +11,8 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
-from sqlalchemy import Connection
-
-from comity.database import frontier, records, runs, sitemaps
-from comity.database.connection import Database
+from comity.database import records, runs, sitemaps
+from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.room import Leases
 from comity.model.evidence import Evidence
 from comity.model.fetch_row import FetchRow
@@ -81,9 +79,9 @@ class _Rows:
     """The rows of one host's batch."""
 
     fetches: list[FetchRow] = field(default_factory=list)
-    done: list[tuple[UUID, int]] = field(default_factory=list)
-    dropped: list[tuple[UUID, int]] = field(default_factory=list)
-    again: list[tuple[UUID, int, float, int]] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+    again: list[PutBack] = field(default_factory=list)
     links: list[FrontierEntry] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     requests: list[LedgerRow] = field(default_factory=list)
@@ -95,12 +93,15 @@ class _Rows:
     depth: int = 0
 
 
+_Stored = tuple[dict[UUID, tuple[HostBatch, _Rows]], list[tuple[UUID, PageRecord]], list[int]]
+
+
 class Settler:
     """Writes batches; all its methods block and belong on the database thread."""
 
     def __init__(
         self,
-        database: Database,
+        frontier: FrontierStore,
         leases: Leases,
         store: PageSink,
         run_id: UUID,
@@ -109,7 +110,7 @@ class Settler:
         *,
         track: bool = True,
     ) -> None:
-        self._database = database
+        self._frontier = frontier
         self._leases = leases
         self._store = store
         self._run_id = run_id
@@ -117,32 +118,48 @@ class Settler:
         self._retries = retries
         self._track = track
         self._failure: Exception | None = None
+        self._stored: tuple[Sequence[HostBatch], _Stored] | None = None  # the batch whose pages are on disk
 
     def settle(self, batches: Sequence[HostBatch]) -> Settled:
-        """Settle a batch; after one that failed, nothing more is: a page must not be done before what led to it."""
+        """Settle a batch; after one that failed, nothing more is: a page must not be done before what led to it.
+
+        `FrontierUnavailable` means not yet: the same batch may be brought again, and must be before any other.
+        """
         if self._failure is not None:
             raise self._failure
         try:
             return self._settle(batches)
+        except FrontierUnavailable:
+            raise
         except Exception as error:
             self._failure = error
             raise
 
     def _settle(self, batches: Sequence[HostBatch]) -> Settled:
         """Store the pages, then commit everything else; leases found lost are told, and none of theirs is written."""
-        rows = {batch.lease.host_id: (batch, self._rows(batch)) for batch in batches}
-        pages = [(host_id, page) for host_id, (_batch, each) in rows.items() for page in each.pages]
-        places = self._keep_pages([page for _host_id, page in pages])
+        rows, pages, places = self._store_pages(batches)
         result = Settled()
-        with self._database.write() as connection:
+        with self._frontier.change({host_id: each.links for host_id, (_batch, each) in rows.items()}) as change:
+            connection = change.connection
             held = self._leases.still_held(connection, [batch.lease for batch in batches])
             result.lost = [batch.lease for batch in batches if batch.lease.host_id not in held]
-            self._write(connection, [pair for host_id, pair in rows.items() if host_id in held], result)
+            self._write(change, [pair for host_id, pair in rows.items() if host_id in held], result)
             # Requests that went out are facts, also those of a hand that came late.
             late = (each.requests for host_id, (_batch, each) in rows.items() if host_id not in held)
             records.add_to_ledger(connection, self._run_id, chain.from_iterable(late))
+        self._stored = None
         self._store.keep(place for (host_id, _page), place in zip(pages, places, strict=True) if host_id in held)
         return result
+
+    def _store_pages(self, batches: Sequence[HostBatch]) -> _Stored:
+        """Make rows of a batch and put its pages on disk, once, however often it is brought."""
+        if self._stored is not None and self._stored[0] is batches:
+            return self._stored[1]
+        rows = {batch.lease.host_id: (batch, self._rows(batch)) for batch in batches}
+        pages = [(host_id, page) for host_id, (_batch, each) in rows.items() for page in each.pages]
+        stored = rows, pages, self._keep_pages([page for _host_id, page in pages])
+        self._stored = (batches, stored)
+        return stored
 
     def _keep_pages(self, pages: list[PageRecord]) -> list[int]:
         """Put the pages on disk; a disk that will not take them is named."""
@@ -152,15 +169,15 @@ class Settler:
             error.filename = error.filename or (str(self._store.folder) if self._store.folder is not None else None)
             raise
 
-    def _write(self, connection: Connection, rows: list[tuple[HostBatch, _Rows]], result: Settled) -> None:
+    def _write(self, change: FrontierChange, rows: list[tuple[HostBatch, _Rows]], result: Settled) -> None:
         """Everything of the hosts whose leases hold, table by table."""
+        connection = change.connection
         progress: list[tuple[Lease, HostProgress, GateMemory]] = []
         for batch, each in rows:
             if batch.news.sitemaps:
                 sitemaps.put(connection, batch.lease.host_id, batch.news.sitemaps)
-            found = frontier.add(connection, batch.lease.host_id, self._run_id, each.links) if each.links else 0
-            if batch.news.hints:
-                frontier.note_hints(connection, batch.lease.host_id, batch.news.hints)
+            settlement = HostSettlement(each.links, each.done, each.dropped, each.again, batch.news.hints)
+            found = change.settle(batch.lease.host_id, self._run_id, settlement)
             counted = HostProgress(
                 pages_crawled=each.crawled,
                 pages_discovered=found,
@@ -178,9 +195,6 @@ class Settler:
             result.taken_off += len(each.done) + len(each.dropped)
         self._leases.settle(connection, progress)
         parts = [each for _batch, each in rows]
-        frontier.acknowledge(connection, chain.from_iterable(each.done for each in parts))
-        frontier.acknowledge(connection, chain.from_iterable(each.dropped for each in parts), dropped=True)
-        frontier.put_back(connection, chain.from_iterable(each.again for each in parts))
         records.add_fetches(connection, self._run_id, chain.from_iterable(each.fetches for each in parts))
         records.add_evidence(connection, self._run_id, chain.from_iterable(each.evidence for each in parts))
         records.add_to_ledger(connection, self._run_id, chain.from_iterable(each.requests for each in parts))
@@ -199,34 +213,33 @@ class Settler:
     def _enter(self, lease: Lease, outcome: Outcome, rows: _Rows) -> None:
         """Turn one outcome into its rows: the only place that knows what each ending means for the frontier."""
         entry = outcome.entry
-        visited = (lease.host_id, entry.key)
         match outcome:
             case Postponed():
                 if outcome.code == "robots_unreachable" and outcome.not_before is not None:
                     # For this run only: its host is left as a whole, and robots.txt is asked for first when it is back.
                     rows.put_off.append((entry, outcome.not_before))
                 elif outcome.not_before is not None and outcome.not_before < _NEVER:
-                    self._put_off(lease, entry, outcome.not_before, 0, rows)
+                    self._put_off(entry, outcome.not_before, 0, rows)
                 return
             case Refused():
                 # A takedown is for good; everything else may be decided otherwise when the host is begun anew.
-                (rows.dropped if outcome.code == "taken_down" else rows.done).append(visited)
+                (rows.dropped if outcome.code == "taken_down" else rows.done).append(entry.key)
                 if not outcome.trail.requests:
                     return
                 rows.errors += 1  # it was asked for, and led where we do not go
                 is_final = True
             case Fetched() | NotModified():
-                rows.done.append(visited)
+                rows.done.append(entry.key)
                 rows.crawled += 1
                 rows.depth = max(rows.depth, entry.depth)
                 is_final = isinstance(outcome, Fetched)
             case Gone() | Rejected():
-                rows.done.append(visited)
+                rows.done.append(entry.key)
                 rows.errors += 1
                 is_final = True
             case RateLimited() | Failed():
                 rows.errors += 1
-                is_final = not self._try_again(lease, outcome, rows)
+                is_final = not self._try_again(outcome, rows)
         if isinstance(outcome, Fetched):
             rows.links += outcome.links
         row = self._fetch_row(lease, outcome)
@@ -235,11 +248,11 @@ class Settler:
         if is_final:
             rows.pages.append(self._page(outcome, row))
 
-    def _put_off(self, lease: Lease, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
-        rows.again.append((lease.host_id, entry.key, until, attempts))
+    def _put_off(self, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
+        rows.again.append(PutBack(entry.key, until, attempts))
         rows.put_off.append((entry._replace(attempts=entry.attempts + attempts), until))
 
-    def _try_again(self, lease: Lease, outcome: RateLimited | Failed, rows: _Rows) -> bool:
+    def _try_again(self, outcome: RateLimited | Failed, rows: _Rows) -> bool:
         """Request retries: by Fibonacci, at most so many for a URL (429, 5xx and network failures)."""
         status = outcome.answer.status if isinstance(outcome, RateLimited) else outcome.status
         after = outcome.retry_after_s if isinstance(outcome, RateLimited) else None
@@ -251,9 +264,9 @@ class Settler:
             self._retries.cap_s,
         )
         if isinstance(decision, RetryAt):
-            self._put_off(lease, outcome.entry, self._clock().timestamp() + decision.delay_s, 1, rows)
+            self._put_off(outcome.entry, self._clock().timestamp() + decision.delay_s, 1, rows)
             return True
-        rows.done.append((lease.host_id, outcome.entry.key))
+        rows.done.append(outcome.entry.key)
         return False
 
     def _fetch_row(

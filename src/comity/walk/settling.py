@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from comity.model.outcome import Fetched, Outcome
-from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost, Unsettled
+from comity.walk.patience import Patience
 from comity.walk.settle import HostBatch, Settled, Settler
 
 BATCH: Final = 200
@@ -22,7 +22,7 @@ OnSettled = Callable[[dict[LeasedHost, list[Outcome]], Settled], None]
 class Settling:
     """The line between visits and the database. A failure to write ends the run, and acknowledges nothing."""
 
-    def __init__(self, settler: Settler, thread: DatabaseThread, on_settled: OnSettled) -> None:
+    def __init__(self, settler: Settler, thread: Patience, on_settled: OnSettled) -> None:
         self._settler = settler
         self._thread = thread
         self._on_settled = on_settled

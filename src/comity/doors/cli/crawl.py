@@ -183,7 +183,14 @@ def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1) -> None:
     read_target(door.settings.pages)  # a target that cannot be is refused before anything is made
     with door.open_or_make() as opened:
         settings = opened.settings
-        report = add_seeds(opened.database, opened.clock, seeds, source="cli", weights=settings.weights)
+        report = add_seeds(
+            opened.database,
+            opened.clock,
+            seeds,
+            source="cli",
+            weights=settings.weights,
+            frontier=opened.frontier,
+        )
         if report.taken_down and not door.as_json:
             note(f"Left out, since they are taken down: {', '.join(report.taken_down)}.")
         end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)

@@ -33,7 +33,7 @@ def reopen_closed(state: State, hosts: Collection[str]) -> None:
             async def read(address: WebAddress) -> RobotsInForce:
                 return await state.read_robots(fetcher, address)
 
-            await reread_robots(state.database, state.clock, read, hosts)
+            await reread_robots(state.database, state.clock, read, hosts, state.frontier)
 
     with runner_of_loops() as runner:
         runner.run(look())

@@ -95,7 +95,7 @@ def show_domain(
     from comity.reports.hosts import host_in_full
 
     with door.open_existing() as opened:
-        found, now = host_in_full(opened.database, name), opened.clock.now()
+        found, now = host_in_full(opened.database, name, opened.frontier.states), opened.clock.now()
     if door.as_json:
         write_json(host_as_json(found))
     else:
@@ -120,7 +120,7 @@ def reset_domain(
     from comity.operate.reset import reset_host
 
     with door.open_existing() as opened:
-        report = reset_host(opened.database, opened.clock, name, reason=kept_reason)
+        report = reset_host(opened.database, opened.clock, name, reason=kept_reason, frontier=opened.frontier)
     if door.as_json:
         write_json(
             {
@@ -225,7 +225,11 @@ def merge_domains(
     from comity.operate.merge import merge_hosts
 
     with door.open_existing() as opened:
-        merged = list(merge_hosts(opened.database, opened.clock, collapse=door.collapse, dry_run=dry_run))
+        merged = list(
+            merge_hosts(
+                opened.database, opened.clock, collapse=door.collapse, dry_run=dry_run, frontier=opened.frontier
+            )
+        )
     if door.as_json:
         write_json([{**asdict(line), "done": not dry_run and line.action != "skipped"} for line in merged])
         return

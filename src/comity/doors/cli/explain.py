@@ -49,7 +49,7 @@ def why(
     from comity.reports.why import explain
 
     with door.open_existing() as opened:
-        told = explain(opened.database, opened.clock, address, opened.settings.identity)
+        told = explain(opened.database, opened.clock, address, opened.settings.identity, opened.frontier.find)
     if door.as_json:
         write_json(told)
         return

@@ -91,7 +91,7 @@ class Chosen:
 
         settings = self.settings
         if self.is_missing:
-            settings = settings.model_copy(update={"state": ":memory:", "database_url": None})
+            settings = settings.model_copy(update={"state": ":memory:", "database_url": None, "redis_url": None})
         with open_state(settings, migrate=migrate) as state:
             yield state
 
@@ -108,7 +108,7 @@ def chosen(context: typer.Context, state: str | None, as_json: bool, **options: 
     elif "://" in where:
         settings = read_settings(database_url=where, **options)
     else:
-        settings = read_settings(state=where, database_url="", **options)
+        settings = read_settings(state=where, database_url="", redis_url="", **options)
     return Chosen(settings, as_json or in_front.as_json)
 
 

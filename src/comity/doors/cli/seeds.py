@@ -66,7 +66,14 @@ def add(
     from comity.operate.seeds import add_seeds
 
     with door.open_or_make() as opened:
-        report = add_seeds(opened.database, opened.clock, read, source=kept_source, weights=opened.settings.weights)
+        report = add_seeds(
+            opened.database,
+            opened.clock,
+            read,
+            source=kept_source,
+            weights=opened.settings.weights,
+            frontier=opened.frontier,
+        )
     if door.as_json:
         write_json(_as_json(report, seeds_read=len(read)))
     else:
@@ -126,6 +133,7 @@ def load(
                     checked,
                     source=kept_source,
                     weights=opened.settings.weights,
+                    frontier=opened.frontier,
                     on_stored=bars.bar("Storing", checked.count),
                 )
     if door.as_json:

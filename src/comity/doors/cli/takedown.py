@@ -45,7 +45,7 @@ def add(
     from comity.operate.takedown import add_takedowns
 
     with door.open_or_make() as opened:
-        reports = add_takedowns(opened.database, entries, reason=kept_reason)
+        reports = add_takedowns(opened.database, entries, reason=kept_reason, frontier=opened.frontier)
     if door.as_json:
         write_json(
             [
@@ -73,7 +73,7 @@ def remove(
     from comity.operate.takedown import remove_takedowns
 
     with door.open_existing() as opened:
-        removed = remove_takedowns(opened.database, entries)
+        removed = remove_takedowns(opened.database, entries, frontier=opened.frontier)
     if door.as_json:
         write_json([{"domain_or_url": entry} for entry in removed])
         return

@@ -129,7 +129,8 @@ class _Workers:
     def _environment(self) -> dict[str, str]:
         settings = self._settings
         ours = {"COMITY_PAGES": settings.pages, "COMITY_STATE": settings.state}
-        return dict(os.environ) | ours | {"COMITY_DATABASE_URL": settings.database_url or ""}
+        urls = {"COMITY_DATABASE_URL": settings.database_url or "", "COMITY_REDIS_URL": settings.redis_url or ""}
+        return dict(os.environ) | ours | urls
 
 
 def _share(whole: int, number: int, count: int) -> int:

@@ -30,7 +30,7 @@ def settings_for(state: Place | None, **options: Any) -> Settings:
     if where is not None and "://" in where:
         options["database_url"] = where
     elif where is not None:  # what is named here wins over both variables of the environment
-        options |= {"state": where, "database_url": ""}
+        options |= {"state": where, "database_url": "", "redis_url": ""}
     try:
         return read_settings(**options)
     except BadInput as problem:

@@ -90,13 +90,16 @@ class Conduct:
         settings = self._plan.settings
         if self._plan.is_temporary:
             folder = Path(opened.enter_context(TemporaryDirectory(prefix="comity-")))
-            settings = settings.model_copy(update={"state": str(folder / "state.db"), "database_url": None})
+            settings = settings.model_copy(
+                update={"state": str(folder / "state.db"), "database_url": None, "redis_url": None}
+            )
         return opened.enter_context(open_state(settings))
 
     def _bring_seeds(self, state: State) -> set[str]:
         """Put the seeds into the state; gives the hosts that the run may take."""
         database, clock, settings = state.database, state.clock, state.settings
-        report = add_seeds(database, clock, self._plan.seeds, source="python", weights=settings.weights)
+        seeds, frontier = self._plan.seeds, state.frontier
+        report = add_seeds(database, clock, seeds, source="python", weights=settings.weights, frontier=frontier)
         self.taken_down = report.taken_down
         end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
         return {seed.host.authority for seed in self._plan.seeds} - set(report.taken_down)
@@ -108,7 +111,8 @@ class Conduct:
             async def read(address: WebAddress) -> RobotsInForce:
                 return await state.read_robots(fetcher, address)
 
-            look = asyncio.get_running_loop().create_task(reread_robots(state.database, state.clock, read, hosts))
+            looking = reread_robots(state.database, state.clock, read, hosts, state.frontier)
+            look = asyncio.get_running_loop().create_task(looking)
             self._looking = look
             if self._is_stopping:
                 look.cancel()

@@ -1,0 +1,27 @@
+"""Where the URLs of a state are kept: in its own tables, or in a store beside it."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from sqlalchemy import Connection, exists, select
+
+from comity.database.tables import domain_frontier, frontier_epochs
+
+
+class FrontierPlace(Enum):
+    """Where there are URLs; a state never has them in both places."""
+
+    NOWHERE = auto()
+    HERE = auto()
+    ELSEWHERE = auto()
+
+
+def where_frontiers_are(connection: Connection) -> FrontierPlace:
+    """Look whether any host has URLs, and where."""
+    elsewhere, here = connection.execute(
+        select(exists(select(frontier_epochs.c.domain_id)), exists(select(domain_frontier.c.id)))
+    ).one()
+    if elsewhere:
+        return FrontierPlace.ELSEWHERE
+    return FrontierPlace.HERE if here else FrontierPlace.NOWHERE

@@ -1,0 +1,71 @@
+"""Questions to the frontier on the database thread; a frontier that does not answer is waited for.
+
+When its store is unavailable nothing was written, so that the same call is made again, after pauses that grow and
+for a bounded time. Leases are renewed in between, because no pause holds the thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from math import inf
+from typing import Final, ParamSpec, TypeVar
+from uuid import UUID
+
+from comity.frontier.store import FrontierStore, FrontierUnavailable
+from comity.walk.database_thread import DatabaseThread
+
+LEAST_PAUSE_S: Final = 0.1
+MOST_PAUSE_S: Final = 5.0
+PATIENCE_MOST_S: Final = 900.0
+_LOOK_EVERY_S: Final = 0.1
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Patience:
+    """The database thread as those see it who need the frontier. `clock` gives seconds."""
+
+    def __init__(
+        self,
+        thread: DatabaseThread,
+        frontier: FrontierStore,
+        clock: Callable[[], float],
+        tell: Callable[[str], None],
+        on_rebuilt: Callable[[Collection[UUID]], None],
+    ) -> None:
+        self._thread = thread
+        self._frontier = frontier
+        self._clock = clock
+        self._tell = tell
+        self._on_rebuilt = on_rebuilt
+        self.ends_at = inf  # when the run is over, whether the frontier is back or not
+
+    async def run(
+        self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
+    ) -> Result:
+        """Run a function there, and again until the frontier answers; raises `FrontierUnavailable` in the end."""
+        pause_s, gives_up_at = LEAST_PAUSE_S, inf
+        while True:
+            try:
+                result = await self._thread.run(function, *arguments, **options)
+                break
+            except FrontierUnavailable as error:
+                now = self._clock()
+                if gives_up_at == inf:
+                    gives_up_at = now + PATIENCE_MOST_S
+                    self._tell(str(error))
+                if now >= min(gives_up_at, self.ends_at):
+                    raise
+            await self._pause(pause_s)
+            pause_s = min(pause_s * 2, MOST_PAUSE_S)
+        if rebuilt := self._frontier.take_rebuilt():
+            self._on_rebuilt(rebuilt)
+        return result
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, but not beyond the end of the run, which may be set meanwhile."""
+        until = self._clock() + seconds
+        while (left_s := min(until, self.ends_at) - self._clock()) > 0:  # noqa: ASYNC110  # rare, and the end may move
+            await asyncio.sleep(min(left_s, _LOOK_EVERY_S))
