@@ -11,9 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -53,7 +55,10 @@ def main() -> None:
         subprocess.run([comity, "db", "upgrade"], env=environment, check=True, stdout=subprocess.DEVNULL)
         with psycopg.connect(conninfo(url), autocommit=True) as connection:
             before = connection.execute(TRANSACTIONS).fetchone()
+            began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, preexec_fn=pinned(1))
+            seconds, now = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
             connection.execute("VACUUM ANALYZE")
             connection.execute("SELECT pg_stat_force_next_flush()")
             after = connection.execute(TRANSACTIONS).fetchone()
@@ -65,9 +70,11 @@ def main() -> None:
     assert before is not None
     assert after is not None
     commits, inserted, updated, wal = (int(new) - int(old) for new, old in zip(after, before, strict=True))
-    print(f"{pages:,} pages; a page: {kept / pages:,.0f} bytes of Parquet ({sum(note['rows'] for note in notes):,} rows)")
-    print(f"a page: {commits / pages:.3f} commits, {inserted / pages:.1f} rows in, {updated / pages:.1f} changed,", end=" ")
-    print(f"{wal / pages:,.0f} bytes of WAL")
+    rows = sum(note["rows"] for note in notes)
+    print(f"{pages:,} pages, {rows:,} rows in parts; {pages / seconds:,.0f} pages/s with PostgreSQL beside it")
+    print(f"a page: {cpu / pages * 1e6:,.0f} µs of the crawler's CPU, {kept / pages:,.0f} bytes of Parquet,", end=" ")
+    print(f"{wal / pages:,.0f} of WAL, {commits / pages:.3f} commits,", end=" ")
+    print(f"{inserted / pages:.1f} rows in, {updated / pages:.1f} changed")
     print(f"{'table':24} {'rows/page':>10} {'bytes/row':>10} {'+ indexes':>10}")
     for name, rows, size, indexes in sizes:
         print(f"{name:24} {rows / pages:10.2f} {size / rows:10.0f} {indexes / rows:10.0f}")

@@ -186,6 +186,20 @@ def test_what_was_begun_long_ago_is_swept_and_what_is_under_way_is_not(tmp_path:
     assert [path.name for path in place.iterdir()] == [".part-b.parquet.1.tmp"]
 
 
+def test_a_part_that_grows_slowly_is_not_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_locks(monkeypatch)
+    place = tmp_path / FOLDER
+    store = open_sink(place, "machine:1:1:slow")
+    store.keep(store.append([page(1)]))
+    wait_until(lambda: bool(list(place.glob(".part-*"))), PATIENCE_S, "a part that is begun")
+    for begun in place.glob(".part-*"):
+        os.utime(begun, (1, 1))
+    assert everybody_may_live(place) == 0
+    store.keep(store.append([page(2)]))
+    store.close()
+    assert kept(place) == as_kept([page(1), page(2)])
+
+
 def test_parts_of_many_writers_have_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "ROWS_PER_PART", 1)
     stores = [open_sink(tmp_path / FOLDER, new_holder()) for _ in range(20)]

@@ -46,15 +46,24 @@ def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, 
         from comity.store.duckdb_table import check_table
 
         check_table(target.path)
-    _sweep(folder)
+    _sweep(target)
     join_parts(target, _WAIT_S)
     return saved
 
 
-def _sweep(folder: Path) -> None:
-    """Take away what was half written by processes that died long ago, and whose part somebody else has made."""
-    for path in (*folder.glob(f".part-*{TEMPORARY}"), *folder.glob(f".manifest-*{TEMPORARY}")):
-        if _is_untouched(path):
+def _sweep(target: Target) -> None:
+    """Take away what was half written by processes that died long ago, and whose part somebody else has made.
+
+    While a segment is there, whoever has it may be writing its part, however slowly.
+    """
+    folder = target.spool
+    begun = [*folder.glob(f".part-*{TEMPORARY}"), *folder.glob(f".manifest-*{TEMPORARY}")]
+    if not begun:
+        return
+    in_hand = tuple(target.part_of(segment).name.removeprefix("part-") + "." for segment in target.segments())
+    for path in begun:
+        name = path.name.removeprefix(".part-").removeprefix(".manifest-")
+        if not name.startswith(in_hand) and _is_untouched(path):
             path.unlink(missing_ok=True)
 
 
