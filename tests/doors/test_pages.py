@@ -44,7 +44,7 @@ def test_a_query_is_answered_in_other_forms(crawled: CommandLine) -> None:
     ]
     rows = [{"http_status": 200, "pages": 3}, {"http_status": 404, "pages": 1}]
     assert crawled.done("pages", "query", COUNT, "--into-format", "json").document == rows
-    assert crawled.json("pages", "query", COUNT) == {"rows": rows, "in_segments": 0}
+    assert crawled.json("pages", "query", COUNT) == {"rows": rows, "in_segments": 0, "parts_left_out": 0}
 
 
 def test_parquet_goes_to_a_file(crawled: CommandLine) -> None:

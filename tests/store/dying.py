@@ -42,7 +42,9 @@ def prepare(step: str) -> None:
         case "while a part is written":
             PartWriter.add = _after_a_few(PartWriter.add)  # type: ignore[method-assign]
         case "before a part is renamed":
-            Path.rename = on_name(Path.rename, ".part-")  # type: ignore[method-assign]
+            os.link = on_name(os.link, ".part-")
+        case "before the note of a part is renamed":
+            Path.rename = on_name(Path.rename, ".manifest-")  # type: ignore[method-assign]
         case "before a segment is removed":
             SegmentWriter.remove = die  # type: ignore[method-assign]
         case "before a part is joined":
@@ -51,6 +53,10 @@ def prepare(step: str) -> None:
             joining.copyfileobj = die
         case "while a part is copied":
             joining.copyfileobj = half_copied
+        case "before a joined part is noted":
+            joining.add_joined = die
+        case "before a note is taken away":
+            Path.unlink = on_name(Path.unlink, "manifest-")  # type: ignore[method-assign]
         case "before a part is taken away":
             Path.unlink = on_name(Path.unlink, "part-")  # type: ignore[method-assign]
         case "before the note is taken away":

@@ -14,6 +14,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from comity.fetch.inflate import inflate_coded
 from comity.model.page_record import PageRecord
+from comity.store.manifest import joined_path
 from comity.store.pages import PageStore, open_sink
 from comity.store.recovery import recover
 
@@ -96,8 +97,14 @@ def left_over(place: Path) -> list[str]:
     return sorted(
         str(path.relative_to(place.parent))
         for path in place.parent.rglob("*")
-        if path.is_file() and path != place and not (place.is_dir() and path.name.startswith("part-"))
+        if path.is_file() and path != place and not _belongs(place, path)
     )
+
+
+def _belongs(place: Path, path: Path) -> bool:
+    if place.is_dir():
+        return path.name.startswith("part-") or path.name.startswith("manifest-")
+    return path == joined_path(place)
 
 
 def _octets(text: str | None, octets: str | bytes | None) -> bytes | None:

@@ -27,16 +27,24 @@ ANYWHERE = (
     "in the middle of a segment",
     "while a part is written",
     "before a part is renamed",
+    "before the note of a part is renamed",
     "before a segment is removed",
 )
 APPENDED = (
     "before a part is joined",
     "before anything is copied",
     "while a part is copied",
+    "before a joined part is noted",
     "before a part is taken away",
     "before the note is taken away",
+    "before a note is taken away",
 )
-LOADED = ("before a part is joined", "before a part is taken away")
+LOADED = (
+    "before a part is joined",
+    "before a joined part is noted",
+    "before a part is taken away",
+    "before a note is taken away",
+)
 CASES = [
     *((place, step) for place in PLACES for step in ANYWHERE),
     *((place, step) for place in FILES if place != "pages.duckdb" for step in APPENDED),

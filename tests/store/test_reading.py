@@ -46,7 +46,7 @@ def test_pages_are_a_table_wherever_they_are(tmp_path: Path, name: str) -> None:
 
 def test_one_parquet_file_is_enough(tmp_path: Path) -> None:
     store_all(tmp_path / FOLDER, [page(1)])
-    (part,) = (tmp_path / FOLDER).iterdir()
+    (part,) = (tmp_path / FOLDER).glob("*.parquet")
     part.rename(tmp_path / "alone.parquet")
     assert urls(tmp_path / "alone.parquet") == [page(1).url]
 

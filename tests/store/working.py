@@ -13,7 +13,7 @@ from pathlib import Path
 from comity.store import pages
 from tests.store.light import compressed, page
 
-NUMBERS = {"first": 0, "second": 1_000_000}
+NUMBERS = {"first": 0, "second": 1_000_000, "third": 2_000_000, "fourth": 3_000_000}
 
 
 def main(place: str, committed: Path, count: int, name: str) -> None:

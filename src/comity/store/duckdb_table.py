@@ -7,17 +7,17 @@ is one transaction, together with a digest of it, so that a part is never loaded
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final
 
 import duckdb
-from xxhash import xxh3_128
 
-from comity.model.errors import BadInput
+from comity.model.errors import BadInput, ComityError
 from comity.store.columns import COLUMNS
+from comity.store.manifest import size_and_digest
 
 # No extension is fetched, and none is loaded from elsewhere.
 OFFLINE: Final[dict[str, Any]] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
@@ -28,9 +28,9 @@ _WRITABLE: Final = "(ROW_GROUP_SIZE 2048)"
 _TABLE: Final = f"CREATE TABLE IF NOT EXISTS pages ({', '.join(f'{name} {kind.value}' for name, kind in COLUMNS)})"
 _LOADED: Final = "CREATE TABLE IF NOT EXISTS comity.parts (digest VARCHAR PRIMARY KEY, name VARCHAR)"
 _LOOK_EVERY_S: Final = 0.1
+_LOOK_S: Final = 5.0
 _BUSY: Final = "lock on file"
 _TOO_LARGE: Final = "memory_limit"  # the setting that DuckDB then advises to raise
-_PIECE_BYTES: Final = 1024 * 1024
 
 
 class Busy(Exception):
@@ -41,7 +41,7 @@ class OutOfMemory(Exception):
     """DuckDB needs more memory than it may have."""
 
 
-def load_parts(path: Path, parts: Sequence[Path], ends_at: float) -> bool:
+def load_parts(path: Path, parts: Sequence[Path], ends_at: float, on_loaded: Callable[[Path], None]) -> bool:
     """Load parts and take them away; False if they have to wait, since another process has the file.
 
     They wait, too, if DuckDB cannot take them in with the most memory that we give it: they can be read nevertheless.
@@ -52,6 +52,8 @@ def load_parts(path: Path, parts: Sequence[Path], ends_at: float) -> bool:
                 for part in parts:
                     if part.exists():
                         _load_once(connection, part)
+                        on_loaded(part)
+                        part.unlink()
         except Busy:
             return False
         except OutOfMemory:
@@ -107,13 +109,21 @@ def has_table(connection: Any, database: str, name: str) -> bool:
     return bool(connection.execute(question, [database, name]).fetchall())
 
 
+def loaded_digests(path: Path) -> set[str]:
+    """The digests of all parts that a file has taken in; a `ComityError` while another process has it."""
+    with closing(duckdb.connect(":memory:", config=OFFLINE)) as connection:
+        try:
+            attach_to_read(connection, path, "kept", monotonic() + _LOOK_S)
+        except Busy:
+            raise ComityError(f"{path} is being written by another process; try again later") from None
+        if not has_table(connection, "kept", "parts"):
+            return set()
+        return {digest for (digest,) in connection.execute("SELECT digest FROM kept.comity.parts").fetchall()}
+
+
 def digest_of(part: Path) -> str:
     """What a part is known by once it is loaded."""
-    digest = xxh3_128()
-    with part.open("rb") as file:
-        while piece := file.read(_PIECE_BYTES):
-            digest.update(piece)
-    return digest.hexdigest()
+    return size_and_digest(part)[1]
 
 
 def one_line(problem: BaseException) -> str:
@@ -160,4 +170,3 @@ def _load_once(connection: Any, part: Path) -> None:
             with suppress(duckdb.Error):  # a commit that failed has been taken back already
                 connection.rollback()
             raise
-    part.unlink()

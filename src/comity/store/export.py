@@ -18,6 +18,7 @@ from xxhash import xxh3_128_hexdigest
 from comity.model.errors import BadInput, ComityError
 from comity.model.page_record import PageRecord
 from comity.store.columns import NAMES
+from comity.store.manifest import write_finished
 from comity.store.parts import write_part
 from comity.store.reading import PageReader
 from comity.store.target import Format, Target, check_way, file_format, read_target
@@ -56,17 +57,18 @@ def export(reader: PageReader, target: Target) -> int:
     if target.format is Format.DUCKDB:
         return _into_database(pages, path)
     if target.is_folder and not _is_one_file(path):
-        return _into_folder(pages, path)
+        return _into_folder(pages, target)
     return write_part(writer_of(target.format, path, path.name), pages)
 
 
-def _into_folder(pages: Iterator[PageRecord], folder: Path) -> int:
+def _into_folder(pages: Iterator[PageRecord], target: Target) -> int:
     number = written = 0
+    folder = target.path
     folder.mkdir(parents=True, exist_ok=True)
     while True:
         number += 1
-        path = folder / f"part-export-{number:06d}{Format.PARQUET}"
-        count = write_part(writer_of(Format.PARQUET, path, path.name), islice(pages, _ROWS_PER_PART))
+        path = folder / f"part-export-{number:06d}{target.format}"
+        count = write_finished(writer_of(target.format, path, path.name), islice(pages, _ROWS_PER_PART))
         if not count:
             return written
         written += count
@@ -77,6 +79,7 @@ def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
     from comity.store.duckdb_table import Busy, OutOfMemory, open_to_write
 
     between = path.with_name(f".{path.name}.export{Format.PARQUET}")
+    between.unlink(missing_ok=True)
     try:
         write_part(writer_of(Format.PARQUET, between, between.name), pages)
         with open_to_write(path, monotonic() + _WAIT_S) as connection:

@@ -11,17 +11,21 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from shutil import copyfileobj
 from time import monotonic, sleep
 from typing import BinaryIO, Final
 
+from comity.model.errors import ComityError
+from comity.store.manifest import add_joined, note_path, noted_parts, read_joined, read_note
 from comity.store.parts import sync_folder
 from comity.store.target import Format, Target
 
 _LOCK: Final = "joining.lock"
 _NOTE: Final = "joining.json"
 _LOOK_EVERY_S: Final = 0.05
+_READERS_LOOK_EVERY_S: Final = 0.001  # they come seldom, and want to be let in between two parts
 _COPY_BYTES: Final = 1024 * 1024
 
 
@@ -37,12 +41,13 @@ def join_parts(target: Target, wait_s: float) -> int:
         if target.format is Format.DUCKDB:
             from comity.store.duckdb_table import load_parts  # late: it is large, and most crawls never need it
 
-            if parts and not load_parts(target.path, parts, ends_at):
+            if parts and not load_parts(target.path, parts, ends_at, partial(_note_joined, target, at=None)):
                 return len(parts)
         else:
             _mend(target)
             for part in parts:
                 _append(target, part)
+        _forget_notes(target)
         _tidy(target.spool)
     return 0
 
@@ -66,9 +71,27 @@ def _append(target: Target, part: Path) -> None:
             _cut(file, size)
             (target.spool / _NOTE).unlink()
             raise
+    _note_joined(target, part, at=size + len(gap))
     part.unlink()
     sync_folder(target.spool)  # before the note goes: a part that came back without it would be joined twice
     (target.spool / _NOTE).unlink()
+
+
+def _note_joined(target: Target, part: Path, *, at: int | None) -> None:
+    """A part is in the file: its note goes to those of the file; after a crash perhaps once more, saying the same."""
+    note = read_note(part)
+    if note is not None:
+        add_joined(target.path, note._replace(at=at))
+
+
+def _forget_notes(target: Target) -> None:
+    """Take away the notes of parts that were joined; whoever died here may have left some."""
+    gone = [part for part in noted_parts(target.spool) if not part.exists()]
+    if gone:
+        joined = read_joined(target.path)
+        for part in gone:
+            if part.name in joined:
+                note_path(part).unlink(missing_ok=True)
 
 
 def _mend(target: Target) -> None:
@@ -122,6 +145,43 @@ def _write_note(spool: Path, note: dict[str, str | int]) -> None:
 
 
 @contextmanager
+def standing_still(target: Target, wait_s: float) -> Iterator[None]:
+    """Nothing is joined while this lasts, so that a reader sees each part once: in the file, or beside it.
+
+    What a process that died had begun to append is undone first. Whoever comes to join meanwhile leaves its parts for
+    later. Where we may not write there is no such thing, and a reader takes what it finds.
+    """
+    ends_at = monotonic() + wait_s
+    while True:
+        try:
+            file = (target.spool / _LOCK).open("ab")
+        except OSError:
+            yield
+            return
+        with file:
+            if _is_still(target, file.fileno(), ends_at):
+                yield
+                return
+
+
+def _is_still(target: Target, descriptor: int, ends_at: float) -> bool:
+    """Share the lock with other readers; False if it has to be tried again, since somebody tidied up or died."""
+    note = target.spool / _NOTE
+    kind = fcntl.LOCK_EX if note.exists() else fcntl.LOCK_SH
+    try:
+        if not _is_locked(descriptor, ends_at, kind, _READERS_LOOK_EVERY_S):
+            raise ComityError(f"{target.path} is being written without a pause; try again later")
+    except OSError:
+        return True  # there are no locks here, and nobody joins anything without
+    if not _is_there(descriptor, target.spool / _LOCK):
+        return False
+    if kind == fcntl.LOCK_EX:
+        _mend(target)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return not note.exists()
+
+
+@contextmanager
 def _turn(spool: Path, ends_at: float) -> Iterator[bool]:
     """Wait for our turn among the processes that join; False if it does not come in time."""
     path = spool / _LOCK
@@ -141,14 +201,14 @@ def _turn(spool: Path, ends_at: float) -> Iterator[bool]:
                 return
 
 
-def _is_locked(descriptor: int, ends_at: float) -> bool:
+def _is_locked(descriptor: int, ends_at: float, kind: int = fcntl.LOCK_EX, look_every_s: float = _LOOK_EVERY_S) -> bool:
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if monotonic() >= ends_at:
                 return False
-            sleep(_LOOK_EVERY_S)
+            sleep(look_every_s)
         else:
             return True
 

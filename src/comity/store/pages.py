@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from errno import ENOENT
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 from comity.model.page_record import PageRecord
 from comity.store.joining import join_parts
+from comity.store.manifest import finish_part, is_finished
 from comity.store.parts import PartWriter
+from comity.store.pulse import Pulse
 from comity.store.recovery import recover
-from comity.store.segment import OPEN, SegmentWriter
+from comity.store.segment import OPEN, SegmentGone, SegmentWriter
 from comity.store.target import Format, Target, read_target
 from comity.store.writers import part_writer
 
@@ -52,6 +55,7 @@ class PageStore:
         self._join_thread: ThreadPoolExecutor | None = None
         self._joining: Future[int] | None = None
         self._failure: BaseException | None = None
+        self._pulse = Pulse()
 
     def append(self, records: Sequence[PageRecord]) -> list[int]:
         """Put pages safely on disk; gives the places to name in `keep` once their visits are committed."""
@@ -59,12 +63,13 @@ class PageStore:
             return []
         if self._failure is not None:
             raise self._failure
-        if self._open is None:
-            path = self._next_segment()
-            self._open = _OpenPart(SegmentWriter(path), part_writer(self.target, path), monotonic())
-        if self._waiting:
+        if self._waiting and self._open is not None:
             self._open.is_doubtful = True  # nobody said what became of those before
-        places = self._open.segment.append(records)
+        try:
+            places = self._opened().segment.append(records)
+        except SegmentGone:
+            self._give_up_what_was_taken()
+            places = self._opened().segment.append(records)
         self._waiting.update(zip(places, records, strict=True))
         return places
 
@@ -102,10 +107,29 @@ class PageStore:
         finally:
             if part is not None:
                 part.leave()  # unless it is done
+            self._pulse.end()
             for thread in (self._thread, self._join_thread):
                 if thread is not None:
                     thread.shutdown()
             self._thread = self._join_thread = None
+
+    def _opened(self) -> _OpenPart:
+        if self._open is None:
+            path = self._next_segment()
+            self._open = _OpenPart(SegmentWriter(path), part_writer(self.target, path), monotonic())
+            self._pulse.watch(self._open.segment)
+        return self._open
+
+    def _give_up_what_was_taken(self) -> None:
+        """Whoever found our segment untouched for an hour has made its part; without a part, pages are lost."""
+        part = self._open
+        assert part is not None
+        self._wait()
+        if not is_finished(self.target, part.writer.path):
+            raise SegmentGone(ENOENT, "somebody deleted it while pages were written to it", str(part.segment.path))
+        part.give_up()
+        self._open = None
+        self._waiting.clear()
 
     def _next_segment(self) -> Path:
         while True:
@@ -164,10 +188,18 @@ class _OpenPart:
     is_done: bool = False
 
     def finish(self) -> None:
-        if not self.is_doubtful:
-            self.writer.finish()
+        if self.is_doubtful or self.is_done:
+            return
+        if finish_part(self.writer):
             self.segment.remove()
             self.is_done = True
+        else:
+            self.give_up()
+
+    def give_up(self) -> None:
+        self.is_done = True
+        self.segment.forget()
+        self.writer.abandon()
 
     def leave(self) -> None:
         if not self.is_done:

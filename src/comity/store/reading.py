@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -22,7 +22,8 @@ import duckdb
 from comity.model.errors import BadInput, ComityError, NotFound
 from comity.store.columns import COLUMNS, Kind
 from comity.store.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
-from comity.store.segment import count_pages
+from comity.store.inventory import PartFound, take_inventory
+from comity.store.joining import standing_still
 from comity.store.target import Format, Target, file_format
 
 OUTPUTS: Final = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet, CODEC zstd"}
@@ -46,6 +47,7 @@ class Sources:
     lines: tuple[Path, ...] = ()
     database: Path | None = None
     in_segments: int = 0  # pages that cannot be read yet
+    left_out: tuple[PartFound, ...] = ()  # parts that are damaged or gone
 
     @property
     def is_empty(self) -> bool:
@@ -56,20 +58,23 @@ class Sources:
 def find_sources(place: str | Path) -> Sources:
     """Look what there is; `BadInput` for a place that cannot hold pages to be read."""
     path = Path(place).expanduser()
-    kind = Format.PARQUET if path.is_dir() or not path.suffix else file_format(path.name)
+    is_folder = path.is_dir() or not path.suffix
+    target = Target.of_folder(path) if is_folder else None
+    kind = target.format if target is not None else file_format(path.name)
     if kind is None:
         raise BadInput(f"{path}: pages are read from a folder, or from a file ending in .parquet, .duckdb or .jsonl")
     if kind.is_archive:
         raise BadInput(f"{path}: a WARC is read by archive tools; SQL needs Parquet, DuckDB or JSON lines")
     if kind is Format.PARQUET and path.is_file():
         return Sources(Target(path, kind), parquet=(path,))
-    target = Target(path, kind)
-    waiting = sum(_count(segment) for segment in target.segments())
-    parts = tuple(target.parts())
+    target = target or Target(path, kind)
+    found = take_inventory(target)
     itself = (path,) if not target.is_folder and path.is_file() else ()
-    if kind in (Format.JSONL, Format.JSONL_GZ):
-        return Sources(target, lines=(*itself, *parts), in_segments=waiting)
-    return Sources(target, parquet=parts, database=itself[0] if itself else None, in_segments=waiting)
+    waiting, left_out = found.in_segments, tuple(part for part in found.left_out if not part.is_joined)
+    if target.format in (Format.JSONL, Format.JSONL_GZ):
+        return Sources(target, lines=(*itself, *found.readable), in_segments=waiting, left_out=left_out)
+    database = itself[0] if itself else None
+    return Sources(target, parquet=found.readable, database=database, in_segments=waiting, left_out=left_out)
 
 
 class PageReader:
@@ -131,9 +136,21 @@ class PageReader:
 @contextmanager
 def open_reader(sources: Sources, is_hidden: IsHidden | None = None) -> Iterator[PageReader]:
     """Open what there is; `NotFound` if that is nothing."""
+    if sources.target.is_folder:
+        with _opened(sources, is_hidden) as reader:
+            yield reader
+        return
+    with standing_still(sources.target, _WAIT_S), _opened(find_sources(sources.target.path), is_hidden) as reader:
+        yield reader
+
+
+@contextmanager
+def _opened(sources: Sources, is_hidden: IsHidden | None) -> Iterator[PageReader]:
     if sources.is_empty:
+        count = len(sources.left_out)
+        lost = f"; {count:,} {'part is' if count == 1 else 'parts are'} damaged or gone" if count else ""
         wait = f"; {sources.in_segments:,} wait for their crawl to go on" if sources.in_segments else ""
-        raise NotFound(f"no pages can be read at {sources.target.path} yet{wait}")
+        raise NotFound(f"no pages can be read at {sources.target.path} yet{wait}{lost}")
     folder = Path(tempfile.mkdtemp(prefix="comity-"))
     settings = OFFLINE | {
         "threads": 1 if sources.lines else min(_MOST_THREADS, os.cpu_count() or 1),
@@ -215,12 +232,6 @@ def _lines(paths: Sequence[Path]) -> str:
 
 def _list(paths: Sequence[Path]) -> str:
     return f"[{', '.join(quoted(path.absolute()) for path in paths)}]"
-
-
-def _count(segment: Path) -> int:
-    with suppress(FileNotFoundError):  # it became a part just now
-        return count_pages(segment)
-    return 0
 
 
 @contextmanager

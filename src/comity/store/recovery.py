@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from comity.model.page_record import PageRecord
 from comity.store.joining import join_parts
-from comity.store.parts import sync_folder, write_part
+from comity.store.manifest import note_of, note_path, read_note, size_and_digest, write_finished, write_note
+from comity.store.parts import TEMPORARY, Tally, remove_unfinished, sync_folder
 from comity.store.segment import LEFT, Decode, KeptPage, read_kept, taken_over
 from comity.store.target import Format, Target
 from comity.store.writers import part_writer
@@ -44,23 +46,49 @@ def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, 
         from comity.store.duckdb_table import check_table
 
         check_table(target.path)
+    _sweep(target)
     join_parts(target, _WAIT_S)
     return saved
 
 
+def _sweep(target: Target) -> None:
+    """Take away what was half written by processes that died long ago, and whose part somebody else has made.
+
+    While a segment is there, whoever has it may be writing its part, however slowly.
+    """
+    folder = target.spool
+    begun = [*folder.glob(f".part-*{TEMPORARY}"), *folder.glob(f".manifest-*{TEMPORARY}")]
+    if not begun:
+        return
+    in_hand = tuple(target.part_of(segment).name.removeprefix("part-") + "." for segment in target.segments())
+    for path in begun:
+        name = path.name.removeprefix(".part-").removeprefix(".manifest-")
+        if not name.startswith(in_hand) and _is_untouched(path):
+            path.unlink(missing_ok=True)
+
+
 def _become_part(target: Target, path: Path, file: BinaryIO, committed: Committed, decode: Decode) -> int:
+    part = target.part_of(path)
     saved = 0
-    if not target.part_of(path).exists():  # else the crash came between writing the part and taking the segment away
-        try:
-            saved = write_part(part_writer(target, path), _only_committed(file, committed, decode))
-        except _SomebodyElses:
-            return 0
-    path.unlink()
+    try:
+        if not part.exists():
+            records = (kept.decoded(decode) for kept in _only_committed(file, committed))
+            saved = write_finished(part_writer(target, path), records)
+        elif read_note(part) is None:  # the crash came between the part and its note
+            tally = Tally()
+            for kept in _only_committed(file, committed):
+                tally.add((kept.record,))
+            write_note(part, note_of(part, tally, *size_and_digest(part)))
+    except _SomebodyElses:
+        return 0
+    path.unlink(missing_ok=True)
+    remove_unfinished(part)
+    remove_unfinished(note_path(part))
     sync_folder(path.parent)
     return saved
 
 
-def _only_committed(file: BinaryIO, committed: Committed, decode: Decode) -> Iterator[PageRecord]:
+def _only_committed(file: BinaryIO, committed: Committed) -> Iterator[KeptPage]:
     seen: set[tuple[object, ...]] = set()
     for batch in _batches(read_kept(file)):
         verdicts = committed([kept.record for kept in batch])
@@ -70,7 +98,7 @@ def _only_committed(file: BinaryIO, committed: Committed, decode: Decode) -> Ite
             visit = (kept.record.run_id, kept.record.url_key, kept.record.crawl_time)
             if is_committed and visit not in seen:
                 seen.add(visit)
-                yield kept.decoded(decode)
+                yield kept
 
 
 def _batches(pages: Iterator[KeptPage]) -> Iterator[list[KeptPage]]:
@@ -92,7 +120,7 @@ def _is_untouched(path: Path) -> bool:
 
     The name of a holder tells nothing about another container or an earlier boot; this, with the lock, does.
     """
-    probe = path.with_name(".now")
+    probe = path.with_name(f".now-{secrets.token_hex(4)}")
     try:
         probe.touch()
         age_s = probe.stat().st_mtime - path.stat().st_mtime

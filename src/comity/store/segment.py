@@ -13,6 +13,7 @@ import os
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOENT
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 from uuid import UUID
@@ -35,6 +36,10 @@ _BYTES_PER_CALL: Final = 512 * 1024
 _to_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
+class SegmentGone(FileNotFoundError):
+    """The segment is not there any more: another process took it over, or somebody deleted it."""
+
+
 class SegmentWriter:
     """One open segment of one process."""
 
@@ -55,6 +60,8 @@ class SegmentWriter:
         """Write records and wait until the disk has them; gives where each one begins."""
         if not self._is_sound:
             raise OSError(f"{self.path} ends in half a record and takes no more")
+        if not _is_at(self._file, self.path):
+            raise SegmentGone(ENOENT, "somebody took it away while pages were written to it", str(self.path))
         pieces: list[bytes] = []
         places: list[int] = []
         at = self.size
@@ -74,6 +81,15 @@ class SegmentWriter:
             raise
         self.size = at
         return places
+
+    def touch(self) -> None:
+        """Show others that somebody has it, though nothing was written for long."""
+        with suppress(OSError):
+            os.utime(self.path)
+
+    def forget(self) -> None:
+        """It is somebody else's: close it, and leave all files alone."""
+        self._close()
 
     def remove(self) -> None:
         """Its pages are in a part: take it away."""

@@ -1,5 +1,6 @@
-"""Where pages go, by the name of the place: a folder of Parquet parts, or one file of a kind that its ending tells.
+"""Where pages go, by the name of the place: a folder of parts, or one file of a kind that its ending tells.
 
+A folder holds Parquet, unless its name ends as an archive or JSON lines do: `archive.warc.gz/` is a folder of archives.
 A file is never written in place. Beside it, in a folder that is called after it, pages wait as segments and as finished
 parts, until each part is joined to the file.
 """
@@ -48,15 +49,16 @@ _MARKS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A place for pages. Parquet parts stay where they are; those of every other kind are joined to `path`."""
+    """A place for pages. The parts of a folder stay where they are; those of a file are joined to `path`."""
 
     path: Path
     format: Format
+    has_own_parts: bool = False  # a folder, though its ending is that of a file
 
     @property
     def is_folder(self) -> bool:
         """Whether its parts are all there is."""
-        return self.format is Format.PARQUET
+        return self.has_own_parts or self.format is Format.PARQUET
 
     @property
     def spool(self) -> Path:
@@ -71,7 +73,15 @@ class Target:
             ending = file_format(path.name)
             if ending not in (None, Format.PARQUET):
                 return cls(path, ending)
-        return cls(folder, Format.PARQUET)
+        return cls.of_folder(folder)
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Target:
+        """A folder of parts, whose kind its name tells; DuckDB has no parts of its own."""
+        kind = file_format(folder.name)
+        if kind is None or kind in (Format.DUCKDB, Format.PARQUET):
+            return cls(folder, Format.PARQUET)
+        return cls(folder, kind, has_own_parts=True)
 
     def part_of(self, segment: Path) -> Path:
         """The part that a segment becomes."""
@@ -104,7 +114,11 @@ def read_target(place: str | Path) -> Target:
         raise BadInput("the place for pages has no name")
     path = Path(text).expanduser()
     means_folder = text.endswith(("/", os.sep)) or path.is_dir() or not path.suffix
-    kind = Format.PARQUET if means_folder else file_format(path.name)
+    if means_folder:
+        target = Target.of_folder(path)
+        check_way(path, target.spool)
+        return target
+    kind = file_format(path.name)
     if kind is None:
         endings = ", ".join(each for each in Format if each is not Format.PARQUET)
         raise BadInput(

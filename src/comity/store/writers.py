@@ -10,7 +10,8 @@ from comity.store.target import Format, Target
 
 def part_writer(target: Target, segment: Path) -> PartWriter:
     """A writer for the part that a segment becomes."""
-    return writer_of(target.format, target.part_of(segment), target.path.name)
+    part = target.part_of(segment)
+    return writer_of(target.format, part, part.name if target.is_folder else target.path.name)
 
 
 def writer_of(kind: Format, path: Path, filename: str) -> PartWriter:

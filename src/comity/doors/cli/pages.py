@@ -11,7 +11,6 @@ from enum import StrEnum
 from functools import partial
 from io import BytesIO
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -30,6 +29,7 @@ from comity.doors.cli.output import (
     write_line,
     write_table,
 )
+from comity.doors.cli.pages_parts import PagesOption, add_parts_commands
 from comity.doors.cli.teaching import command, group
 from comity.model.errors import BadInput, NotFound
 
@@ -60,16 +60,6 @@ class Output(StrEnum):
     PARQUET = "parquet"
 
 
-PagesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--pages",
-        metavar="FOLDER|FILE",
-        help="Where the pages are: a folder of Parquet parts, or a .parquet, .duckdb or .jsonl file. "
-        "Else COMITY_PAGES, or comity-data/pages.",
-    ),
-]
-
 app = group(
     """Read what was crawled.
 
@@ -82,6 +72,7 @@ app = group(
 
 def register(root: typer.Typer) -> None:
     """Put the commands of this file on the command line."""
+    add_parts_commands(app)
     root.add_typer(app, name="pages", rich_help_panel="Crawl")
 
 
@@ -105,8 +96,8 @@ def query(
 ) -> None:
     """Ask the pages by SQL; nothing can be changed by it.
 
-    What is taken down is not in the table. Pages of a crawl that is under way come a few minutes after they were
-    fetched; how many are still to come is told on stderr.
+    What is taken down is not in the table. Pages of a crawl that is under way, of however many workers, come a few
+    minutes after they were fetched; how many are still to come is told on stderr.
     """
     door = chosen(context, state, as_json, pages=pages)
     if into_format is Output.PARQUET and is_terminal():
@@ -115,7 +106,8 @@ def query(
         if door.as_json:
             answer = BytesIO()
             reader.copy(sql, Output.JSON, answer)
-            write_json({"rows": json.loads(answer.getvalue()), "in_segments": reader.sources.in_segments})
+            rows, sources = json.loads(answer.getvalue()), reader.sources
+            write_json({"rows": rows, "in_segments": sources.in_segments, "parts_left_out": len(sources.left_out)})
             return
         if into_format is Output.TABLE:
             _write_answer(*reader.ask(sql))
@@ -315,3 +307,5 @@ def _time(microseconds: int) -> datetime:
 def _note_waiting(sources: Sources) -> None:
     if sources.in_segments:
         note(f"{counted(sources.in_segments, 'page')} of crawls under way or cut short cannot be read yet.")
+    if sources.left_out:
+        note(f"{counted(len(sources.left_out), 'part')} damaged or missing: left out. See comity pages verify.")
