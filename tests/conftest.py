@@ -16,7 +16,6 @@ from tests.servers.postgres import PostgresDatabases, postgres_for_tests
 from tests.servers.process import ServerUnavailable
 from tests.servers.valkey import valkey_for_tests
 
-
 # Tests that measure gaps, stalls and pauses: what else runs on the machine would show in them.
 ALONE = (
     "tests/walk/",
