@@ -213,9 +213,8 @@ PACES = st.builds(
     st.sampled_from([None, "22:00-05:00", "09:00-17:00", "23:59-00:00", "rubbish"]),
 )
 RUNS = st.builds(SourceRun, st.booleans(), st.integers(0, 50), st.integers(0, 50))
-TIMES = st.integers(0, 6 * 366 * 86_400).map(
-    lambda second: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
-)
+START = datetime(2024, 1, 1, tzinfo=UTC)
+TIMES = st.integers(0, 6 * 366 * 86_400).map(lambda second: START + timedelta(seconds=second))
 ZONES = st.sampled_from([None, PARIS, ZoneInfo("America/New_York"), ZoneInfo("Australia/Lord_Howe"), ZoneInfo("UTC")])
 
 
