@@ -8,7 +8,7 @@ each run corrects the next). What cannot be brought within one percent, because 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from comity.model.revisit import RevisitLimits
@@ -28,7 +28,11 @@ class SimulationPlan:
 
     world: WorldPlan
     visits_per_day: float
-    limits: RevisitLimits = field(default_factory=RevisitLimits)
+
+    @property
+    def limits(self) -> RevisitLimits:
+        """How close together and how far apart any schedule may visit."""
+        return fitting_limits(self.world.sources, self.visits_per_day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,12 @@ class Comparison:
     def meets_aim(self) -> bool:
         """Whether adaptive has 40 % less delay than fixed, and no less freshness."""
         return self.delay_gain(Schedule.ADAPTIVE) >= AIM_DELAY_GAIN and self.freshness_gain(Schedule.ADAPTIVE) >= 0.0
+
+
+def fitting_limits(sources: int, visits_per_day: float) -> RevisitLimits:
+    """The usual limits, or wider ones where a budget is so small or so large that they would decide everything."""
+    usual, round_days = RevisitLimits(), sources / visits_per_day
+    return RevisitLimits(min(usual.shortest_days, round_days / 4), max(usual.longest_days, round_days * 3))
 
 
 def compare(plan: SimulationPlan, *, on_schedule: Callable[[], None] = lambda: None) -> Comparison:
