@@ -58,7 +58,12 @@ def schedule(
         ),
     ] = None,
     process: Annotated[
-        ChosenProcess, typer.Option("--process", help="How changes lie in time; mixed is a quarter of each.")
+        ChosenProcess,
+        typer.Option(
+            "--process",
+            metavar="NAME",
+            help="How changes lie in time: poisson, bursty, weekly, drifting, or mixed, a quarter of each.",
+        ),
     ] = ChosenProcess.MIXED,
     spread: Annotated[
         float, typer.Option("--spread", metavar="N", help="How much sources differ: the sigma of the log of rates.")
@@ -81,7 +86,7 @@ def schedule(
     changes wait until a visit sees them, and how much of the time what was last seen is still there.
     """
     door = chosen(context, state, as_json)
-    visits_per_day = sources / 3 if budget is None else budget
+    visits_per_day = max(sources / 3, 1 / days) if budget is None and days > 0 else budget or 0.0
     _check(sources, days, visits_per_day, spread, median_days)
     _check_plot(plot)
     from comity.schedule.simulate import SimulationPlan

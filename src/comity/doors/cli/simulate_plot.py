@@ -22,6 +22,7 @@ _STYLES: Final = {
 _WIDTH: Final = 1080
 _HEIGHT: Final = 900
 _MOST_POINTS: Final = 1500  # a cloud of more only makes the file large
+_SHORTEST_DELAY_DAYS: Final = 1e-3
 _ROOM: Final = 1.15  # beyond the outermost values
 
 
@@ -56,7 +57,8 @@ def _legend(sheet: Sheet, left: float, top: float) -> None:
 def _delay_panel(sheet: Sheet, sweep: Sequence[Comparison], across: Axis) -> None:
     delays = _series(sweep, lambda result: result.measured.mean_delay_days)
     values = [value for points in delays.values() for _, value in points]
-    up = Axis("days (less is better)", max(1e-3, min(values)) / _ROOM, max(values) * _ROOM, True)
+    low = max(_SHORTEST_DELAY_DAYS, min(values))
+    up = Axis("days (less is better)", low / _ROOM, max(low, *values) * _ROOM, True)
     panel = Panel(sheet, Box(92, 150, 420, 270), "Mean delay until a change is seen", across, up)
     _draw_lines(panel, delays)
 

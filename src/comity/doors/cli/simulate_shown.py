@@ -92,7 +92,7 @@ def _row(comparison: Comparison, result: Result) -> Row:
         _percent(measured.freshness),
         _percent(measured.stalest_tenth),
     )
-    off_budget = f"limits keep it from the budget: {100 * (result.budget_used - 1):+.1f} % visits"
+    off_budget = f"could not be brought closer to the budget than {100 * (result.budget_used - 1):+.1f} % visits"
     return Row([Cell(text, style) for text in cells], None if result.is_within_budget else off_budget)
 
 

@@ -44,8 +44,12 @@ class Axis:
     ticks: tuple[float, ...] | None = None
 
     def share(self, value: float) -> float:
-        """Where a value lies, from 0 at the low end to 1 at the high end."""
+        """Where a value lies, from 0 at the low end to 1 at the high end; in the middle of a range of nothing."""
+        if self.high <= self.low:
+            return 0.5
         if self.is_logarithmic:
+            if value <= 0:
+                return 0.0
             return (log10(value) - log10(self.low)) / (log10(self.high) - log10(self.low))
         return (value - self.low) / (self.high - self.low)
 
