@@ -86,7 +86,9 @@ def schedule(
     changes wait until a visit sees them, and how much of the time what was last seen is still there.
     """
     door = chosen(context, state, as_json)
-    visits_per_day = max(sources / 3, 1 / days) if budget is None and days > 0 else budget or 0.0
+    check_number("--sources", sources, 1, 1_000_000)
+    check_number("--days", days, 1, _MOST_DAYS)
+    visits_per_day = max(sources / 3, 1 / days) if budget is None else budget
     _check(sources, days, visits_per_day, spread, median_days)
     _check_plot(plot)
     from comity.schedule.simulate import SimulationPlan
@@ -129,8 +131,6 @@ def _run(plan: SimulationPlan, factors: tuple[float, ...]) -> list[Comparison]:
 
 def _check(sources: int, days: int, visits_per_day: float, spread: float, median_days: float) -> None:
     """Refuse what cannot be meant, and what would take hours."""
-    check_number("--sources", sources, 1, 1_000_000)
-    check_number("--days", days, 1, _MOST_DAYS)
     _check_float("--spread", spread, 0.0, 4.0)
     _check_float("--median-days", median_days, 0.05, float(_MOST_DAYS))
     _check_float("--budget", visits_per_day, 1 / days, 1e9)

@@ -14,14 +14,14 @@ from comity.schedule.contenders import Schedule
 from comity.schedule.simulate import Comparison, Result
 
 _STYLES: Final = {
-    Schedule.FIXED: LineStyle("#9aa1a9", "2 5", "square", 2.2),
-    Schedule.RULES: LineStyle("#e08a00", "9 5", "triangle", 2.2),
-    Schedule.AIMD: LineStyle("#3a9bc1", "12 4 2 4", "diamond", 2.2),
+    Schedule.FIXED: LineStyle("#b0b6bd", "2 5", "square", 2.2),
+    Schedule.RULES: LineStyle("#cc6f00", "9 5", "triangle", 2.2),
+    Schedule.AIMD: LineStyle("#5ab0d6", "12 4 2 4", "diamond", 2.2),
     Schedule.ADAPTIVE: LineStyle("#14315c", "", "circle", 3.0),
 }
 _WIDTH: Final = 1080
 _HEIGHT: Final = 900
-_MOST_POINTS: Final = 1500  # a cloud of more only makes the file large
+_MOST_POINTS: Final = 500  # a cloud of more only makes the file large
 _SHORTEST_DELAY_DAYS: Final = 1e-3
 _ROOM: Final = 1.15  # beyond the outermost values
 

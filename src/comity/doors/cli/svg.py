@@ -114,17 +114,14 @@ class Sheet:
             f'<line x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}" stroke="{colour}"/>'
         )
 
-    def mark(self, at: tuple[float, float], style: LineStyle, *, radius: float = 4, opacity: float = 1) -> None:
+    def mark(self, at: tuple[float, float], style: LineStyle) -> None:
         """Draw the mark of a series."""
-        look = f'fill="{style.colour}"' + (f' fill-opacity="{opacity:g}"' if opacity < 1 else "")
-        look += ' stroke="#fff" stroke-width="1"' if opacity == 1 else ""
-        self._parts.append(_mark(style.mark, *at, radius, look))
+        self._parts.append(_mark(style.mark, *at, 4, f' fill="{style.colour}" stroke="#fff"'))
 
-    def rectangle(self, box: Box, look: str) -> None:
-        """Draw a rectangle with attributes as given."""
-        self._parts.append(
-            f'<rect x="{box.left:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" {look}/>'
-        )
+    def cloud(self, points: Sequence[tuple[float, float]], style: LineStyle, opacity: float) -> None:
+        """Draw many small marks of a series."""
+        marks = "".join(_mark(style.mark, *at, 2.4, "") for at in points)
+        self._parts.append(f'<g fill="{style.colour}" fill-opacity="{opacity:g}">{marks}</g>')
 
     def document(self) -> str:
         """The whole drawing as SVG."""
@@ -159,8 +156,7 @@ class Panel:
 
     def cloud(self, points: Sequence[tuple[float, float]], style: LineStyle, opacity: float) -> None:
         """Draw a series as points."""
-        for x, y in points:
-            self._sheet.mark(self.place(x, y), style, radius=2.4, opacity=opacity)
+        self._sheet.cloud([self.place(x, y) for x, y in points], style, opacity)
 
     def _draw_axes(self, title: str) -> None:
         sheet, box = self._sheet, self._box
@@ -192,15 +188,15 @@ def shown_number(value: float) -> str:
 
 def _mark(shape: MarkShape, x: float, y: float, r: float, look: str) -> str:
     if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}" {look}/>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}"{look}/>'
     if shape == "square":
-        return f'<rect x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r:g}" height="{2 * r:g}" {look}/>'
+        return f'<rect x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r:g}" height="{2 * r:g}"{look}/>'
     corners = {
         "triangle": ((0, -1.2), (1.1, 0.9), (-1.1, 0.9)),
         "diamond": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
     }[shape]
     points = " ".join(f"{x + across * r:.1f},{y + down * r:.1f}" for across, down in corners)
-    return f'<polygon points="{points}" {look}/>'
+    return f'<polygon points="{points}"{look}/>'
 
 
 def _even_ticks(low: float, high: float) -> list[float]:
