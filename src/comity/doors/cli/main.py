@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "policy": "policy",
     "takedown": "takedown",
     "db": "db",
+    "simulate": "simulate",
     "domain-status": "older_spellings",
     "domain-info": "older_spellings",
     "domain-reset": "older_spellings",
