@@ -50,6 +50,8 @@ _OF_LINKS: Final = {
     EvidenceType.TAKEN_DOWN: "takedown",
     EvidenceType.TRAP: "trap",
 }
+_ANSWERED: Final = (Fetched, NotModified, Gone, RateLimited)
+_UNANSWERED: Final = (Failed, Rejected)
 _LATE_AFTER: Final = 1.5  # intervals of renewal; half a lease is left then
 
 
@@ -174,9 +176,9 @@ def _count_refusals(meter: Meter, outcome: Outcome) -> None:
 
 def _latencies(outcomes: Iterable[Outcome]) -> Iterable[float]:
     for outcome in outcomes:
-        if isinstance(outcome, Fetched | NotModified | Gone | RateLimited):
+        if isinstance(outcome, _ANSWERED):
             yield outcome.answer.elapsed_s
-        elif isinstance(outcome, Failed | Rejected):
+        elif isinstance(outcome, _UNANSWERED):
             yield outcome.elapsed_s
 
 
