@@ -19,6 +19,7 @@ from comity.model.errors import BadInput
 from comity.model.scope import HTML_TYPES
 from comity.rules.content_type import is_pattern
 from comity.rules.priority import PriorityWeights
+from comity.telemetry.address import read_address
 
 Network = IPv4Network | IPv6Network
 
@@ -131,6 +132,17 @@ class Settings(BaseSettings):
     heartbeat_minutes: float = _set(10.0, "How often leases are renewed.", "HEARTBEAT_MINUTES", gt=0, le=10_080)
     refresh_days: float = _set(14.0, "When a host that is done is due again.", "REFRESH_DAYS", gt=0, le=3650)
 
+    # Watching.
+    metrics: str | None = _set(
+        None, "Where comity work serves /metrics, /healthz and /readyz: 127.0.0.1:9100.", "METRICS"
+    )
+    log_format: Literal["auto", "json", "text"] = _set(
+        "auto", "Logs of comity work: json lines, text, or auto: json unless a terminal shows them.", "LOG_FORMAT"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = _set(
+        "info", "The least that is logged: debug, info, warning or error.", "LOG_LEVEL"
+    )
+
     # What can be turned off alone.
     enable_domain_tracking: bool = _set(
         True,
@@ -195,6 +207,18 @@ class Settings(BaseSettings):
     def _as_written(cls, value: Any) -> Any:
         """A path is taken as its text, whose ending chooses the kind of store."""
         return str(value) if isinstance(value, PurePath) else value
+
+    @field_validator("metrics")
+    @classmethod
+    def _can_be_listened_on(cls, value: str | None) -> str | None:
+        """An address and a port; nothing at all turns it off."""
+        return str(read_address(value)) if value else None
+
+    @field_validator("log_format", "log_level", mode="before")
+    @classmethod
+    def _in_small_letters(cls, value: Any) -> Any:
+        """Others write levels in capitals."""
+        return value.lower() if isinstance(value, str) else value
 
     @field_validator("contact")
     @classmethod

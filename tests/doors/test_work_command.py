@@ -20,6 +20,8 @@ from tests.doors.command_line import CommandLine
         ("--max-minutes", "-1"),
         ("--state", ":memory:"),
         ("--into", "pages.exe"),
+        ("--metrics", "nowhere"),
+        ("--metrics", "127.0.0.1:70000"),
         ("https://example.com/",),
     ],
 )

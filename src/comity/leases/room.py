@@ -59,6 +59,11 @@ class Leases:
         """The leases that this holder believes it has."""
         return list(self._held.values())
 
+    @property
+    def held_count(self) -> int:
+        """How many leases this holder believes it has."""
+        return len(self._held)
+
     def claim(self, limit: int, *, hosts: Collection[str] | None = None, smart: bool = True) -> list[Lease]:
         """Lease up to `limit` candidates, best first; fewer, or none, if others were faster."""
         asked_at = self._clock.now()

@@ -6,7 +6,7 @@ Everything runs on one event loop; the database has a thread of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from math import inf
 from typing import Final
@@ -20,6 +20,7 @@ from comity.frontier.at_hand import KEYS_MOST
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
+from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
 from comity.store.sink import PageSink
@@ -31,6 +32,7 @@ from comity.walk.database_thread import DatabaseThread
 from comity.walk.dispatch import Dispatcher
 from comity.walk.host_board import HostBoard
 from comity.walk.leased_host import LeasedHost
+from comity.walk.metering import RunMeter
 from comity.walk.open_hosts import OpenHosts
 from comity.walk.patience import Patience
 from comity.walk.progress import Progress, RunSummary, note_outcome, summary_of
@@ -83,7 +85,7 @@ class Crawl:
         self._patience = Patience(self._thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt)
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
-        capacity = Capacity(terms.concurrency)
+        self._capacity = capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds)
         retries = RetryTerms(terms.retry_limit)
         settler = Settler(frontier, leases, store, self.run_id, clock.now, retries, track=terms.track)
@@ -124,6 +126,7 @@ class Crawl:
         )
         self._ending: tuple[str, str] | None = None
         self.unsettled = 0  # outcomes that are not yet committed
+        self._meter = RunMeter(hooks.meter, self, clock.seconds, leases.terms.renew_every_s)
 
     def _host_desk(self, hosts: Collection[str] | None) -> HostDesk:
         terms = self._terms
@@ -173,6 +176,21 @@ class Crawl:
         """Bodies that are not yet committed."""
         return self._settling.bytes_held
 
+    @property
+    def in_flight(self) -> int:
+        """Requests that are under way."""
+        return self._terms.concurrency - self._capacity.free
+
+    @property
+    def hosts_held(self) -> int:
+        """Leases that are held, also of hosts that are only passed through."""
+        return self._leases.held_count
+
+    @property
+    def gate_waits(self) -> Mapping[WaitReason, int]:
+        """How often hosts had to wait for their gates so far."""
+        return self._dispatcher.waits
+
     def go_on(self) -> None:
         """Whoever takes the pages has caught up."""
         self._dispatcher.serve()
@@ -195,6 +213,7 @@ class Crawl:
             asyncio.create_task(self._recover()),
         ]
         status, reason = "failed", "ended by an error"
+        self._meter.begin()
         try:
             await self._conduct(background)
             await self._settling.flush()
@@ -211,6 +230,7 @@ class Crawl:
             await self._robots.cancel()
             await self._hosts.finish()
             await self._apart.close()
+            self._meter.end()
             await self._close_run(status, reason)
         return summary_of(self.progress, str(self.run_id), status, reason, self._hosts.lines, self._clock.seconds())
 
@@ -275,6 +295,7 @@ class Crawl:
         if self._hooks.on_settled is not None:
             held = [outcome for host, each in taken.items() if host.lease.host_id not in lost for outcome in each]
             self._hooks.on_settled(held)
+        self._meter.settled(taken.values(), result, self._settling.took_s)
         progress = self.progress
         progress.bytes_received += result.received
         progress.links_found += result.links
@@ -319,7 +340,9 @@ class Crawl:
     async def _keep_leases(self) -> None:
         while True:
             await asyncio.sleep(self._leases.terms.renew_every_s)
-            self._look_again(await self._board.heartbeat())
+            lost = await self._board.heartbeat()
+            self._meter.renewed(len(lost))
+            self._look_again(lost)
 
     async def _watch(self) -> None:
         """Operators' edits (policies, takedowns) take effect while the crawl goes on."""

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from comity.model.extraction import Extractor
 from comity.model.outcome import Outcome
+from comity.telemetry.meter import Meter
 from comity.walk.progress import HostLineInSummary
 
 
@@ -45,6 +46,8 @@ class CrawlHooks:
     """Asks a budget that is shared with other processes for one more page."""
     hosts: HostShare | None = None
     """How the hosts are shared with other processes."""
+    meter: Meter | None = None
+    """Counts what the run does, for whoever watches the process."""
 
 
 NO_HOOKS = CrawlHooks()

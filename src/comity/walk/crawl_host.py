@@ -15,6 +15,8 @@ from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
+from comity.database.instants import to_seconds
+from comity.database.lease_values import ending_values
 from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.room import Leases
@@ -242,7 +244,11 @@ class HostDesk:
         except LeaseLost:
             detail = "another worker took over"
             return HostLineInSummary(host.name, "lease lost", tally.pages, tally.errors, queued, detail)
-        return HostLineInSummary(host.name, str(ending.status), tally.pages, tally.errors, queued, reason)
+        told = ending_values(host.lease, ending, self._clock.now(), self._leases.terms.refresh_after)
+        due = to_seconds(((told if self._track else {}) | extra).get("next_crawl_after"))
+        return HostLineInSummary(
+            host.name, str(ending.status), tally.pages, tally.errors, queued, reason, next_run_at=due
+        )
 
     def _ending(self, host: LeasedHost, queued: int, pages_before: int) -> HostEnding:
         tally = host.tally

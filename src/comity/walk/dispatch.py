@@ -58,6 +58,7 @@ class Dispatcher:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = inf
         self._is_serving = False
+        self.waits: dict[WaitReason, int] = {}  # how often a host had to wait for its gate, and for what
         self.failure: BaseException | None = None
         self.on_failure: Callable[[], None] = lambda: None
 
@@ -203,6 +204,7 @@ class Dispatcher:
         asyncio.get_running_loop().call_soon(self.serve)
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
+        self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
         if wait.until < inf:
             self._later.push(host, wait.until)
         elif not host.gate.in_flight:

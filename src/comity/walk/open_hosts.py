@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterator
+from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
@@ -69,6 +70,7 @@ class OpenHosts:
             self._most = min(self._most, share.most)
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
         self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or given back
+        self._opened_at: dict[LeasedHost, float] = {}
         self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
         self._left: dict[str, float] = {}  # hosts that this run will not take again, until when
         self._swept_at = clock.seconds()
@@ -138,6 +140,7 @@ class OpenHosts:
                 continue
             before, queued = found
             self._open[host] = before
+            self._opened_at[host] = now
             self._progress.queued += queued
             if self.is_ending:
                 host.spent_budget = self.spent_budget
@@ -234,6 +237,7 @@ class OpenHosts:
         if self._share is not None:
             self._share.leave(host.name)
         line = await self._left_with(host, before)
+        line = replace(line, seconds=round(self._clock.seconds() - self._opened_at.pop(host), 3))
         del self._open[host]
         self._remember(host, line)
         self._board.drop(host.name)

@@ -41,6 +41,8 @@ class HostLineInSummary:
     errors: int
     queued: int
     reason: str | None
+    seconds: float = 0.0  # that it was under way
+    next_run_at: float | None = None  # when it is due again, if it waits
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 from typing import Final
 
 from comity.model.outcome import Fetched, Outcome
@@ -29,6 +30,7 @@ class Settling:
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
         self._under_way: dict[LeasedHost, list[Outcome]] = {}
         self._count = 0
+        self.took_s = 0.0  # the last batch, to be stored and committed
         self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
         self._turn = asyncio.Lock()
@@ -76,10 +78,12 @@ class Settling:
 
     async def _settle_some(self) -> None:
         taken = self._under_way = self._take(BATCH)
+        begun = perf_counter()
         try:
             result = await self._thread.run(self._settler.settle, [_batch(host, taken[host]) for host in taken])
         finally:
             self._under_way = {}
+            self.took_s = perf_counter() - begun
             self.bytes_held -= sum(_body_bytes(outcome) for outcomes in taken.values() for outcome in outcomes)
         self._on_settled(taken, result)
 

@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "crawl": "crawl",
     "demo": "crawl",
     "work": "work",
+    "status": "status",
     "pages": "pages",
     "why": "explain",
     "robots": "explain",

@@ -88,6 +88,16 @@ def write_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
     _write(_table_lines(columns, rows, _room_for_first(columns, rows)))
 
 
+def table_lines(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Cell]]:
+    """A table as lines, for whoever puts more than one on a screen."""
+    return _table_lines(columns, rows, _room_for_first(columns, rows))
+
+
+def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
+    """Write lines as they are."""
+    _write(lines)
+
+
 def write_pairs(pairs: Sequence[tuple[str, str | Cell]]) -> None:
     """Write names and values below each other, the values in one column."""
     width = max((len(name) for name, _ in pairs), default=0)

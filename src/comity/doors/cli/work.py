@@ -19,26 +19,33 @@ import typer
 
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
-from comity.doors.cli.output import counted, visible
+from comity.doors.cli.output import counted
 from comity.doors.cli.teaching import command
+from comity.doors.cli.work_watch import log_host, log_of, log_run, log_start, observed
 from comity.model.errors import BadInput, StateUnavailable
+from comity.telemetry import events, metrics
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.settings import Settings
+    from comity.telemetry.meter import Meter
+    from comity.telemetry.metrics import Metric
     from comity.walk.crawl import Crawl
-    from comity.walk.progress import RunSummary
+    from comity.walk.crawl_hooks import CrawlHooks
+    from comity.walk.progress import HostLineInSummary, RunSummary
     from comity.walk.worker import News, WorkerTerms
 
 _MOST_PROCESSES: Final = 64
 _MOST_HOSTS: Final = 100_000
 _MOST_MINUTES: Final = 1_000_000_000
+FINISHING: Final = "finishing what is under way (once more to leave at once)"
 _STINT_MINUTES: Final = 30.0  # a run of a worker lasts no longer, so that upkeep comes between
 _RESCORE_EVERY_S: Final = 3600.0
 _TIDY_EVERY_S: Final = 60.0  # while there is nothing to crawl
 _EXAMPLES = (
     "comity work",
     "comity work --processes 4 --hosts 200 --concurrency 64",
+    "comity work --metrics 127.0.0.1:9100",
     "comity work --idle-exit --json",
 )
 
@@ -62,7 +69,11 @@ def work(
     into: Annotated[str | None, _option("--into", "TARGET", "Where pages are kept; see comity crawl --help.")] = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: never.")] = None,
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is nothing to crawl.")] = False,
+    metrics: Annotated[
+        str | None, _option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz there.")
+    ] = None,
     ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
+    reports_to: Annotated[int | None, typer.Option("--reports-to", hidden=True)] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -70,7 +81,8 @@ def work(
 
     Any number of workers on any number of machines share one state; each host is crawled by one at a time. Hosts come
     from comity seeds. SIGTERM or Ctrl-C finishes what is under way and gives every host back. With --json, one line for
-    each finished run.
+    each finished run. What happens is logged on stderr: sentences on a terminal, JSON lines elsewhere (or by
+    COMITY_LOG_FORMAT).
     """
     if processes is not None:
         check_number("--processes", processes, 1, _MOST_PROCESSES)
@@ -87,6 +99,7 @@ def work(
         concurrency=concurrency,
         per_host=per_host,
         processes=processes,
+        metrics=metrics,
     )
     _check(door)
     if door.settings.processes > 1 and not ends_with_stdin:
@@ -99,7 +112,7 @@ def work(
 
         stint_minutes = min(_STINT_MINUTES, door.settings.max_minutes or _STINT_MINUTES)
         terms = WorkerTerms(stint_minutes, max_minutes=max_minutes or 0.0, is_to_exit_when_idle=idle_exit)
-        desk = _Desk(door, hosts, terms, ends_with_stdin=ends_with_stdin)
+        desk = _Desk(door, hosts, terms, ends_with_stdin=ends_with_stdin, reports_to=reports_to)
         with runner_of_loops() as runner:
             code = runner.run(desk.run())
     if code:
@@ -118,8 +131,13 @@ def _check(door: Chosen) -> None:
 class _Desk:
     """One worker: its signals, its shifts, and what it says."""
 
-    def __init__(self, door: Chosen, hosts: int | None, terms: WorkerTerms, *, ends_with_stdin: bool) -> None:
+    def __init__(
+        self, door: Chosen, hosts: int | None, terms: WorkerTerms, *, ends_with_stdin: bool, reports_to: int | None
+    ) -> None:
         self._door = door
+        self._log = log_of(door)
+        self._reports_to = reports_to
+        self._meter: Meter | None = None
         self._hosts = hosts
         self._terms = terms
         self._is_child = ends_with_stdin
@@ -134,14 +152,20 @@ class _Desk:
         obey(self._stopper(worker.stop))
         if self._is_child:
             end_with_stdin(worker.stop)
-        await worker.run()
+        async with observed(self._door, self._log, self._reports_to) as self._meter:
+            begun = monotonic()
+            log_start(self._log, self._door)
+            await worker.run()
+            seconds = round(monotonic() - begun, 3)
+            said = f"the worker ends after {counted(self._memory.runs, 'run')}"
+            self._log.tell(events.WORKER_ENDED, said, runs=self._memory.runs, seconds=seconds)
         return self._code
 
     def _stopper(self, stop: Callable[[], None]) -> Callable[[int], None]:
         def on_signal(number: int) -> None:
             self._code = INTERRUPTED if number == signal.SIGINT else 0
             if not self._is_child:
-                say("finishing what is under way (once more to leave at once)", self._door.as_json)
+                self._log.tell(events.STOPPING, FINISHING, signal=signal.Signals(number).name)
             stop()
 
         return on_signal
@@ -152,8 +176,8 @@ class _Desk:
         opened = self._door.open_or_make()
         state = await asyncio.to_thread(opened.__enter__)
         try:
-            quiet = self._door.as_json or self._is_child
-            yield _OneShift(state, self._hosts, self._memory, quiet=quiet)
+            quiet = self._door.as_json or self._is_child or self._log.as_json
+            yield _OneShift(state, self._hooks(), self._memory, quiet=quiet)
         finally:
             await asyncio.to_thread(opened.__exit__, None, None, None)
 
@@ -161,16 +185,33 @@ class _Desk:
         from comity.walk.progress import RunSummary
         from comity.walk.worker import StateLost
 
-        as_json = self._door.as_json
         if isinstance(news, RunSummary):
-            if as_json:
+            self._memory.runs += 1
+            log_run(self._log, news)
+            self._count(metrics.RUNS, news.status)
+            if self._door.as_json:
                 _write_json_line(news)
-            else:
-                say(_sentence(news))
         elif isinstance(news, StateLost):
-            say(f"{news.reason}; trying again in {news.pause_s:.0f} s", as_json, code=StateUnavailable.code)
-        elif not as_json and not self._is_child:
-            say("nothing to crawl now; waiting for hosts")
+            said = f"{news.reason}; trying again in {news.pause_s:.0f} s"
+            self._log.tell(events.STATE_LOST, said, error=StateUnavailable.code, pause_s=round(news.pause_s, 3))
+            self._count(metrics.STATE_LOST)
+        else:
+            self._log.tell(events.IDLE, "nothing to crawl now; waiting for hosts")
+
+    def _count(self, metric: Metric, value: str = "") -> None:
+        if self._meter is not None:
+            self._meter.add(metric, 1, value)
+
+    def _told_of_host(self, line: HostLineInSummary) -> None:
+        log_host(self._log, line)
+        self._count(metrics.HOSTS_LEFT, line.status.replace(" ", "_"))
+
+    def _hooks(self) -> CrawlHooks:
+        from comity.walk.crawl_hooks import CrawlHooks, HostShare
+
+        most = _MOST_HOSTS if self._hosts is None else self._hosts
+        share = HostShare(most, left=tuple, leave=lambda _host: None, told=self._told_of_host)
+        return CrawlHooks(hosts=share, meter=self._meter)
 
 
 @dataclass(slots=True)
@@ -180,15 +221,16 @@ class _Memory:
     unfinished: list[tuple[str, UUID]] = field(default_factory=list)  # holders and runs that a lost state kept open
     rescored_at: float = field(default_factory=monotonic)
     tidied_at: float = float("-inf")
+    runs: int = 0
 
 
 class _OneShift:
     """Runs on one open state, and the upkeep between them."""
 
-    def __init__(self, state: State, hosts: int | None, memory: _Memory, *, quiet: bool) -> None:
+    def __init__(self, state: State, hooks: CrawlHooks, memory: _Memory, *, quiet: bool) -> None:
         self._state = state
         self._leases = state.leases()
-        self._hosts = hosts
+        self._hooks = hooks
         self._memory = memory
         self._quiet = quiet
         self._running: Crawl | None = None
@@ -238,7 +280,7 @@ class _OneShift:
         state = _holding(replace(self._state, settings=settings), leases)
         shown = replace(self._state, settings=settings.model_copy(update={"max_minutes": 0.0}))
         async with state.fetcher() as fetcher:
-            crawl = self._running = state.crawl(fetcher, None, _hooks(self._hosts))
+            crawl = self._running = state.crawl(fetcher, None, self._hooks)
             if self._is_stopped:
                 crawl.stop()
             try:
@@ -270,14 +312,6 @@ def _holding(state: State, leases: Any) -> State:
     return Holding(state.database, state.clock, state.settings)
 
 
-def _hooks(hosts: int | None) -> Any:
-    from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks, HostShare
-
-    if hosts is None:
-        return NO_HOOKS
-    return CrawlHooks(hosts=HostShare(hosts, left=tuple, leave=lambda _host: None, told=lambda _line: None))
-
-
 def obey(on_signal: Callable[[int], None], leave: Callable[[], None] | None = None) -> None:
     """The first SIGINT or SIGTERM is handed on; the second leaves at once, and loses nothing that was settled."""
     loop = asyncio.get_running_loop()
@@ -306,24 +340,6 @@ def end_with_stdin(stop: Callable[[], None]) -> None:
                 stop()
 
     loop.add_reader(0, read)
-
-
-def say(text: str, as_json: bool = False, code: str = "") -> None:
-    """One line on stderr; as JSON only what went wrong, by its code. There may be nobody left to read it."""
-    if as_json and not code:
-        return
-    line = json.dumps({"error": code, "message": text}) if as_json else f"comity: {visible(text)}"
-    with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
-
-
-def _sentence(summary: RunSummary) -> str:
-    rate = summary.pages / summary.seconds if summary.seconds > 0 else 0.0
-    return (
-        f"{counted(summary.pages, 'page')} in {summary.seconds:.1f} s ({rate:.1f}/s), "
-        f"{counted(summary.errors, 'error')}, {counted(len(summary.hosts), 'host')} left; "
-        f"run ended: {summary.reason.replace('_', ' ')}"
-    )
 
 
 def _write_json_line(summary: RunSummary) -> None:

@@ -11,15 +11,20 @@ import os
 import signal
 import sys
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Final
 
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen
-from comity.doors.cli.work import obey, say
+from comity.doors.cli.work import FINISHING, obey
+from comity.doors.cli.work_watch import log_of, served
 from comity.doors.event_loop import runner_of_loops
 from comity.model.errors import BadInput
+from comity.telemetry import events, metrics
+from comity.telemetry.gathering import Gathered
+from comity.telemetry.meter import Meter, Reading
 
 _COMMAND: Final = ("-P", "-m", "comity", "work", "--ends-with-stdin", "--processes", "1")
 _RESTARTS_A_MINUTE: Final = 3
@@ -37,6 +42,9 @@ def run_workers(door: Chosen, hosts: int | None, max_minutes: float, *, idle_exi
 class _Workers:
     def __init__(self, door: Chosen, hosts: int | None, max_minutes: float, *, idle_exit: bool) -> None:
         self._door = door
+        self._log = log_of(door)
+        self._gathered = Gathered(monotonic)
+        self._meter = Meter(metrics.Origin.PARENT)
         self._settings = door.settings
         self._hosts = hosts
         self._idle_exit = idle_exit
@@ -48,14 +56,19 @@ class _Workers:
     async def run(self) -> int:
         """Keep every process going; gives the exit code once all have ended."""
         obey(self._on_signal, self._kill_all)
-        try:
-            await asyncio.gather(*(self._keep(number) for number in range(self._settings.processes)))
-        finally:
-            self._kill_all()
+        async with served(self._door, self._log, self._readings, self._gathered.silence_s):
+            try:
+                await asyncio.gather(*(self._keep(number) for number in range(self._settings.processes)))
+            finally:
+                self._kill_all()
         return self._code
 
+    def _readings(self) -> list[Reading]:
+        self._meter.set(metrics.PROCESSES, self._gathered.reporting)
+        return [self._gathered.reading(), self._meter.read()]
+
     def _on_signal(self, number: int) -> None:
-        say("finishing what is under way (once more to leave at once)", self._door.as_json)
+        self._log.tell(events.STOPPING, FINISHING, signal=signal.Signals(number).name)
         self._code = INTERRUPTED if number == signal.SIGINT else 0
         self._stopping.set()
         self._send_all(signal.SIGTERM)
@@ -81,7 +94,9 @@ class _Workers:
             is_often = len(died_at) == _RESTARTS_A_MINUTE
             pause_s = max(_PAUSE_S, died_at[0] + 60.0 - monotonic()) if is_often else _PAUSE_S
             died_at.append(monotonic())
-            say(f"a worker process {_how(code)}; another begins in {pause_s:.0f} s", self._door.as_json, "worker_died")
+            said = f"a worker process {_how(code)}; another begins in {pause_s:.0f} s"
+            self._log.tell(events.WORKER_DIED, said, error="worker_died", code=code, pause_s=round(pause_s, 3))
+            self._meter.add(metrics.DEATHS)
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
                     await self._stopping.wait()
@@ -91,21 +106,53 @@ class _Workers:
         arguments = self._arguments(number)
         if arguments is None:
             return 0
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *_COMMAND,
-            *arguments,
-            stdin=asyncio.subprocess.PIPE,
-            env=self._environment(),
-            start_new_session=True,
-        )
-        self._children[number] = child
-        if self._stopping.is_set():  # the signal came while it was being started
-            child.send_signal(signal.SIGTERM)
+        with self._hearing(number) as reports_to:
+            child = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *_COMMAND,
+                *arguments,
+                *(() if reports_to is None else ("--reports-to", str(reports_to))),
+                stdin=asyncio.subprocess.PIPE,
+                env=self._environment(),
+                start_new_session=True,
+                pass_fds=() if reports_to is None else (reports_to,),
+            )
+            self._children[number] = child
+            if self._stopping.is_set():  # the signal came while it was being started
+                child.send_signal(signal.SIGTERM)
+            try:
+                return await child.wait()
+            finally:
+                del self._children[number]
+
+    @contextmanager
+    def _hearing(self, number: int) -> Iterator[int | None]:
+        """Take a child's readings from a pipe while it lives; gives the end that the child writes to."""
+        if self._settings.metrics is None:
+            yield None
+            return
+        loop, gathered = asyncio.get_running_loop(), self._gathered
+        ours, theirs = os.pipe()
+        os.set_blocking(ours, False)
+
+        def hear() -> bool:
+            with suppress(BlockingIOError):
+                piece = os.read(ours, 65_536)
+                gathered.hear(number, piece)
+                return bool(piece)
+            return False
+
+        gathered.begin(number)
+        loop.add_reader(ours, hear)
         try:
-            return await child.wait()
+            yield theirs
         finally:
-            del self._children[number]
+            loop.remove_reader(ours)
+            os.close(theirs)
+            while hear():
+                pass  # what it said last
+            os.close(ours)
+            gathered.end(number)
 
     def _arguments(self, number: int) -> list[str] | None:
         """The options of one worker, with its share of what may be under way at once; None if the time is up."""
@@ -130,7 +177,8 @@ class _Workers:
         settings = self._settings
         ours = {"COMITY_PAGES": settings.pages, "COMITY_STATE": settings.state}
         urls = {"COMITY_DATABASE_URL": settings.database_url or "", "COMITY_REDIS_URL": settings.redis_url or ""}
-        return dict(os.environ) | ours | urls
+        # Metrics are served here, for all of them.
+        return dict(os.environ) | ours | urls | {"COMITY_METRICS": ""}
 
 
 def _share(whole: int, number: int, count: int) -> int:

@@ -1,0 +1,202 @@
+"""How the standing of everything looks: lines for people, once or redrawn, and a document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from comity.doors.cli.crawl_shown import bytes_shown
+from comity.doors.cli.hosts_shown import status_cell
+from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, table_lines, visible
+
+if TYPE_CHECKING:
+    from comity.reports.status import Status, Throughput, WorkerLine
+
+Lines = list[list[Cell]]
+WorkerState = Callable[["WorkerLine"], str]
+
+_STYLES: Final = {"working": "green", "silent": "yellow", "ran out": "red", "gone": "red"}
+_WORKERS_SHOWN: Final = 20
+_WORKER_COLUMNS: Final = (
+    Column("WORKER"),
+    Column("PROCESS", True),
+    Column("STATE"),
+    Column("HOSTS", True),
+    Column("PAGES", True),
+    Column("LAST SEEN", True),
+)
+
+
+def status_lines(status: Status, state_of: WorkerState) -> Lines:
+    """All that a person asks, the most pressing first."""
+    parts = [
+        _head(status),
+        _workers(status, state_of),
+        _hosts(status),
+        _throughput(status),
+        _errors(status),
+        _due(status),
+        _runs(status),
+    ]
+    return [line for part in parts if part for line in (*part, [])][:-1]
+
+
+def status_as_json(status: Status, state_of: WorkerState) -> dict[str, Any]:
+    """The same for programs; what is estimated says so by `is_exact`."""
+    figures = status.figures
+    return {
+        "at": status.at,
+        "workers": [{**asdict(line), "state": state_of(line)} for line in status.workers],
+        "claims": {"held": figures.claims - figures.stuck, "stuck": figures.stuck, "silent": status.silent},
+        "hosts": [asdict(line) for line in figures.hosts],
+        "frontier": {"urls": figures.frontier, "is_exact": figures.frontier_is_exact},
+        "throughput": {"minute": asdict(status.minute), "hour": asdict(status.hour)},
+        "due_next": [asdict(line) for line in status.due],
+        "errors": [asdict(line) for line in status.errors],
+        "runs": [asdict(line) for line in status.runs],
+    }
+
+
+def age_shown(at: datetime, now: datetime) -> str:
+    """`3 s ago`, `in 2 h`: rough, as people say it."""
+    seconds = (now - at).total_seconds()
+    size = abs(seconds)
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if size >= 2 * length:
+            shown = f"{size / length:.0f} {unit}"
+            break
+    else:
+        shown = f"{size:.0f} s"
+    return f"{shown} ago" if seconds >= 0 else f"in {shown}"
+
+
+def _head(status: Status) -> Lines:
+    figures = status.figures
+    parts = [
+        counted(len(status.workers), "worker"),
+        f"{counted(figures.claims - figures.stuck, 'host')} held",
+        f"{_about(figures.frontier_is_exact)}{figures.frontier:,} URLs queued",
+        f"{_pace(status.minute)} pages/s",
+    ]
+    lines = [[Cell(shown_time(status.at) + " UTC", "dim"), Cell("  " + " · ".join(parts), "bold")]]
+    if figures.stuck:
+        said = f"{counted(figures.stuck, 'lease')} ran out and nobody took over yet; the next free worker does."
+        lines.append([Cell(said, "red")])
+    if status.silent:
+        said = f"{counted(status.silent, 'lease')} of workers that missed two heartbeats: they run out by themselves."
+        lines.append([Cell(said, "yellow")])
+    return lines
+
+
+def _workers(status: Status, state_of: WorkerState) -> Lines:
+    if not status.workers:
+        return [[Cell("Nobody holds a host just now.", "dim"), Cell("  Begin: comity work", "dim")]]
+    rows = []
+    for line in status.workers[:_WORKERS_SHOWN]:
+        state = state_of(line)
+        rows.append(
+            Row(
+                (
+                    line.machine,
+                    "-" if line.process is None else str(line.process),
+                    Cell(state, _STYLES.get(state, "")),
+                    f"{line.hosts:,}",
+                    "-" if line.pages is None else f"{line.pages:,}",
+                    age_shown(line.seen_at, status.at),
+                )
+            )
+        )
+    lines = table_lines(_WORKER_COLUMNS, rows)
+    if len(status.workers) > _WORKERS_SHOWN:
+        lines.append([Cell(f"and {len(status.workers) - _WORKERS_SHOWN:,} more (--json shows them)", "dim")])
+    return lines
+
+
+def _hosts(status: Status) -> Lines:
+    if not status.figures.hosts:
+        return [[Cell("No hosts are known here yet."), Cell("  Add some: comity seeds add example.com", "dim")]]
+    rows = [
+        Row((status_cell(line.status), f"{line.hosts:,}", f"{line.waiting:,}" if line.waiting else "-"))
+        for line in status.figures.hosts
+    ]
+    return table_lines((Column("STATUS"), Column("HOSTS", True), Column("WAITING", True)), rows)
+
+
+def _throughput(status: Status) -> Lines:
+    outcomes = sorted({*status.minute.outcomes, *status.hour.outcomes})
+    if not outcomes:
+        return []
+    columns = (Column("FETCHES"), Column("LAST MINUTE", True), Column("LAST HOUR", True))
+    rows = [Row((name, *(_of(part, part.outcomes.get(name, 0)) for part in _both(status)))) for name in outcomes]
+    rows.append(
+        Row(("received", *(_about(part.is_exact) + bytes_shown(part.bytes_received) for part in _both(status))))
+    )
+    return table_lines(columns, rows)
+
+
+def _both(status: Status) -> Sequence[Throughput]:
+    return (status.minute, status.hour)
+
+
+def _of(part: Throughput, number: int) -> str:
+    return f"{_about(part.is_exact)}{number:,}" if number else "0"
+
+
+def _errors(status: Status) -> Lines:
+    rows = [
+        Row((Cell(visible(line.code), "yellow"), f"{line.count:,}", line.host, age_shown(line.at, status.at)))
+        for line in status.errors
+    ]
+    columns = (Column("ERROR"), Column("LATELY", True), Column("LAST ON"), Column("", True))
+    return table_lines(columns, rows) if rows else []
+
+
+def _due(status: Status) -> Lines:
+    rows = [
+        Row((line.host, status_cell(line.status), line.reason or "-", age_shown(line.at, status.at)))
+        for line in status.due
+    ]
+    return table_lines((Column("DUE NEXT"), Column("STATUS"), Column("REASON"), Column("", True)), rows) if rows else []
+
+
+def _runs(status: Status) -> Lines:
+    rows = [
+        Row(
+            (
+                shown_time(line.started_at),
+                Cell(line.status, "red" if line.status == "failed" else ""),
+                f"{line.pages:,}",
+                f"{line.errors:,}",
+                (line.reason or "-").replace("_", " "),
+            )
+        )
+        for line in status.runs
+    ]
+    columns = (Column("RUN"), Column("STATUS"), Column("PAGES", True), Column("ERRORS", True), Column("ENDED BY"))
+    return table_lines(columns, rows) if rows else []
+
+
+def _about(is_exact: bool) -> str:
+    return "" if is_exact else "~"
+
+
+def _pace(part: Throughput) -> str:
+    fetched = part.outcomes.get("fetched", 0) + part.outcomes.get("not_modified", 0)
+    return f"{_about(part.is_exact)}{fetched / part.seconds:,.1f}"
+
+
+def as_text(lines: Iterable[Sequence[Cell]], room: int) -> Any:
+    """The lines for a screen that is redrawn; what does not fit below each other is left out, and said so."""
+    from rich.text import Text
+
+    shown = list(lines)
+    if len(shown) > room:
+        shown = [*shown[: room - 1], [Cell(f"… {len(shown) - room + 1} more lines: a taller window shows them", "dim")]]
+    text = Text(no_wrap=True, overflow="ellipsis")
+    for number, line in enumerate(shown):
+        text.append("\n" if number else "")
+        for cell in line:
+            text.append(visible(cell.text), cell.style)
+    return text

@@ -1,0 +1,171 @@
+"""What `comity work` shows to whoever watches it: metrics, health, and lines in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from comity import __version__
+from comity.doors.cli.options import Chosen
+from comity.doors.cli.output import counted
+from comity.telemetry import events, metrics
+from comity.telemetry.address import read_address
+from comity.telemetry.events import Level
+from comity.telemetry.gathering import Reporter
+from comity.telemetry.logs import Log, open_log
+from comity.telemetry.meter import Meter, Reading
+from comity.telemetry.pulse import Pulse
+
+if TYPE_CHECKING:
+    from comity.doors.cli.state_look import StateLook
+    from comity.telemetry.health import Check
+    from comity.telemetry.serving import Page
+    from comity.walk.progress import HostLineInSummary, RunSummary
+
+
+def log_of(door: Chosen) -> Log:
+    """The log as the settings want it. With --json only what went wrong is told, unless a level was asked for."""
+    settings = door.settings
+    is_quiet = door.as_json and "log_level" not in settings.model_fields_set
+    return open_log(settings.log_format, "warning" if is_quiet else settings.log_level, asked_for_json=door.as_json)
+
+
+@asynccontextmanager
+async def observed(door: Chosen, log: Log, reports_to: int | None) -> AsyncIterator[Meter | None]:
+    """Watch this process while the block lasts; gives where to count, or None if nobody wants to know."""
+    if reports_to is None and door.settings.metrics is None:
+        yield None
+        return
+    meter = Meter()
+    reporter = Reporter(reports_to) if reports_to is not None else None
+    pulse = Pulse(meter, monotonic, reporter.tell if reporter is not None else None)
+    async with AsyncExitStack() as stack:
+        if reporter is None:
+            numbers = Meter(metrics.Origin.PARENT)
+            numbers.set(metrics.PROCESSES, 1)
+            silence = lambda: {os.getpid(): monotonic() - pulse.beat_at}  # noqa: E731
+            await stack.enter_async_context(served(door, log, lambda: [meter.read(), numbers.read()], silence))
+        beating = asyncio.create_task(pulse.run())
+        try:
+            yield meter
+        finally:
+            beating.cancel()
+            with suppress(asyncio.CancelledError):
+                await beating
+            if reporter is not None:
+                reporter.tell(meter.read())  # what was counted since the last beat
+
+
+@asynccontextmanager
+async def served(
+    door: Chosen, log: Log, read: Callable[[], list[Reading]], silence_s: Callable[[], Mapping[int, float]]
+) -> AsyncIterator[None]:
+    """Serve /metrics, /healthz and /readyz while the block lasts, if an address was given."""
+    if door.settings.metrics is None:
+        yield
+        return
+    from comity.doors.cli.state_look import StateLook
+    from comity.telemetry.serving import serving
+
+    look = StateLook(door, log)
+    pages = _Pages(door, look, read, silence_s)
+    try:
+        paths = {"/metrics": pages.metrics, "/healthz": pages.healthz, "/readyz": pages.readyz}
+        async with serving(read_address(door.settings.metrics), paths) as address:
+            told = f"metrics at http://{address}/metrics"
+            log.tell(events.METRICS_SERVED, told, address=str(address))
+            yield
+    finally:
+        look.close()
+
+
+class _Pages:
+    """What is answered to whoever asks."""
+
+    def __init__(
+        self,
+        door: Chosen,
+        look: StateLook,
+        read: Callable[[], list[Reading]],
+        silence_s: Callable[[], Mapping[int, float]],
+    ) -> None:
+        self._redis_url: str | None = getattr(door.settings, "redis_url", None)
+        self._look = look
+        self._read = read
+        self._silence_s = silence_s
+
+    async def metrics(self, accept: str) -> Page:
+        """All numbers there are."""
+        from comity.telemetry.exposition import exposed
+        from comity.telemetry.serving import Page
+
+        return Page(200, *exposed([*self._read(), await self._look.reading()], accept))
+
+    async def healthz(self, _accept: str) -> Page:
+        """Whether every process moves; one that does not is best started anew."""
+        from comity.telemetry.health import loop_checks, page_of
+
+        return page_of(loop_checks(self._silence_s()))
+
+    async def readyz(self, _accept: str) -> Page:
+        """Whether work can be done now: the stores answer, and leases are renewed in time."""
+        from comity.doors.cli.state_look import redis_check
+        from comity.telemetry.health import lease_check, page_of
+
+        checks: list[Check] = [await self._look.check()]
+        if self._redis_url:
+            checks.append(await redis_check(self._redis_url))
+        return page_of([*checks, *(lease_check(reading) for reading in self._read()[:1])])
+
+
+def log_start(log: Log, door: Chosen) -> None:
+    """A line for a worker that begins."""
+    settings = door.settings
+    log.tell(
+        events.WORKER_STARTED,
+        f"a worker begins on {settings.where}",
+        version=__version__,
+        state=settings.where,
+        pages_to=settings.pages,
+        concurrency=settings.concurrency,
+    )
+
+
+def log_run(log: Log, summary: RunSummary) -> None:
+    """A line for a run that ended."""
+    rate = summary.pages / summary.seconds if summary.seconds > 0 else 0.0
+    message = (
+        f"{counted(summary.pages, 'page')} in {summary.seconds:.1f} s ({rate:.1f}/s), "
+        f"{counted(summary.errors, 'error')}, {counted(len(summary.hosts), 'host')} left; "
+        f"run ended: {summary.reason.replace('_', ' ')}"
+    )
+    names = ("run_id", "status", "reason", "pages", "errors", "refused", "bytes_received")
+    log.tell(
+        events.RUN_ENDED,
+        message,
+        Level.WARNING if summary.status == "failed" else None,
+        **{name: getattr(summary, name) for name in names},
+        seconds=round(summary.seconds, 3),
+        pages_per_second=round(rate, 2),
+        hosts=len(summary.hosts),
+        warnings=summary.warnings[:5],
+    )
+
+
+def log_host(log: Log, line: HostLineInSummary) -> None:
+    """A line for a host that was given back."""
+    due = None if line.next_run_at is None else datetime.fromtimestamp(line.next_run_at, UTC)
+    message = (
+        f"{line.host}: {counted(line.pages, 'page')}, {counted(line.errors, 'error')} in {line.seconds:.1f} s; "
+        f"left {line.status}, {line.queued:,} queued"
+        + (f", due {due:%Y-%m-%d %H:%M} UTC" if due is not None else "")
+        + (f" ({line.reason})" if line.reason else "")
+    )
+    fields = asdict(line) | {"next_run_at": due.isoformat(timespec="seconds") if due is not None else None}
+    log.tell(events.HOST_LEFT, message, **fields)

@@ -1,0 +1,233 @@
+"""How the whole state stands: who works, what is held, what waits, how fast it goes, what went wrong.
+
+Reads a bounded part of the state, so that it can be asked every few seconds. What is estimated says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from comity.clock import Clock
+from comity.database import standing
+from comity.database.connection import Database
+from comity.model.host import HostStatus
+
+_WORKERS_MOST: Final = 200
+_RUNS_LOOKED_AT: Final = 200
+_RUNS_SHOWN: Final = 5
+_DUE_SHOWN: Final = 5
+_ERRORS_LOOKED_AT: Final = 5_000
+_ERRORS_SHOWN: Final = 8
+_SILENT_AFTER: Final = 2.0  # heartbeats that were missed
+_WAITS: Final = frozenset({HostStatus.PENDING, HostStatus.ACTIVE})
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLine:
+    """One holder of leases. Its last sign of life is when it last took or renewed one."""
+
+    holder: str
+    machine: str
+    process: int | None
+    hosts: int
+    expired: int
+    is_silent: bool
+    seen_at: datetime
+    first_end: datetime
+    run_started_at: datetime | None
+    pages: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLine:
+    """Hosts of one status; `waiting` are those that a worker might take, and nobody holds."""
+
+    status: HostStatus
+    hosts: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Fetches within a stretch of time, by outcome."""
+
+    seconds: int
+    fetches: int
+    bytes_received: int
+    outcomes: dict[str, int]
+    is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DueLine:
+    """A host that comes back at a time."""
+
+    host: str
+    status: HostStatus
+    reason: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLine:
+    """One kind of error among the last fetches of an hour."""
+
+    code: str
+    count: int
+    host: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run that began lately."""
+
+    run_id: str
+    status: str
+    reason: str | None
+    started_at: datetime
+    ended_at: datetime | None
+    pages: int
+    errors: int
+    bytes_received: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is counted in the state itself; `stuck` are leases that ran out and nobody took over."""
+
+    hosts: tuple[QueueLine, ...]
+    claims: int
+    stuck: int
+    frontier: int
+    frontier_is_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """All of it, at one moment."""
+
+    at: datetime
+    figures: Figures
+    silent: int
+    workers: tuple[WorkerLine, ...]
+    minute: Throughput
+    hour: Throughput
+    due: tuple[DueLine, ...]
+    errors: tuple[ErrorLine, ...]
+    runs: tuple[RunLine, ...]
+
+
+def check_state(database: Database) -> None:
+    """Whether the state answers; `StateUnavailable` if not."""
+    with database.read() as connection:
+        standing.bound(connection)
+        standing.answers(connection)
+
+
+def figures_of(database: Database, clock: Clock) -> Figures:
+    """The counts alone, as metrics show them."""
+    with database.read() as connection:
+        standing.bound(connection)
+        return _figures(connection, standing.moment(connection, None if database.is_shared else clock.now()))
+
+
+def status_of(database: Database, clock: Clock, *, lease_s: float, heartbeat_s: float) -> Status:
+    """How everything stands now. The terms of leases tell when a holder was last heard of."""
+    with database.read() as connection:
+        standing.bound(connection)
+        now = standing.moment(connection, None if database.is_shared else clock.now())
+        figures = _figures(connection, now)
+        runs = standing.last_runs(connection, _RUNS_LOOKED_AT)
+        of_holders = {run.holder: run for run in reversed(runs) if run.holder}
+        claims = standing.claims(connection, now, _WORKERS_MOST)
+        workers = tuple(_worker(row, of_holders.get(row.claimed_by), now, lease_s, heartbeat_s) for row in claims)
+        errors = standing.last_errors(connection, now - timedelta(hours=1), _ERRORS_LOOKED_AT)
+        return Status(
+            at=now,
+            figures=figures,
+            silent=sum(line.hosts - line.expired for line in workers if line.is_silent),
+            workers=workers,
+            minute=_throughput(connection, now, 60),
+            hour=_throughput(connection, now, 3600),
+            due=tuple(
+                DueLine(row.domain, row.status, row.block_reason_code, row.next_crawl_after)
+                for row in standing.due_next(connection, now, _DUE_SHOWN)
+            ),
+            errors=_errors(errors),
+            runs=tuple(_run(row) for row in runs[:_RUNS_SHOWN]),
+        )
+
+
+def _figures(connection: Any, now: datetime) -> Figures:
+    known = standing.hosts_by_status(connection)
+    leased = standing.leased_by_status(connection, now)
+    totals = standing.claim_totals(connection, now)
+    frontier = standing.frontier_size(connection, known)
+    lines = (
+        QueueLine(status, known[status], max(0, known[status] - leased.get(status, 0)) if status in _WAITS else 0)
+        for status in HostStatus
+        if status in known
+    )
+    return Figures(tuple(lines), totals.hosts, int(totals.expired), frontier.number, frontier.is_exact)
+
+
+def _worker(row: Any, run: Any, now: datetime, lease_s: float, heartbeat_s: float) -> WorkerLine:
+    """Read a holder's name, and when it was last heard of: a lease ends so long after it was taken or renewed."""
+    if run is not None and run.lease_minutes:
+        lease_s = run.lease_minutes * 60
+    parts = row.claimed_by.split(":")
+    is_ours = len(parts) == 4 and parts[1].isdecimal()
+    seen_at = row.last_end - timedelta(seconds=lease_s)
+    return WorkerLine(
+        holder=row.claimed_by,
+        machine=parts[0] if is_ours else row.claimed_by,
+        process=int(parts[1]) if is_ours else None,
+        hosts=row.hosts,
+        expired=int(row.expired),
+        is_silent=(now - seen_at).total_seconds() > _SILENT_AFTER * heartbeat_s,
+        seen_at=seen_at,
+        first_end=row.first_end,
+        run_started_at=run.started_at if run is not None else None,
+        pages=run.pages_crawled if run is not None else None,
+    )
+
+
+def _throughput(connection: Any, now: datetime, seconds: int) -> Throughput:
+    rows, is_exact = standing.fetched_since(connection, now - timedelta(seconds=seconds))
+    return Throughput(
+        seconds=seconds,
+        fetches=sum(row.fetches for row in rows),
+        bytes_received=sum(row.bytes_received for row in rows),
+        outcomes={row.outcome: row.fetches for row in rows},
+        is_exact=is_exact,
+    )
+
+
+def _errors(rows: Iterable[Any]) -> tuple[ErrorLine, ...]:
+    """Errors by their code, the most frequent first, each with its last example."""
+    found: dict[str, ErrorLine] = {}
+    for row in rows:
+        code = row.error.partition(":")[0][:60]
+        known = found.get(code)
+        if known is None:
+            found[code] = ErrorLine(code, 1, row.domain, row.crawled_at)
+        else:
+            found[code] = ErrorLine(code, known.count + 1, known.host, known.at)
+    return tuple(sorted(found.values(), key=lambda line: (-line.count, line.code))[:_ERRORS_SHOWN])
+
+
+def _run(row: Any) -> RunLine:
+    return RunLine(
+        run_id=str(row.id),
+        status=row.status,
+        reason=row.end_reason,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        pages=row.pages_crawled,
+        errors=row.pages_failed,
+        bytes_received=row.bytes_received,
+    )

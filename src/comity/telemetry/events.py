@@ -1,0 +1,98 @@
+"""Every event that is logged, with its fields. `docs/observability.md` has this table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+
+class Level(IntEnum):
+    """How much an event matters; the numbers are those of the standard library."""
+
+    DEBUG = 10
+    INFO = 20
+    WARNING = 30
+    ERROR = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One kind of line."""
+
+    name: str
+    level: Level
+    text: str
+    fields: tuple[str, ...] = ()
+
+
+# Every line has these.
+COMMON: Final = {
+    "at": "when, in UTC",
+    "level": "debug, info, warning or error",
+    "event": "one of the names below",
+    "process": "the number of the process",
+    "message": "the same as a sentence",
+}
+WORKER_STARTED: Final = Event(
+    "worker_started", Level.INFO, "A worker begins.", ("version", "state", "pages_to", "concurrency")
+)
+WORKER_ENDED: Final = Event("worker_ended", Level.INFO, "A worker has given everything back.", ("runs", "seconds"))
+STOPPING: Final = Event(
+    "stopping", Level.INFO, "Somebody asked it to stop; what is under way is finished.", ("signal",)
+)
+METRICS_SERVED: Final = Event("metrics_served", Level.INFO, "Metrics and health can be asked for.", ("address",))
+IDLE: Final = Event("idle", Level.INFO, "There is nothing to crawl for now.")
+HOST_LEFT: Final = Event(
+    "host_left",
+    Level.INFO,
+    "A host was given back.",
+    ("host", "status", "reason", "pages", "errors", "queued", "seconds", "next_run_at"),
+)
+RUN_ENDED: Final = Event(
+    "run_ended",
+    Level.INFO,
+    "A run is over; a warning if it failed.",
+    (
+        "run_id",
+        "status",
+        "reason",
+        "pages",
+        "errors",
+        "refused",
+        "bytes_received",
+        "seconds",
+        "pages_per_second",
+        "hosts",
+        "warnings",
+    ),
+)
+STATE_LOST: Final = Event(
+    "state_lost", Level.WARNING, "The state did not answer; it is tried again after a pause.", ("error", "pause_s")
+)
+WORKER_DIED: Final = Event(
+    "worker_died", Level.WARNING, "A worker process ended by itself and is replaced.", ("error", "code", "pause_s")
+)
+SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state were read.", ("seconds",))
+
+EVENTS: Final = (
+    WORKER_STARTED,
+    METRICS_SERVED,
+    HOST_LEFT,
+    RUN_ENDED,
+    IDLE,
+    STATE_LOST,
+    WORKER_DIED,
+    STOPPING,
+    WORKER_ENDED,
+    SCRAPED,
+)
+
+
+def events_table() -> str:
+    """Every event as a Markdown table; `docs/observability.md` has it."""
+    lines = ["| event | level | when | fields |", "|---|---|---|---|"]
+    for event in EVENTS:
+        fields = ", ".join(f"`{name}`" for name in event.fields)
+        lines.append(f"| `{event.name}` | {event.level.name.lower()} | {event.text} | {fields} |")
+    return "\n".join(lines)

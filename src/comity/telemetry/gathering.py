@@ -1,0 +1,85 @@
+"""Several processes as one: each writes its readings into a pipe, a line at a time; one process keeps and joins them.
+
+What a process counted stays counted when it ends, so that no counter ever goes back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from comity.telemetry.meter import Reading, counted, joined, reading_of
+
+_LINE_MOST: Final = 65_536
+
+
+class Reporter:
+    """The end of the pipe on which readings are told; never waits for whoever reads."""
+
+    def __init__(self, file: int) -> None:
+        os.set_blocking(file, False)
+        self._file = file
+        self._rest = b""
+
+    def tell(self, reading: Reading) -> None:
+        """Send a reading; while the former is not yet taken, this one is left out."""
+        line = self._rest or json.dumps(reading.document(), separators=(",", ":")).encode() + b"\n"
+        with suppress(OSError):  # nobody reads, or not now
+            self._rest = line[os.write(self._file, line) :]
+            return
+        self._rest = line if self._rest else b""
+
+
+@dataclass(slots=True)
+class _Told:
+    reading: Reading | None
+    at: float
+    rest: bytes = b""
+
+
+class Gathered:
+    """The end of the pipes where readings arrive, by the number of the process."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._living: dict[int, _Told] = {}
+        self._former = Reading({}, {})
+
+    def begin(self, number: int) -> None:
+        """A process was started."""
+        self._living[number] = _Told(None, self._clock())
+
+    def hear(self, number: int, piece: bytes) -> None:
+        """A piece of what a process tells came; the last whole line counts."""
+        told = self._living[number]
+        *lines, told.rest = (told.rest + piece).split(b"\n")
+        if len(told.rest) > _LINE_MOST:
+            told.rest = b""
+        for line in lines[-1:]:
+            with suppress(ValueError):
+                told.reading = reading_of(json.loads(line))
+                told.at = self._clock()
+
+    def end(self, number: int) -> None:
+        """A process is gone."""
+        told = self._living.pop(number)
+        if told.reading is not None:
+            self._former = joined([self._former, counted(told.reading)])
+
+    def reading(self) -> Reading:
+        """All of them as one."""
+        return joined([self._former, *(told.reading for told in self._living.values() if told.reading is not None)])
+
+    @property
+    def reporting(self) -> int:
+        """How many processes have told something."""
+        return sum(told.reading is not None for told in self._living.values())
+
+    def silence_s(self) -> dict[int, float]:
+        """For how long each process has said nothing, by its number."""
+        now = self._clock()
+        return {number: now - told.at for number, told in self._living.items()}

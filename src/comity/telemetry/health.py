@@ -1,0 +1,46 @@
+"""Whether a worker is well, for whoever restarts it or sends it work: checks enter, a page leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from comity.telemetry.meter import Reading
+from comity.telemetry.metrics import LEASE_OVERDUE
+from comity.telemetry.serving import Page
+
+STUCK_AFTER_S: Final = 30.0  # a loop that did not move for so long does not come back by itself
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    is_well: bool
+    detail: str
+
+
+def loop_checks(silence_s: Mapping[int, float]) -> list[Check]:
+    """Whether every process moves, by how long each has said nothing."""
+    return [
+        Check(f"process {number}", seconds < STUCK_AFTER_S, f"moved {seconds:.1f} s ago")
+        for number, seconds in sorted(silence_s.items())
+    ]
+
+
+def lease_check(reading: Reading) -> Check:
+    """Whether leases are renewed in time: if not, hosts are about to be lost."""
+    overdue_s = reading.numbers.get(LEASE_OVERDUE.name, {}).get("", 0.0)
+    is_well = overdue_s <= 0
+    return Check("leases", is_well, "renewed in time" if is_well else f"renewal is {overdue_s:.0f} s overdue")
+
+
+def page_of(checks: Sequence[Check]) -> Page:
+    """200 if all is well, 503 if not, with every check and what it found."""
+    is_well = all(check.is_well for check in checks)
+    document = {
+        "status": "ok" if is_well else "failing",
+        "checks": {check.name: {"ok": check.is_well, "detail": check.detail} for check in checks},
+    }
+    return Page(200 if is_well else 503, (json.dumps(document) + "\n").encode(), "application/json")

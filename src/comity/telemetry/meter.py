@@ -1,0 +1,120 @@
+"""The numbers of one process, kept as plain numbers: whoever counts pays a dictionary look-up, and a batch at a time.
+
+A `Reading` is what they are at one moment, as a document that travels from a worker to whoever answers for all.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from comity.telemetry.metrics import BY_NAME, CPU, MEMORY, METRICS, Joins, Kind, Metric, Origin
+
+Numbers = dict[str, dict[str, float]]  # by metric and value of its label
+Histograms = dict[str, list[float]]  # by metric: a count for each bucket, one above all of them, and the sum
+
+_RESIDENT_UNIT: Final = 1 if sys.platform == "darwin" else 1024
+
+
+class Reading:
+    """Numbers at one moment."""
+
+    __slots__ = ("histograms", "numbers", "process")
+
+    def __init__(self, numbers: Numbers, histograms: Histograms, process: int = 0) -> None:
+        self.numbers = numbers
+        self.histograms = histograms
+        self.process = process
+
+    def document(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return {"numbers": self.numbers, "histograms": self.histograms, "process": self.process}
+
+
+class Meter:
+    """Counts. Nothing here is locked: it belongs to the thread of the event loop."""
+
+    def __init__(self, origin: Origin = Origin.WORKER) -> None:
+        ours = [metric for metric in METRICS if metric.origin is origin]
+        self._numbers: Numbers = {
+            metric.name: dict.fromkeys(metric.values or ([] if metric.label else [""]), 0.0)
+            for metric in ours
+            if metric.kind is not Kind.HISTOGRAM
+        }
+        self._histograms: Histograms = {
+            metric.name: [0.0] * (len(metric.buckets) + 2) for metric in ours if metric.kind is Kind.HISTOGRAM
+        }
+        self.before_reading: Callable[[], None] | None = None
+        """Called before every reading: whoever is under way brings its gauges up to date."""
+
+    def add(self, metric: Metric, number: float = 1.0, value: str = "") -> None:
+        """Count; `value` is that of the label."""
+        found = self._numbers[metric.name]
+        found[value] = found.get(value, 0.0) + number
+
+    def set(self, metric: Metric, number: float, value: str = "") -> None:
+        """Note what a gauge shows."""
+        self._numbers[metric.name][value] = number
+
+    def observe(self, metric: Metric, seconds: Iterable[float]) -> None:
+        """Enter durations into a histogram."""
+        counts, buckets = self._histograms[metric.name], metric.buckets
+        for each in seconds:
+            counts[bisect_left(buckets, each)] += 1
+            counts[-1] += each
+
+    def read(self) -> Reading:
+        """What the numbers are now."""
+        if self.before_reading is not None:
+            self.before_reading()
+        if CPU.name in self._numbers:
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            self.set(CPU, round(used.ru_utime + used.ru_stime, 3))
+            self.set(MEMORY, used.ru_maxrss * _RESIDENT_UNIT)
+        numbers = {name: dict(values) for name, values in self._numbers.items()}
+        return Reading(numbers, {name: list(counts) for name, counts in self._histograms.items()}, os.getpid())
+
+
+def reading_of(document: Any) -> Reading:
+    """Read a document of another process; `ValueError` for one that no `Reading` wrote."""
+    try:
+        numbers = {
+            name: {str(value): float(number) for value, number in values.items()}
+            for name, values in document["numbers"].items()
+            if name in BY_NAME
+        }
+        histograms = {
+            name: [float(count) for count in counts]
+            for name, counts in document["histograms"].items()
+            if name in BY_NAME and len(counts) == len(BY_NAME[name].buckets) + 2
+        }
+        return Reading(numbers, histograms, int(document["process"]))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ValueError("not a reading") from None
+
+
+def joined(readings: Iterable[Reading]) -> Reading:
+    """One reading of several processes."""
+    numbers: Numbers = {}
+    histograms: Histograms = {}
+    for reading in readings:
+        for name, values in reading.numbers.items():
+            total = numbers.setdefault(name, {})
+            takes_most = BY_NAME[name].joins is Joins.MAX
+            for value, number in values.items():
+                known = total.get(value, 0.0)
+                total[value] = max(known, number) if takes_most else known + number
+        for name, counts in reading.histograms.items():
+            sums = histograms.get(name)
+            histograms[name] = list(counts) if sums is None else [a + b for a, b in zip(sums, counts, strict=True)]
+    return Reading(numbers, histograms)
+
+
+def counted(reading: Reading) -> Reading:
+    """What stays of a process that is gone: what it counted. What it had under way is no more."""
+    numbers = {name: values for name, values in reading.numbers.items() if BY_NAME[name].kind is Kind.COUNTER}
+    return Reading(numbers, reading.histograms)

@@ -1,0 +1,190 @@
+"""Every number that is shown to a monitoring system: its name, its kind and what it means.
+
+`docs/observability.md` has this table; a name that stands here is a promise to whoever wrote an alert on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Kind(StrEnum):
+    """How a number behaves."""
+
+    COUNTER = "counter"  # only grows while a process lives
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+class Joins(StrEnum):
+    """How one number is made of those of several processes."""
+
+    SUM = "sum"
+    MAX = "max"
+
+
+class Origin(StrEnum):
+    """Who knows a number."""
+
+    WORKER = "worker"  # the processes of this `comity work`
+    STATE = "state"  # the database, asked at most every ten seconds: the same on every machine
+    PARENT = "parent"  # who answers the scrape
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One name that a monitoring system may ask for."""
+
+    name: str
+    kind: Kind
+    text: str
+    label: str = ""
+    values: tuple[str, ...] = ()  # of the label, where they are known; those begin at 0
+    buckets: tuple[float, ...] = ()
+    joins: Joins = Joins.SUM
+    origin: Origin = Origin.WORKER
+
+
+_COUNTER, _GAUGE, _HISTOGRAM = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
+_STATE, _PARENT, _MAX = Origin.STATE, Origin.PARENT, Joins.MAX
+OUTCOMES: Final = (
+    "fetched",
+    "not_modified",
+    "gone",
+    "rate_limited",
+    "rejected",
+    "failed",
+    "refused",
+    "postponed",
+)
+
+PAGES: Final = Metric(
+    "comity_pages_total", _COUNTER, "Visits that were settled, by what became of them.", "outcome", OUTCOMES
+)
+BYTES: Final = Metric("comity_received_bytes_total", _COUNTER, "Bytes of pages as they came over the wire.")
+LINKS: Final = Metric("comity_links_found_total", _COUNTER, "URLs that were new to the frontier.")
+RETRIES: Final = Metric("comity_retries_total", _COUNTER, "Visits that failed and were put off to be tried again.")
+REFUSALS: Final = Metric(
+    "comity_refusals_total",
+    _COUNTER,
+    "URLs and links that were not asked for, by who said so.",
+    "reason",
+    ("robots", "takedown", "trap", "address", "other"),
+)
+WAITS: Final = Metric(
+    "comity_gate_waits_total",
+    _COUNTER,
+    "Times that a host with work had to wait for its gate, by what it waited for.",
+    "reason",
+    ("delay", "block", "concurrency", "unclean_end", "lease_over"),
+)
+LEASES_LOST: Final = Metric("comity_leases_lost_total", _COUNTER, "Leases that ended while this worker held them.")
+RUNS: Final = Metric(
+    "comity_runs_total", _COUNTER, "Runs that ended, by how.", "status", ("finished", "stopped", "failed")
+)
+HOSTS_LEFT: Final = Metric(
+    "comity_hosts_left_total",
+    _COUNTER,
+    "Hosts that were given back, by their status then.",
+    "status",
+    ("pending", "active", "exhausted", "blocked", "unreachable", "lease_lost"),
+)
+STATE_LOST: Final = Metric("comity_state_lost_total", _COUNTER, "Times that the state did not answer a worker.")
+IN_FLIGHT: Final = Metric("comity_requests_in_flight", _GAUGE, "Requests that are under way.")
+HOSTS_HELD: Final = Metric("comity_hosts_held", _GAUGE, "Hosts whose lease this worker has, guests included.")
+HOSTS_WAITING: Final = Metric("comity_hosts_waiting", _GAUGE, "Hosts held that only wait for their delay.")
+HOSTS_BLOCKED: Final = Metric("comity_hosts_blocked", _GAUGE, "Hosts held that asked for patience (429, 503).")
+QUEUED: Final = Metric("comity_frontier_at_hand", _GAUGE, "URLs queued for the hosts that this worker has under way.")
+UNSETTLED: Final = Metric("comity_unsettled_outcomes", _GAUGE, "Visits that ended and are not yet committed.")
+UNSETTLED_BYTES: Final = Metric("comity_unsettled_bytes", _GAUGE, "Bodies that are not yet committed.")
+LOOP_LAG: Final = Metric(
+    "comity_loop_lag_seconds", _GAUGE, "How late the event loop was, at worst, in the last ten seconds.", joins=_MAX
+)
+LEASE_OVERDUE: Final = Metric(
+    "comity_lease_renewal_overdue_seconds", _GAUGE, "How long the renewal of leases is overdue; 0 is well.", joins=_MAX
+)
+CPU: Final = Metric("comity_cpu_seconds_total", _COUNTER, "Processor time that the workers used.")
+MEMORY: Final = Metric("comity_resident_bytes", _GAUGE, "The most memory that the workers had in use.")
+FETCH_SECONDS: Final = Metric(
+    "comity_fetch_seconds",
+    _HISTOGRAM,
+    "How long answers took, redirects included.",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+)
+SETTLE_SECONDS: Final = Metric(
+    "comity_settle_seconds",
+    _HISTOGRAM,
+    "How long a batch took to be stored and committed.",
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0),
+)
+PROCESSES: Final = Metric("comity_processes", _GAUGE, "Worker processes that report.", origin=_PARENT)
+DEATHS: Final = Metric("comity_worker_deaths_total", _COUNTER, "Worker processes that were replaced.", origin=_PARENT)
+STATE_UP: Final = Metric("comity_state_up", _GAUGE, "Whether the state answered last time.", origin=_STATE)
+STATE_HOSTS: Final = Metric(
+    "comity_state_hosts",
+    _GAUGE,
+    "Hosts by status.",
+    "status",
+    ("pending", "active", "exhausted", "blocked", "unreachable"),
+    origin=_STATE,
+)
+STATE_WAITING: Final = Metric(
+    "comity_state_hosts_waiting", _GAUGE, "Hosts to crawl that nobody holds.", "status", ("pending", "active"),
+    origin=_STATE,
+)  # fmt: skip
+STATE_CLAIMS: Final = Metric("comity_state_claims", _GAUGE, "Leases that somebody has.", origin=_STATE)
+STATE_STUCK: Final = Metric(
+    "comity_state_claims_stuck", _GAUGE, "Leases that ran out and nobody took over.", origin=_STATE
+)
+STATE_FRONTIER: Final = Metric(
+    "comity_state_frontier", _GAUGE, "URLs queued, over all hosts; an estimate above 100,000 hosts.", origin=_STATE
+)
+STATE_AGE: Final = Metric("comity_state_age_seconds", _GAUGE, "How old the numbers of the state are.", origin=_STATE)
+
+METRICS: Final = (
+    PAGES,
+    BYTES,
+    LINKS,
+    RETRIES,
+    REFUSALS,
+    WAITS,
+    LEASES_LOST,
+    RUNS,
+    HOSTS_LEFT,
+    STATE_LOST,
+    IN_FLIGHT,
+    HOSTS_HELD,
+    HOSTS_WAITING,
+    HOSTS_BLOCKED,
+    QUEUED,
+    UNSETTLED,
+    UNSETTLED_BYTES,
+    LOOP_LAG,
+    LEASE_OVERDUE,
+    CPU,
+    MEMORY,
+    FETCH_SECONDS,
+    SETTLE_SECONDS,
+    PROCESSES,
+    DEATHS,
+    STATE_UP,
+    STATE_HOSTS,
+    STATE_WAITING,
+    STATE_CLAIMS,
+    STATE_STUCK,
+    STATE_FRONTIER,
+    STATE_AGE,
+)
+BY_NAME: Final = {metric.name: metric for metric in METRICS}
+
+
+def metrics_table() -> str:
+    """Every metric as a Markdown table; `docs/observability.md` has it."""
+    lines = ["| metric | kind | label | what it means | known by |", "|---|---|---|---|---|"]
+    for metric in METRICS:
+        values = ", ".join(f"`{value}`" for value in metric.values)
+        label = f"`{metric.label}`: {values}" if metric.label else ""
+        lines.append(f"| `{metric.name}` | {metric.kind} | {label} | {metric.text} | {metric.origin} |")
+    return "\n".join(lines)

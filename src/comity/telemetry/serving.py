@@ -1,0 +1,138 @@
+"""A small HTTP server for whoever watches: a few paths, one answer a connection, everything bounded.
+
+Paths and what answers them enter; nothing that a client sends but the path and what it accepts is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Final, NamedTuple
+
+from comity.model.errors import BadInput
+from comity.telemetry.address import Address
+
+_HEAD_MOST: Final = 16_384
+_PATIENCE_S: Final = 5.0  # for a request to come, and for its answer to be taken
+_ANSWER_S: Final = 15.0  # for an answer to be made
+_CONNECTIONS_MOST: Final = 64
+_REASONS: Final = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+TEXT: Final = "text/plain; charset=utf-8"
+
+
+class Page(NamedTuple):
+    """What is answered."""
+
+    status: int
+    body: bytes
+    media_type: str = TEXT
+
+
+Answer = Callable[[str], Awaitable[Page]]  # takes what the client accepts
+
+
+@asynccontextmanager
+async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterator[Address]:
+    """Answer these paths while the block lasts; gives where. `BadInput` if that address cannot be had."""
+    desk = _Desk(paths)
+    try:
+        server = await asyncio.start_server(desk.serve, address.host, address.port, limit=_HEAD_MOST)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BadInput(f"cannot listen on {address} for metrics: {reason}") from None
+    try:
+        host, port = server.sockets[0].getsockname()[:2]
+        yield Address(str(host), int(port))
+    finally:
+        server.close()
+        await desk.close()
+
+
+class _Desk:
+    """Answers connections, so many at a time."""
+
+    def __init__(self, paths: Mapping[str, Answer]) -> None:
+        self._paths = paths
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request, one answer."""
+        task = asyncio.current_task()
+        assert task is not None
+        try:
+            if len(self._open) >= _CONNECTIONS_MOST:
+                return  # closed without a word: whoever asks so often is no monitoring system
+            self._open.add(task)
+            with suppress(TimeoutError, ConnectionError, asyncio.CancelledError):
+                await self._converse(reader, writer)
+        finally:
+            self._open.discard(task)
+            writer.close()
+
+    async def close(self) -> None:
+        """End what is still open."""
+        for task in list(self._open):
+            task.cancel()
+        if self._open:
+            await asyncio.wait(list(self._open), timeout=1.0)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        is_head = False
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+            method, path, accept = _read_head(head)
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+            page = Page(400, b"not a request\n")
+        else:
+            is_head = method == "HEAD"
+            page = await self._page(method, path, accept)
+        writer.write(_written(page, is_head))
+        async with asyncio.timeout(_PATIENCE_S):
+            await writer.drain()
+
+    async def _page(self, method: str, path: str, accept: str) -> Page:
+        answer = self._paths.get(path)
+        if answer is None:
+            known = " ".join(self._paths)
+            return Page(404, f"there is: {known}\n".encode())
+        if method not in ("GET", "HEAD"):
+            return Page(405, b"only GET and HEAD\n")
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                return await answer(accept)
+        except TimeoutError:
+            return Page(503, b"no answer in time\n")
+        except Exception as error:  # what goes wrong in a look must not end the work
+            return Page(500, f"{type(error).__name__}\n".encode())
+
+
+def _read_head(head: bytes) -> tuple[str, str, str]:
+    """The method, the path without its query, and what is accepted."""
+    first, *rest = head.decode("latin-1").split("\r\n")
+    method, target, version = first.split(" ")
+    if not version.startswith("HTTP/1.") or not target.startswith("/"):
+        raise ValueError("not HTTP/1")
+    pairs = (line.partition(":") for line in rest)
+    accept = ",".join(value.strip() for name, _, value in pairs if name.strip().lower() == "accept")
+    return method, target.partition("?")[0], accept
+
+
+def _written(page: Page, is_head: bool) -> bytes:
+    lines = (
+        f"HTTP/1.1 {page.status} {_REASONS[page.status]}",
+        f"Content-Type: {page.media_type}",
+        f"Content-Length: {len(page.body)}",
+        "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff",
+        "Connection: close",
+    )
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + (b"" if is_head else page.body)
