@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from comity.database.connection import Database
 from comity.doors.cli import state_look
@@ -67,15 +70,11 @@ async def test_a_state_that_cannot_be_reached_is_down_and_no_password_is_told() 
 
 
 async def test_looks_that_come_together_ask_once(door: Chosen, monkeypatch: pytest.MonkeyPatch) -> None:
-    import asyncio
-
     asked: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         if "GROUP BY domains.status" in statement and "count" in statement and "claim_expires_at" not in statement:
             asked.append(statement)
-
-    from sqlalchemy.engine import Engine
 
     event.listen(Engine, "before_cursor_execute", note)
     look = StateLook(door, LOG)
@@ -93,3 +92,29 @@ async def test_a_redis_that_answers_is_well_and_another_is_not(redis_url: str) -
     assert not check.is_well
     assert "secret" not in check.detail
     assert not (await redis_check("nonsense")).is_well
+
+
+async def test_a_state_that_hangs_holds_up_one_thread_and_is_asked_once_at_a_time(
+    door: Chosen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+    release = threading.Event()
+
+    def hang(_database: Database) -> None:
+        begun.append(1)
+        release.wait(20)
+
+    monkeypatch.setattr("comity.reports.status.check_state", hang)
+    monkeypatch.setattr(state_look, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(state_look, "_CHECKED_EVERY_S", 0.0)
+    look = StateLook(door, LOG)
+    try:
+        for _ in range(3):
+            assert not (await look.check()).is_well
+        assert len(begun) == 1
+        release.set()
+        monkeypatch.setattr(state_look, "_PATIENCE_S", 5.0)
+        assert (await look.check()).is_well
+    finally:
+        release.set()
+        look.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from io import StringIO
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from comity.telemetry import events
 from comity.telemetry.events import COMMON, EVENTS, Level, events_table
 from comity.telemetry.logs import Log, masked, open_log
-from comity.telemetry.metrics import metrics_table
+from comity.telemetry.metrics import METRICS, metrics_table
 
 DOCS = Path(__file__).parents[2] / "docs" / "observability.md"
 
@@ -123,6 +124,18 @@ def test_every_event_is_declared_once_and_its_fields_are_its_own() -> None:
 def test_the_page_on_observability_has_every_metric_and_event(table: object) -> None:
     assert callable(table)
     assert f"\n\n{table()}\n" in DOCS.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["grafana-dashboard.json", "observability.md"])
+def test_alerts_and_the_dashboard_ask_only_for_what_there_is(name: str) -> None:
+    text = (DOCS.parent / name).read_text(encoding="utf-8")
+    if name.endswith(".json"):
+        assert len(json.loads(text)["panels"]) == 12
+    asked = set(re.findall(r"comity_[a-z_]+", text))
+    known = {metric.name for metric in METRICS} | {"comity_build_info"}
+    known |= {f"{metric.name}_bucket" for metric in METRICS if metric.buckets}
+    assert asked
+    assert asked <= known
 
 
 def test_the_page_on_observability_has_every_common_field() -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.error import HTTPError
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.servers.waiting import wait_until
@@ -141,9 +142,11 @@ def test_one_address_answers_for_all_processes_also_for_those_that_died(web: Web
         assert process.wait(20) == 0
 
 
-def test_an_address_that_is_taken_is_told_before_anything_begins(web: Web, place: Place) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_address_that_is_taken_is_told_before_anything_begins(web: Web, place: Place, processes: int) -> None:
     taken = web.site(tree(1)).url().split("/")[2]
-    told = place.comity_apart("work", "--idle-exit", "--metrics", taken)
+    told = place.comity_apart("work", "--idle-exit", "--processes", processes, "--metrics", taken)
+    assert not place.state.exists()
     assert told.code == 2
     assert f"cannot listen on {taken} for metrics" in told.err
     assert len(told.err.splitlines()) == 1

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from comity.doors.cli.options import Chosen
 from comity.model.errors import ComityError
@@ -42,6 +42,8 @@ class StateLook:
         self._check = Check("state", False, "not looked at yet")
         self._checked_at = float("-inf")
         self._check_turn = asyncio.Lock()
+        self._asking: asyncio.Future[Any] | None = None
+        self._asking_turn = asyncio.Lock()
 
     async def reading(self) -> Reading:
         """The figures; old ones, with their age, while the state does not answer."""
@@ -97,9 +99,13 @@ class StateLook:
         meter.set(metrics.STATE_FRONTIER, figures.frontier)
 
     async def _ask(self, question: Callable[[State], Result]) -> Result:
-        """Ask on the thread; whoever waits too long goes away, and the next finds the answer or waits again."""
-        future = asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
-        async with asyncio.timeout(_PATIENCE_S):
+        """Ask on the thread; whoever waits too long goes away, and nothing more is asked until the thread is back."""
+        async with asyncio.timeout(_PATIENCE_S), self._asking_turn:
+            if self._asking is not None:
+                await asyncio.wait([self._asking])
+            future = asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
+            self._asking = future
+            future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             return await asyncio.shield(future)
 
     def _answer(self, question: Callable[[State], Result]) -> Result:

@@ -75,7 +75,7 @@ def age_shown(at: datetime, now: datetime) -> str:
 def _head(status: Status) -> Lines:
     figures = status.figures
     parts = [
-        counted(len(status.workers), "worker"),
+        counted(sum(line.expired < line.hosts for line in status.workers), "worker"),
         f"{counted(figures.claims - figures.stuck, 'host')} held",
         f"{_about(figures.frontier_is_exact)}{figures.frontier:,} URLs queued",
         f"{_pace(status.minute)} pages/s",

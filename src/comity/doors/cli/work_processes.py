@@ -33,8 +33,6 @@ _PAUSE_S: Final = 1.0
 
 def run_workers(door: Chosen, hosts: int | None, max_minutes: float, *, idle_exit: bool) -> int:
     """Have processes work until all have ended; gives the exit code."""
-    with door.open_or_make():
-        pass  # whatever is wrong with the state is told once, and here
     with runner_of_loops() as runner:
         return runner.run(_Workers(door, hosts, max_minutes, idle_exit=idle_exit).run())
 
@@ -57,11 +55,17 @@ class _Workers:
         """Keep every process going; gives the exit code once all have ended."""
         obey(self._on_signal, self._kill_all)
         async with served(self._door, self._log, self._readings, self._gathered.silence_s):
+            await asyncio.to_thread(self._try_state)
             try:
                 await asyncio.gather(*(self._keep(number) for number in range(self._settings.processes)))
             finally:
                 self._kill_all()
         return self._code
+
+    def _try_state(self) -> None:
+        """Whatever is wrong with the state is told once, and here."""
+        with self._door.open_or_make():
+            pass
 
     def _readings(self) -> list[Reading]:
         self._meter.set(metrics.PROCESSES, self._gathered.reporting)
