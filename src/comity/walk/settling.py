@@ -16,6 +16,7 @@ BATCH: Final = 200
 INTERVAL_S: Final = 0.05
 _MOST_WAITING: Final = 5 * BATCH
 _MOST_BYTES: Final = 64 << 20  # of bodies
+_SILENCE_S: Final = 2.0
 
 OnSettled = Callable[[dict[LeasedHost, list[Outcome]], Settled], None]
 
@@ -30,6 +31,7 @@ class Settling:
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
         self._under_way: dict[LeasedHost, list[Outcome]] = {}
         self._count = 0
+        self._begun_at = 0.0  # when the batch that is under way was handed over
         self.took_s = 0.0  # the last batch, to be stored and committed
         self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
@@ -37,8 +39,13 @@ class Settling:
 
     @property
     def is_full(self) -> bool:
-        """Whether the database is so far behind that nothing new should begin."""
-        return self._count >= _MOST_WAITING or self.bytes_held >= _MOST_BYTES
+        """Whether the database is so far behind, or so long silent, that nothing new should begin.
+
+        A page that cannot be settled is asked for once more, by somebody else: better not to ask for it now.
+        """
+        if self._count >= _MOST_WAITING or self.bytes_held >= _MOST_BYTES:
+            return True
+        return bool(self._under_way) and perf_counter() - self._begun_at > _SILENCE_S
 
     def put(self, host: LeasedHost, outcome: Outcome) -> None:
         """Hand over an outcome."""
@@ -78,7 +85,7 @@ class Settling:
 
     async def _settle_some(self) -> None:
         taken = self._under_way = self._take(BATCH)
-        begun = perf_counter()
+        begun = self._begun_at = perf_counter()
         try:
             result = await self._thread.run(self._settler.settle, [_batch(host, taken[host]) for host in taken])
         finally:
