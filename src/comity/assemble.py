@@ -23,6 +23,7 @@ from comity.model.scope import CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
+from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
 
 # The walk, the fetcher and the store are slow to import, and most commands need none of them.
@@ -101,6 +102,7 @@ class State:
             smart=settings.enable_smart_scheduling,
             claims=settings.enable_claim_protocol,
             track=settings.enable_domain_tracking,
+            refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
             settings_shown=self.settings_shown,
         )
         own = partial(open_sink, settings.pages, leases.holder)

@@ -154,6 +154,11 @@ class Settings(BaseSettings):
     enable_refresh_mode: bool = _set(
         False, "Whether hosts that are done become due again.", "ENABLE_REFRESH_MODE", "ENABLE_REFRESH_MODE"
     )
+    update_stale: bool = _set(
+        False,
+        "Whether a refresh only asks for pages that sitemaps call changed or due, or that are old.",
+        "UPDATE_STALE",
+    )
 
     # What a host's priority is made of.
     weight_seed_rank: float = _set(1000.0, "Priority: a seed of rank 1.", "WEIGHT_SEED_RANK")

@@ -33,6 +33,7 @@ _FETCH = (
     "duration_ms",
     "depth",
     "crawled_at",
+    "discovery_type",
 )
 _EVIDENCE = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
 _LEDGER = (
@@ -78,6 +79,7 @@ def add_fetches(connection: Connection, run_id: UUID, rows: Iterable[FetchRow]) 
             round(row.elapsed_s * 1000),
             row.depth,
             encode.time(row.at),
+            row.discovery_type,
         )
         for row in rows
     ]

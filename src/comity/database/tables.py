@@ -145,6 +145,9 @@ domains: Final = Table(
     Column("latency_recent_s", Double()),
     Column("unclean_end_at", UtcDateTime()),
     Column("last_start_at", UtcDateTime()),
+    # Refreshing: whether a round is to begin, and when the one that is under way did.
+    Column("is_refresh_due", Boolean(), nullable=False, server_default=false()),
+    Column("refresh_started_at", UtcDateTime()),
     CheckConstraint("domain <> ''", name="domain_not_empty"),
     CheckConstraint("(claimed_by IS NULL) = (claim_expires_at IS NULL)", name="lease_has_holder_and_end"),
     Index("idx_domains_status", "status"),
@@ -341,6 +344,8 @@ fetches: Final = Table(
     _count("depth", Integer),
     _count("images_found", Integer),
     _now("crawled_at"),
+    # "discovery" for the first visit of a URL, "refresh" where a known page was asked for again.
+    Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
     # Settling the same outcome twice leaves one row.
     Index("uq_fetches_run_url", "run_id", "url_key", "crawled_at", unique=True),
     Index("idx_fetches_domain", "domain", "crawled_at"),

@@ -26,3 +26,4 @@ class FetchRow(NamedTuple):
     content_hash: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+    discovery_type: str = "discovery"

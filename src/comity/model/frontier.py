@@ -17,6 +17,17 @@ class FrontierEntry(NamedTuple):
     hints: PageHints | None = None
 
 
+class SeenPage(NamedTuple):
+    """What the last visit of a URL that told anything found: what a conditional request is made of (RFC 9110 §13.1)."""
+
+    at: float
+    is_gone: bool
+    etag: str | None = None
+    last_modified: str | None = None
+    content_hash: str | None = None
+    final_url: str | None = None
+
+
 class QueuedUrl(NamedTuple):
     """An entry that was handed out: it stays in the frontier until its outcome is settled under its key."""
 
@@ -25,3 +36,5 @@ class QueuedUrl(NamedTuple):
     depth: int
     attempts: int = 0
     priority: int = 0
+    seen: SeenPage | None = None
+    """Known while a host is refreshed only, of pages that were visited before."""

@@ -78,7 +78,9 @@ class Crawl:
         capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds)
         retries = RetryTerms(terms.retry_limit)
-        settler = Settler(database, leases, store, self.run_id, clock.now, retries, track=terms.track)
+        settler = Settler(
+            database, leases, store, self.run_id, clock.now, retries, refresh=terms.refresh, track=terms.track
+        )
         self._settling = Settling(settler, self._thread, self._on_settled)
         self._hosts = OpenHosts(
             self._board,
@@ -129,6 +131,7 @@ class Crawl:
             track=terms.track,
             traps=terms.traps,
             sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
+            refresh=terms.refresh,
             links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
         )
 
@@ -259,6 +262,8 @@ class Crawl:
                 host.work.put_off(entry, until)
             if host.lease.host_id in lost:
                 host.lose_lease()
+            elif result.requeued.get(host.lease.host_id):
+                host.work.has_more = True
             if host in self._hosts:
                 self._dispatcher.ready(host)
         if self._hooks.on_settled is not None:
@@ -267,7 +272,7 @@ class Crawl:
         progress = self.progress
         progress.bytes_received += result.received
         progress.links_found += result.links
-        progress.queued += result.links - result.taken_off
+        progress.queued += result.links + sum(result.requeued.values()) - result.taken_off
         self._budget.receive(progress.bytes_received)
         self._dispatcher.serve()
 

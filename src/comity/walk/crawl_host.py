@@ -16,6 +16,7 @@ from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
 from comity.frontier.at_hand import KEYS_MOST, HostWork
+from comity.frontier.sql_store import SqlChange, SqlReads
 from comity.leases.room import Leases
 from comity.model.budget import Exhausted
 from comity.model.errors import LeaseLost
@@ -27,10 +28,12 @@ from comity.model.sitemap import SitemapRow, SitemapState
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
+from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.traps import TrapWatch
 from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
+from comity.walk.refresh import begin_round, with_seen
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
@@ -51,6 +54,7 @@ class HostDesk:
         track: bool,
         traps: TrapTerms | None,
         sitemaps: bool,
+        refresh: RefreshTerms = WHOLE_REFRESH,
         links_remembered: int = KEYS_MOST,
     ) -> None:
         self._database = database
@@ -61,6 +65,7 @@ class HostDesk:
         self._track = track
         self._traps = traps
         self._sitemaps = sitemaps
+        self._refresh = refresh
         self._links_remembered = links_remembered
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
@@ -96,10 +101,11 @@ class HostDesk:
 
     def _open(self, connection: Connection, host: LeasedHost, row: Any, sitemaps: list[SitemapRow]) -> tuple[int, int]:
         lease = host.lease
-        keys, queued = self._something_to_do(connection, lease, row)
+        marks, sitemaps = self._refreshed(connection, host, row, sitemaps)
+        keys, queued = self._something_to_do(connection, host, row)
         if queued == KEYS_MOST and row is not None:  # or more: nobody counts that far
             queued = max(queued, row.frontier_size)
-        values: dict[str, Any] = {"frontier_size": queued}
+        values: dict[str, Any] = {"frontier_size": queued, **marks}
         if self._track:
             values |= {
                 "status": HostStatus.ACTIVE,
@@ -122,6 +128,21 @@ class HostDesk:
         host.work.read(rows, is_whole=len(rows) == queued)
         return (row.pages_crawled if row is not None else 0), queued
 
+    def _refreshed(
+        self, connection: Connection, host: LeasedHost, row: Any, sitemaps: list[SitemapRow]
+    ) -> tuple[dict[str, Any], list[SitemapRow]]:
+        """Begin a refresh that is due, or go on with one; gives what is noted of it, and which sitemaps still hold."""
+        if row is None or not (row.is_refresh_due or row.refresh_started_at):
+            return {}, sitemaps
+        if not row.is_refresh_due:
+            host.refresh_began_at = row.refresh_started_at.timestamp()
+            return {}, sitemaps
+        host_id, now = host.lease.host_id, self._clock.now()
+        begin_round(SqlReads(connection), SqlChange(connection), host_id, now, self._refresh)
+        sitemaps_table.forget(connection, host_id)  # what they say now decides
+        host.refresh_began_at = now.timestamp()
+        return {"is_refresh_due": False, "refresh_started_at": now}, []
+
     def _sitemaps_to_read(
         self, connection: Connection, lease: Lease, rows: list[SitemapRow]
     ) -> list[SitemapRow] | None:
@@ -136,12 +157,12 @@ class HostDesk:
         was_found = any(row.state is SitemapState.READ for row in rows)
         return rows if is_unfinished or not was_found else None
 
-    def _something_to_do(self, connection: Connection, lease: Lease, row: Any) -> tuple[list[int] | None, int]:
+    def _something_to_do(self, connection: Connection, host: LeasedHost, row: Any) -> tuple[list[int] | None, int]:
         """Make sure that there is something to begin with; gives the keys of known URLs, and how many are queued.
 
         None stands for more keys than are remembered.
         """
-        most = self._links_remembered
+        lease, most = host.lease, self._links_remembered
         keys: list[int] | None = None
         # Each of these is answered by an index alone, however much there is.
         if row is None or row.frontier_size + row.pages_crawled < most:
@@ -153,8 +174,9 @@ class HostDesk:
                 self._leases.add_progress(connection, lease, HostProgress(pages_discovered=1), lease.memory)
             return [root.key], 1
         queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
-        if self._track and lease.status is HostStatus.PENDING and not queued:
-            # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.
+        is_begun_anew = self._track and lease.status is HostStatus.PENDING and host.refresh_began_at is None
+        if is_begun_anew and not queued:
+            # Its cooldown is over, or somebody reset it: what was refused or seen then is to be asked once more.
             frontier_table.requeue_all(connection, lease.host_id)
             queued = frontier_table.queued_up_to(connection, lease.host_id, KEYS_MOST)
         return (None if keys is not None and len(keys) == most else keys), queued
@@ -169,7 +191,8 @@ class HostDesk:
     def _look(self, connection: Any, host: LeasedHost) -> list[QueuedUrl]:
         limit = WINDOW + len(host.work.out)
         rows = frontier_table.look(connection, host.lease.host_id, limit, self._clock.now())
-        return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
+        urls = [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
+        return urls if host.refresh_began_at is None else with_seen(connection, urls)
 
     def close_some(self, hosts: Sequence[tuple[LeasedHost, int]]) -> list[HostLineInSummary]:
         """Give leases back with the statuses that the hosts deserve, in one transaction.
@@ -207,6 +230,8 @@ class HostDesk:
         due_at = frontier_table.next_ready_at(connection, host.lease.host_id) if queued else None
         ending = self._ending(host, queued + unread, pages_before)
         extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
+        if host.refresh_began_at is not None and ending.status is HostStatus.EXHAUSTED:
+            extra["refresh_started_at"] = None  # the round is over
         reason = ending.detail
         if host.spent_budget is not None:
             reason = host.spent_budget.sentence

@@ -21,6 +21,7 @@ class Progress:
     pages: int = 0
     errors: int = 0
     refused: int = 0
+    unchanged: int = 0  # of the pages, those that are as they were when they were seen before
     bytes_received: int = 0
     links_found: int = 0
     hosts_active: int = 0
@@ -57,6 +58,7 @@ class RunSummary:
     seconds: float
     hosts: tuple[HostLineInSummary, ...]
     warnings: tuple[str, ...]
+    unchanged: int = 0
 
 
 def summary_of(
@@ -74,6 +76,7 @@ def summary_of(
         seconds=now - progress.started_at,
         hosts=tuple(sorted(lines, key=lambda line: line.host)),
         warnings=tuple(progress.warnings),
+        unchanged=progress.unchanged,
     )
 
 
@@ -88,6 +91,9 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             tally.pages += 1
             tally.errors_in_a_row = 0
             progress.pages += 1
+            if outcome.entry.seen is not None:
+                is_same = isinstance(outcome, NotModified) or outcome.content_hash == outcome.entry.seen.content_hash
+                progress.unchanged += is_same
             evidence = outcome.trail.evidence
             if len(evidence) > 1:  # the first is that it may be asked
                 progress.refused += sum(item.type in _REFUSALS for item in evidence)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from comity.database import frontier, records, runs, sitemaps
 from comity.database.connection import Database
+from comity.frontier.sql_store import SqlChange
 from comity.leases.room import Leases
 from comity.model.evidence import Evidence
 from comity.model.fetch_row import FetchRow
@@ -36,9 +37,11 @@ from comity.model.outcome import (
 )
 from comity.model.page_record import PageRecord
 from comity.rules.backoff import retry_decision
+from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.surt import surt_key
 from comity.store.sink import PageSink
 from comity.walk.leased_host import Unsettled
+from comity.walk.refresh import requeue_changed
 
 _ANSWERED = (Fetched, NotModified, Gone, RateLimited)
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
@@ -61,6 +64,7 @@ class HostBatch:
     errors_in_a_row: int
     outcomes: list[Outcome]
     news: Unsettled
+    refresh_began_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -74,6 +78,8 @@ class Settled:
     failed: int = 0
     received: int = 0
     taken_off: int = 0
+    requeued: dict[UUID, int] = field(default_factory=dict)
+    """Known URLs that sitemaps say to have changed, by host."""
 
 
 @dataclass(slots=True)
@@ -107,11 +113,13 @@ class Settler:
         clock: Callable[[], datetime],
         retries: RetryTerms,
         *,
+        refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
     ) -> None:
         self._database = database
         self._leases = leases
         self._store = store
+        self._refresh = refresh
         self._run_id = run_id
         self._clock = clock
         self._retries = retries
@@ -161,16 +169,18 @@ class Settler:
             found = frontier.add(connection, batch.lease.host_id, self._run_id, each.links) if each.links else 0
             if batch.news.hints:
                 frontier.note_hints(connection, batch.lease.host_id, batch.news.hints)
+            again = self._requeue_changed(connection, batch) if batch.refresh_began_at is not None else 0
             counted = HostProgress(
                 pages_crawled=each.crawled,
                 pages_discovered=found,
                 errors=each.errors,
                 depth_reached=each.depth,
                 consecutive_errors=batch.errors_in_a_row,
-                queued=found - len(each.done) - len(each.dropped),
+                queued=found + again - len(each.done) - len(each.dropped),
             )
             progress.append((batch.lease, counted if self._track else HostProgress(), batch.memory))
             result.put_off[batch.lease.host_id] = each.put_off
+            result.requeued[batch.lease.host_id] = again
             result.links += found
             result.pages += each.crawled
             result.failed += each.errors
@@ -186,6 +196,15 @@ class Settler:
         records.add_to_ledger(connection, self._run_id, chain.from_iterable(each.requests for each in parts))
         if result.pages or result.failed:
             runs.add(connection, self._run_id, crawled=result.pages, failed=result.failed, received=result.received)
+
+    def _requeue_changed(self, connection: Connection, batch: HostBatch) -> int:
+        """A host is being refreshed, and a sitemap came: what it says to have changed is asked for in this round."""
+        hinted = [(link.key, link.hints) for link in batch.news.links if link.hints is not None]
+        hinted += batch.news.hints
+        if not hinted or batch.refresh_began_at is None:
+            return 0
+        change, now = SqlChange(connection), self._clock()
+        return requeue_changed(change, batch.lease.host_id, hinted, batch.refresh_began_at, now, self._refresh)
 
     def _rows(self, batch: HostBatch) -> _Rows:
         news = batch.news
@@ -230,6 +249,8 @@ class Settler:
         if isinstance(outcome, Fetched):
             rows.links += outcome.links
         row = self._fetch_row(lease, outcome)
+        if entry.seen is not None:
+            row = row._replace(discovery_type="refresh")
         rows.fetches.append(row)
         rows.received += row.wire_bytes
         if is_final:
@@ -306,7 +327,7 @@ class Settler:
             answer.final_url,
             answer.redirect_count,
             answer.content_type,
-            outcome.content_hash if isinstance(outcome, Fetched) else None,
+            _content_hash(outcome),
             answer.etag,
             answer.last_modified,
         )
@@ -339,6 +360,13 @@ class Settler:
             depth=row.depth,
             extracted=kept.extracted if kept is not None else None,
         )
+
+
+def _content_hash(outcome: Outcome) -> str | None:
+    if isinstance(outcome, Fetched):
+        return outcome.content_hash
+    seen = outcome.entry.seen if isinstance(outcome, NotModified) else None
+    return seen.content_hash if seen is not None else None
 
 
 _NAMES = {

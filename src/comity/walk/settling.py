@@ -104,4 +104,5 @@ def _body_bytes(outcome: Outcome) -> int:
 
 def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:
     news, host.unsettled = host.unsettled, Unsettled()
-    return HostBatch(host.lease, host.gate.memory(), host.tally.errors_in_a_row, outcomes, news)
+    memory, errors_in_a_row = host.gate.memory(), host.tally.errors_in_a_row
+    return HostBatch(host.lease, memory, errors_in_a_row, outcomes, news, host.refresh_began_at)

@@ -14,6 +14,7 @@ from comity.model.outcome import (
     Answered,
     Failed,
     Gone,
+    NotModified,
     Outcome,
     Postponed,
     RateLimited,
@@ -69,7 +70,9 @@ def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | Ro
     verdict = robots.verdict(address.path)
     if not verdict.allowed:
         return _denied(host, entry, address, robots, verdict, Trail(), rooms)
-    trap = host.traps.recheck(address.path, entry.depth) if host.traps is not None else None
+    # A page that was visited before is no step further into an endless space.
+    watch = host.traps if entry.seen is None else None
+    trap = watch.recheck(address.path, entry.depth) if watch is not None else None
     if trap is not None:
         return _trapped(host, entry, address, trap, rooms)
     return Cleared(entry, address, verdict, robots.version)
@@ -82,7 +85,10 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
     asked: Asked | Unstarted = await rooms.requests.send(
         host,
         slot,
-        FetchRequest(address.url, limits=host.fetch_limits(rooms.limits), content_types=rooms.scope.content_types),
+        _conditional(
+            FetchRequest(address.url, limits=host.fetch_limits(rooms.limits), content_types=rooms.scope.content_types),
+            entry,
+        ),
         Purpose.PAGE,
         verdict=cleared.verdict,
         robots_version=cleared.robots_version,
@@ -151,7 +157,7 @@ async def follow(
     )
     asked = await rooms.requests.ask(
         holder,
-        request,
+        _conditional(request, entry),
         purpose,
         verdict=verdict,
         robots_version=robots.version,
@@ -163,6 +169,14 @@ async def follow(
         if holder is not host:
             return _busy(host, entry, trail, rooms)
     return asked
+
+
+def _conditional(request: FetchRequest, entry: QueuedUrl) -> FetchRequest:
+    """Ask a page that was seen before only for what is new; where it led on, that is asked of the last hop."""
+    seen = entry.seen
+    if seen is None or seen.final_url != request.url:
+        return request
+    return request._replace(etag=seen.etag, last_modified=seen.last_modified)
 
 
 def _covered(
@@ -273,6 +287,14 @@ async def _conclude(
         return Failed(entry, trail, f"http_{status}", reason, answer.at, answer.elapsed_s, status, answer.wire_bytes)
     if 200 <= status < 300:
         return await read_page(host, entry, response, answer, trail, rooms)
+    if status == 304 and entry.seen is not None and entry.seen.final_url == response.url:
+        # RFC 9110 §15.4.5: what the answer does not repeat is as it was.
+        seen = entry.seen
+        return NotModified(
+            entry,
+            trail,
+            answer._replace(etag=answer.etag or seen.etag, last_modified=answer.last_modified or seen.last_modified),
+        )
     if status in (404, 410) and host.traps is not None:
         host.traps.missed(target_of(entry.url))
     return Gone(entry, trail, answer)

@@ -38,6 +38,7 @@ COUNTED: Final = (
     "pages",
     "errors",
     "refused",
+    "unchanged",
     "bytes_received",
     "links_found",
     "hosts_active",
