@@ -108,6 +108,8 @@ class Settings(BaseSettings):
     reject_types: Annotated[tuple[str, ...], NoDecode] = _set(
         (), "Media types that are not taken, although the list above has them.", "REJECT_TYPES"
     )
+    images: bool = _set(False, "Whether images on pages are downloaded and kept, those of the same host.", "IMAGES")
+    max_image_bytes: int = _set(10_000_000, "The largest image that is taken.", "MAX_IMAGE_BYTES", ge=1024)
     fetch_timeout_s: float = _set(60.0, "Seconds for one request as a whole.", "FETCH_TIMEOUT", gt=0, le=3600)
     max_redirects: int = _set(5, "Redirects followed for one URL.", "MAX_REDIRECTS", ge=0, le=20)
     proxy: str | None = _set(None, "A proxy as scheme://host:port (http, https, socks5).", "PROXY")

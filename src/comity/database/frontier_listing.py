@@ -29,7 +29,7 @@ def done_after(connection: Connection, host_id: UUID, after: int | None, limit: 
     """URLs that are done, with what sitemaps say of them, in the order of their keys: the index has them so."""
     table = domain_frontier.c
     statement = (
-        select(table.url_key, table.lastmod, table.changefreq, table.sitemap_priority)
+        select(table.url_key, table.priority, table.lastmod, table.changefreq, table.sitemap_priority)
         .where(table.domain_id == host_id, table.state == DONE)
         .order_by(table.url_key)
         .limit(limit)

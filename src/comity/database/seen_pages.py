@@ -35,6 +35,8 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 column.last_modified,
                 column.content_hash,
                 column.final_url,
+                column.images_found,
+                column.images_read,
                 number.label("number"),
             )
             .where(column.url_key.in_(some), column.outcome.in_(_TOLD))
@@ -48,5 +50,7 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 row.last_modified,
                 row.content_hash,
                 row.final_url,
+                row.images_found,
+                row.images_read,
             )
     return found

@@ -184,8 +184,10 @@ class RedisFrontier:
             reply = self._following.ask(host_id, "list", place, LISTED, DONE)
             if reply is None:
                 break
-            _epoch, _applied, _origin, place, rows = reply
-            found += [DoneUrl(int(row[0]) + 1, unpack_keys(row[1][:8])[0], unpack_hints(row[5])) for row in rows]
+            _epoch, _applied, origin, place, rows = reply
+            for sequence, element, _state, _tries, _at, hints in rows:
+                _url, key, _depth, priority = unpack_element(element, origin)
+                found.append(DoneUrl(int(sequence) + 1, key, priority, unpack_hints(hints)))
         return found[:limit]
 
     @contextmanager

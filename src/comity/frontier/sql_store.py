@@ -137,7 +137,7 @@ class SqlReads:
     def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
         """URLs that are done, a page at a time."""
         rows = frontier_listing.done_after(self._connection, host_id, after, limit)
-        return [DoneUrl(row.url_key, row.url_key, _hints(row)) for row in rows]
+        return [DoneUrl(row.url_key, row.url_key, row.priority, _hints(row)) for row in rows]
 
 
 class SqlFrontier:

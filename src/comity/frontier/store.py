@@ -61,6 +61,7 @@ class DoneUrl(NamedTuple):
 
     place: int
     key: int
+    priority: int
     hints: PageHints | None
 
 

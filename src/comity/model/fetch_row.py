@@ -27,3 +27,5 @@ class FetchRow(NamedTuple):
     etag: str | None = None
     last_modified: str | None = None
     discovery_type: str = "discovery"
+    images_found: int = 0
+    images_read: bool = False

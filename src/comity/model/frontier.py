@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from comity.model.sitemap import PageHints
+
+IMAGE_PRIORITY: Final = -1_000_000
+"""An entry of this priority is an image: it is asked for when no page of its host waits, and counts as none."""
 
 
 class FrontierEntry(NamedTuple):
@@ -26,6 +29,8 @@ class SeenPage(NamedTuple):
     last_modified: str | None = None
     content_hash: str | None = None
     final_url: str | None = None
+    images_found: int = 0
+    images_read: bool = False
 
 
 class QueuedUrl(NamedTuple):
@@ -38,3 +43,8 @@ class QueuedUrl(NamedTuple):
     priority: int = 0
     seen: SeenPage | None = None
     """Known while a host is refreshed only, of pages that were visited before."""
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it is asked for as an image."""
+        return self.priority <= IMAGE_PRIORITY

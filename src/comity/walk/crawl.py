@@ -20,6 +20,7 @@ from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
+from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.capacity import Capacity
 from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks
@@ -59,6 +60,7 @@ class Crawl:
         terms: CrawlTerms,
         hosts: Collection[str] | None,
         hooks: CrawlHooks = NO_HOOKS,
+        images: ImageStore | None = None,
     ) -> None:
         self.run_id: UUID = hooks.run_id or uuid4()
         self._hooks = hooks
@@ -77,10 +79,7 @@ class Crawl:
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds)
-        retries = RetryTerms(terms.retry_limit)
-        settler = Settler(
-            database, leases, store, self.run_id, clock.now, retries, refresh=terms.refresh, track=terms.track
-        )
+        settler = self._settler(images)
         self._settling = Settling(settler, self._thread, self._on_settled)
         self._hosts = OpenHosts(
             self._board,
@@ -119,6 +118,21 @@ class Crawl:
         self._ending: tuple[str, str] | None = None
         self.unsettled = 0  # outcomes that are not yet committed
 
+    def _settler(self, images: ImageStore | None) -> Settler:
+        terms = self._terms
+        return Settler(
+            self._database,
+            self._leases,
+            self._store,
+            self.run_id,
+            self._clock.now,
+            RetryTerms(terms.retry_limit),
+            images,
+            finds_images=terms.images,
+            refresh=terms.refresh,
+            track=terms.track,
+        )
+
     def _host_desk(self, hosts: Collection[str] | None) -> HostDesk:
         terms = self._terms
         share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
@@ -132,6 +146,7 @@ class Crawl:
             traps=terms.traps,
             sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
             refresh=terms.refresh,
+            images=terms.images,
             links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
         )
 
@@ -151,6 +166,8 @@ class Crawl:
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
+            finds_images=terms.images,
+            image_limits=terms.image_limits,
         )
 
     def _robots_keeper(self, requests: Requests) -> RobotsKeeper:
@@ -241,6 +258,8 @@ class Crawl:
             host.is_stopped = True
         if isinstance(outcome, Fetched) and outcome.links:
             host.work.found(outcome.links)
+        if isinstance(outcome, Fetched) and outcome.new_images:
+            host.work.found(outcome.new_images)
         self.unsettled += 1
         self._settling.put(host, outcome)
 
@@ -262,7 +281,7 @@ class Crawl:
                 host.work.put_off(entry, until)
             if host.lease.host_id in lost:
                 host.lose_lease()
-            elif result.requeued.get(host.lease.host_id):
+            elif host.lease.host_id in result.has_more:
                 host.work.has_more = True
             if host in self._hosts:
                 self._dispatcher.ready(host)
@@ -272,7 +291,9 @@ class Crawl:
         progress = self.progress
         progress.bytes_received += result.received
         progress.links_found += result.links
-        progress.queued += result.links + sum(result.requeued.values()) - result.taken_off
+        progress.images_found += result.images_found
+        progress.images_stored += result.images_stored
+        progress.queued += result.links + result.images_queued + sum(result.requeued.values()) - result.taken_off
         self._budget.receive(progress.bytes_received)
         self._dispatcher.serve()
 

@@ -55,6 +55,7 @@ class HostDesk:
         traps: TrapTerms | None,
         sitemaps: bool,
         refresh: RefreshTerms = WHOLE_REFRESH,
+        images: bool = False,
         links_remembered: int = KEYS_MOST,
     ) -> None:
         self._database = database
@@ -66,6 +67,7 @@ class HostDesk:
         self._traps = traps
         self._sitemaps = sitemaps
         self._refresh = refresh
+        self._images = images
         self._links_remembered = links_remembered
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
@@ -138,7 +140,8 @@ class HostDesk:
             host.refresh_began_at = row.refresh_started_at.timestamp()
             return {}, sitemaps
         host_id, now = host.lease.host_id, self._clock.now()
-        begin_round(SqlReads(connection), SqlChange(connection), host_id, now, self._refresh)
+        reads, change = SqlReads(connection), SqlChange(connection)
+        begin_round(reads, change, host_id, now, self._refresh, images=self._images)
         sitemaps_table.forget(connection, host_id)  # what they say now decides
         host.refresh_began_at = now.timestamp()
         return {"is_refresh_due": False, "refresh_started_at": now}, []
@@ -192,7 +195,7 @@ class HostDesk:
         limit = WINDOW + len(host.work.out)
         rows = frontier_table.look(connection, host.lease.host_id, limit, self._clock.now())
         urls = [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
-        return urls if host.refresh_began_at is None else with_seen(connection, urls)
+        return urls if host.refresh_began_at is None else with_seen(connection, host.lease.host_id, urls)
 
     def close_some(self, hosts: Sequence[tuple[LeasedHost, int]]) -> list[HostLineInSummary]:
         """Give leases back with the statuses that the hosts deserve, in one transaction.

@@ -15,21 +15,34 @@ from sqlalchemy import Connection
 
 from comity.database.seen_pages import last_seen
 from comity.frontier.store import FrontierChange, FrontierReads
-from comity.model.frontier import QueuedUrl
+from comity.model.frontier import IMAGE_PRIORITY, QueuedUrl, SeenPage
 from comity.model.sitemap import PageHints
 from comity.rules.stale import RefreshTerms, revisit_rank
 
 _PAGE: Final = 1000  # known URLs that are looked at together
 
 
-def begin_round(reads: FrontierReads, change: FrontierChange, host_id: UUID, now: datetime, terms: RefreshTerms) -> int:
-    """Queue again what a refresh of a host asks for; gives how many URLs that is. A round may begin anew."""
+def begin_round(
+    reads: FrontierReads,
+    change: FrontierChange,
+    host_id: UUID,
+    now: datetime,
+    terms: RefreshTerms,
+    *,
+    images: bool = False,
+) -> int:
+    """Queue again what a refresh of a host asks for; gives how many URLs that is. Images only where they are wanted."""
     queued, place = 0, None
     while known := reads.done(host_id, place, _PAGE):
         place = known[-1].place
-        seen = last_seen(change.connection, [each.key for each in known])
-        ranks = ((each.key, revisit_rank(each.hints, seen.get(each.key), now, terms)) for each in known)
-        queued += change.requeue_known(host_id, [(key, rank) for key, rank in ranks if rank is not None])
+        asked = [each for each in known if images or each.priority > IMAGE_PRIORITY]
+        seen = _seen(change.connection, host_id, [(each.key, each.priority <= IMAGE_PRIORITY) for each in asked])
+        ranked: list[tuple[int, int]] = []
+        for each in asked:
+            rank = revisit_rank(each.hints, seen.get(each.key), now, terms)
+            if rank is not None:
+                ranked.append((each.key, rank if each.priority > IMAGE_PRIORITY else IMAGE_PRIORITY))
+        queued += change.requeue_known(host_id, ranked)
     return queued
 
 
@@ -55,7 +68,18 @@ def requeue_changed(
     return change.requeue_known(host_id, ranked) if ranked else 0
 
 
-def with_seen(connection: Connection, rows: Sequence[QueuedUrl]) -> list[QueuedUrl]:
+def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl]) -> list[QueuedUrl]:
     """The next URLs of a host that is refreshed, each with what its last visit found: one statement for all."""
-    seen = last_seen(connection, [row.key for row in rows])
+    seen = _seen(connection, host_id, [(row.key, row.is_image) for row in rows])
     return [row._replace(seen=seen.get(row.key)) for row in rows]
+
+
+def _seen(connection: Connection, host_id: UUID, keys: Sequence[tuple[int, bool]]) -> dict[int, SeenPage]:
+    """What is known of pages, and of images; these have their own table."""
+    found = last_seen(connection, [key for key, is_image in keys if not is_image])
+    images = [key for key, is_image in keys if is_image]
+    if images:
+        from comity.database.images import last_seen as last_seen_images  # most hosts have none
+
+        found.update(last_seen_images(connection, host_id, images))
+    return found

@@ -18,6 +18,7 @@ from comity.database.connection import Database
 from comity.frontier.sql_store import SqlChange
 from comity.leases.room import Leases
 from comity.model.evidence import Evidence
+from comity.model.fetch import FailureKind
 from comity.model.fetch_row import FetchRow
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.gate import GateMemory, RetryAt
@@ -28,6 +29,7 @@ from comity.model.outcome import (
     Failed,
     Fetched,
     Gone,
+    ImageFetched,
     NotModified,
     Outcome,
     Postponed,
@@ -38,12 +40,13 @@ from comity.model.outcome import (
 from comity.model.page_record import PageRecord
 from comity.rules.backoff import retry_decision
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
-from comity.rules.surt import surt_key
+from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.leased_host import Unsettled
 from comity.walk.refresh import requeue_changed
+from comity.walk.settle_images import ImageRows, ImageTotals, files_of, write_images
+from comity.walk.settle_rows import ANSWERED, fetch_row, page_record
 
-_ANSWERED = (Fetched, NotModified, Gone, RateLimited)
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
 
 
@@ -78,8 +81,13 @@ class Settled:
     failed: int = 0
     received: int = 0
     taken_off: int = 0
+    images_found: int = 0
+    images_stored: int = 0
+    images_queued: int = 0
     requeued: dict[UUID, int] = field(default_factory=dict)
-    """Known URLs that sitemaps say to have changed, by host."""
+    """Known URLs that are to be asked for again, by host."""
+    has_more: set[UUID] = field(default_factory=set)
+    """Hosts whose frontier has something that is not at hand."""
 
 
 @dataclass(slots=True)
@@ -95,6 +103,7 @@ class _Rows:
     requests: list[LedgerRow] = field(default_factory=list)
     pages: list[PageRecord] = field(default_factory=list)
     put_off: list[tuple[QueuedUrl, float]] = field(default_factory=list)
+    images: ImageRows = field(default_factory=ImageRows)
     crawled: int = 0
     errors: int = 0
     received: int = 0
@@ -112,13 +121,17 @@ class Settler:
         run_id: UUID,
         clock: Callable[[], datetime],
         retries: RetryTerms,
+        images: ImageStore | None = None,
         *,
+        finds_images: bool = False,
         refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
     ) -> None:
         self._database = database
         self._leases = leases
         self._store = store
+        self._images = images
+        self._finds_images = finds_images
         self._refresh = refresh
         self._run_id = run_id
         self._clock = clock
@@ -140,6 +153,7 @@ class Settler:
         """Store the pages, then commit everything else; leases found lost are told, and none of theirs is written."""
         rows = {batch.lease.host_id: (batch, self._rows(batch)) for batch in batches}
         pages = [(host_id, page) for host_id, (_batch, each) in rows.items() for page in each.pages]
+        self._keep_images([each.images for _batch, each in rows.values()])
         places = self._keep_pages([page for _host_id, page in pages])
         result = Settled()
         with self._database.write() as connection:
@@ -160,6 +174,19 @@ class Settler:
             error.filename = error.filename or (str(self._store.folder) if self._store.folder is not None else None)
             raise
 
+    def _keep_images(self, rows: list[ImageRows]) -> None:
+        """Put the images on disk; one that nobody names in the end is found there when it comes again."""
+        files = files_of(rows)
+        if not files:
+            return
+        if self._images is None:
+            raise RuntimeError("images came, and there is no place for them")
+        try:
+            self._images.keep(files)
+        except OSError as error:
+            error.filename = error.filename or str(self._images.root)
+            raise
+
     def _write(self, connection: Connection, rows: list[tuple[HostBatch, _Rows]], result: Settled) -> None:
         """Everything of the hosts whose leases hold, table by table."""
         progress: list[tuple[Lease, HostProgress, GateMemory]] = []
@@ -170,17 +197,23 @@ class Settler:
             if batch.news.hints:
                 frontier.note_hints(connection, batch.lease.host_id, batch.news.hints)
             again = self._requeue_changed(connection, batch) if batch.refresh_began_at is not None else 0
+            shown = self._write_images(connection, batch, each, result)
+            again += shown.requeued
             counted = HostProgress(
                 pages_crawled=each.crawled,
                 pages_discovered=found,
                 errors=each.errors,
                 depth_reached=each.depth,
                 consecutive_errors=batch.errors_in_a_row,
-                queued=found + again - len(each.done) - len(each.dropped),
+                images_found=each.images.found,
+                images_stored=shown.stored,
+                queued=found + shown.queued + again - len(each.done) - len(each.dropped),
             )
             progress.append((batch.lease, counted if self._track else HostProgress(), batch.memory))
             result.put_off[batch.lease.host_id] = each.put_off
             result.requeued[batch.lease.host_id] = again
+            if again:
+                result.has_more.add(batch.lease.host_id)
             result.links += found
             result.pages += each.crawled
             result.failed += each.errors
@@ -197,6 +230,18 @@ class Settler:
         if result.pages or result.failed:
             runs.add(connection, self._run_id, crawled=result.pages, failed=result.failed, received=result.received)
 
+    def _write_images(self, connection: Connection, batch: HostBatch, rows: _Rows, result: Settled) -> ImageTotals:
+        if not rows.images:
+            return ImageTotals()
+        totals = write_images(SqlChange(connection), batch.lease, self._run_id, rows.images, self._clock())
+        result.images_found += rows.images.found
+        result.images_stored += totals.stored
+        result.images_queued += totals.queued
+        if totals.pictures:
+            rows.done = [visited for visited in rows.done if visited[1] not in totals.pictures]
+            result.has_more.add(batch.lease.host_id)
+        return totals
+
     def _requeue_changed(self, connection: Connection, batch: HostBatch) -> int:
         """A host is being refreshed, and a sitemap came: what it says to have changed is asked for in this round."""
         hinted = [(link.key, link.hints) for link in batch.news.links if link.hints is not None]
@@ -212,8 +257,26 @@ class Settler:
         for outcome in batch.outcomes:
             rows.requests += outcome.trail.requests
             rows.evidence += outcome.trail.evidence
-            self._enter(batch.lease, outcome, rows)
+            (self._enter_image if outcome.entry.is_image else self._enter)(batch.lease, outcome, rows)
         return rows
+
+    def _enter_image(self, lease: Lease, outcome: Outcome, rows: _Rows) -> None:
+        """The same for an image: it is no page, and leaves none of a page's rows."""
+        visited = (lease.host_id, outcome.entry.key)
+        match outcome:
+            case Postponed():
+                self._enter(lease, outcome, rows)
+                return
+            case Refused():
+                (rows.dropped if outcome.code == "taken_down" else rows.done).append(visited)
+            case RateLimited() | Failed():
+                if self._try_again(lease, outcome, rows):
+                    return
+            case _:
+                rows.done.append(visited)
+        if isinstance(outcome, ANSWERED):
+            rows.received += outcome.answer.wire_bytes
+        rows.images.enter_image(outcome)
 
     def _enter(self, lease: Lease, outcome: Outcome, rows: _Rows) -> None:
         """Turn one outcome into its rows: the only place that knows what each ending means for the frontier."""
@@ -241,20 +304,30 @@ class Settler:
                 is_final = isinstance(outcome, Fetched)
             case Gone() | Rejected():
                 rows.done.append(visited)
+                if self._finds_images and isinstance(outcome, Rejected) and outcome.code == FailureKind.WRONG_TYPE:
+                    rows.images.no_pages.append(entry.key)
                 rows.errors += 1
                 is_final = True
+            case ImageFetched():
+                return  # see `_enter_image`
             case RateLimited() | Failed():
                 rows.errors += 1
                 is_final = not self._try_again(lease, outcome, rows)
+        row = fetch_row(lease, outcome)
         if isinstance(outcome, Fetched):
             rows.links += outcome.links
-        row = self._fetch_row(lease, outcome)
+            if outcome.images_read:
+                rows.images.enter_page(outcome)
+                row = row._replace(images_found=len(outcome.images), images_read=True)
         if entry.seen is not None:
             row = row._replace(discovery_type="refresh")
+            if isinstance(outcome, NotModified):
+                rows.images.enter_page(outcome)
+                row = row._replace(images_found=entry.seen.images_found, images_read=entry.seen.images_read)
         rows.fetches.append(row)
         rows.received += row.wire_bytes
         if is_final:
-            rows.pages.append(self._page(outcome, row))
+            rows.pages.append(page_record(self._run_id, outcome, row, with_headers=self._store.wants_headers))
 
     def _put_off(self, lease: Lease, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
         rows.again.append((lease.host_id, entry.key, until, attempts))
@@ -276,105 +349,3 @@ class Settler:
             return True
         rows.done.append((lease.host_id, outcome.entry.key))
         return False
-
-    def _fetch_row(
-        self, lease: Lease, outcome: Fetched | NotModified | Gone | RateLimited | Rejected | Failed | Refused
-    ) -> FetchRow:
-        entry, name = outcome.entry, _NAMES[type(outcome)]
-        if isinstance(outcome, Refused):
-            first, last = outcome.trail.requests[0], outcome.trail.requests[-1]
-            return FetchRow(
-                lease.host_id,
-                lease.host,
-                entry.url,
-                entry.key,
-                name,
-                last.status,
-                f"{outcome.code}: {outcome.reason}",
-                first.started_at,
-                max(0.0, last.ended_at - first.started_at),
-                0,
-                entry.depth,
-            )
-        if isinstance(outcome, Rejected | Failed):
-            return FetchRow(
-                lease.host_id,
-                lease.host,
-                entry.url,
-                entry.key,
-                name,
-                outcome.status,
-                f"{outcome.code}: {outcome.reason}",
-                outcome.at,
-                outcome.elapsed_s,
-                outcome.wire_bytes,
-                entry.depth,
-            )
-        answer = outcome.answer
-        came = isinstance(outcome, Fetched | NotModified)
-        return FetchRow(
-            lease.host_id,
-            lease.host,
-            entry.url,
-            entry.key,
-            name,
-            answer.status,
-            None if came else f"http_{answer.status}",
-            answer.at,
-            answer.elapsed_s,
-            answer.wire_bytes,
-            entry.depth,
-            answer.final_url,
-            answer.redirect_count,
-            answer.content_type,
-            _content_hash(outcome),
-            answer.etag,
-            answer.last_modified,
-        )
-
-    def _page(self, outcome: Outcome, row: FetchRow) -> PageRecord:
-        fetched = outcome if isinstance(outcome, Fetched) else None
-        kept = fetched if fetched is not None and fetched.keep else None
-        archived = outcome.answer if self._store.wants_headers and isinstance(outcome, _ANSWERED) else None
-        return PageRecord(
-            run_id=self._run_id,
-            url_key=row.url_key,
-            url=row.url,
-            surt_key=surt_key(row.url),
-            http_status=row.status,
-            body=kept.body if kept is not None else None,
-            encoding=fetched.encoding if fetched is not None else None,
-            content_type=row.content_type,
-            crawl_time=row.at,
-            error=row.error if fetched is None else (None if kept is not None else "noindex"),
-            etag=row.etag,
-            last_modified=row.last_modified,
-            content_hash=row.content_hash,
-            final_url=row.final_url,
-            redirect_count=row.redirect_count,
-            title=kept.title if kept is not None else None,
-            coded=kept.coded if kept is not None else None,
-            coding=kept.coding if kept is not None else None,
-            headers=archived.headers.pairs if archived is not None else None,
-            address=archived.address if archived is not None else None,
-            depth=row.depth,
-            extracted=kept.extracted if kept is not None else None,
-        )
-
-
-def _content_hash(outcome: Outcome) -> str | None:
-    if isinstance(outcome, Fetched):
-        return outcome.content_hash
-    seen = outcome.entry.seen if isinstance(outcome, NotModified) else None
-    return seen.content_hash if seen is not None else None
-
-
-_NAMES = {
-    Fetched: "fetched",
-    NotModified: "not_modified",
-    Gone: "gone",
-    RateLimited: "rate_limited",
-    Rejected: "rejected",
-    Failed: "failed",
-    Refused: "refused",
-}

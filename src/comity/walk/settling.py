@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from comity.model.outcome import Fetched, Outcome
+from comity.model.outcome import Fetched, ImageFetched, Outcome
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost, Unsettled
 from comity.walk.settle import HostBatch, Settled, Settler
@@ -99,7 +99,7 @@ class Settling:
 
 
 def _body_bytes(outcome: Outcome) -> int:
-    return len(outcome.body) if isinstance(outcome, Fetched) else 0
+    return len(outcome.body) if isinstance(outcome, Fetched | ImageFetched) else 0
 
 
 def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:

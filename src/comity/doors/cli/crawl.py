@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.crawl_options import RefreshOption, UpdateStaleOption
+from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, RefreshOption, UpdateStaleOption
 from comity.doors.cli.crawl_shown import write_idle, write_summary
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
@@ -88,6 +88,8 @@ def crawl(
     follow_canonical: _FollowCanonical = None,
     refresh: RefreshOption = False,
     update_stale: UpdateStaleOption = False,
+    images: ImagesOption = None,
+    max_image_bytes: MaxImageBytesOption = None,
     accept: _Accept = None,
     reject: _Reject = None,
     user_agent: Annotated[str | None, _option("--user-agent", "UA", "Who we say we are.")] = None,
@@ -117,6 +119,8 @@ def crawl(
         sitemaps=sitemaps,
         follow_canonical=follow_canonical,
         update_stale=update_stale or None,
+        images=images,
+        max_image_bytes=max_image_bytes,
         accept_types=tuple(accept) if accept else None,
         reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,

@@ -1,4 +1,4 @@
-"""Options that `crawl` and `work` share: looking for what changed."""
+"""Options of `crawl` and `work`: looking for what changed, and images."""
 
 from __future__ import annotations
 
@@ -21,4 +21,10 @@ RefreshModeOption = Annotated[
 OnlyStaleOption = Annotated[
     bool | None,
     typer.Option("--update-stale", help="Then only pages that sitemaps call changed or due, or that are old."),
+]
+ImagesOption = Annotated[
+    bool | None, typer.Option("--images/--no-images", help="Download the images of pages, too, from the same host.")
+]
+MaxImageBytesOption = Annotated[
+    int | None, typer.Option("--max-image-bytes", metavar="N", help="Leave images that are larger. Default 10,000,000.")
 ]

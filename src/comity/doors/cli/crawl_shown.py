@@ -87,6 +87,11 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
         f"{counted(summary.errors, 'error')}, {counted(summary.refused, 'URL')} refused. "
         f"Ended: {summary.reason.replace('_', ' ')}.",
     )
+    if summary.images_found or summary.images_stored:
+        failed = f", {summary.images_failed:,} failed" if summary.images_failed else ""
+        write_line(
+            f"{counted(summary.images_found, 'image')} found on pages, {summary.images_stored:,} new ones kept{failed}."
+        )
     if summary.hosts:
         write_line("")
         rows = [

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import typer
 
-from comity.doors.cli.crawl_options import OnlyStaleOption, RefreshModeOption
+from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, OnlyStaleOption, RefreshModeOption
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
 from comity.doors.cli.output import counted, visible
@@ -64,6 +64,8 @@ def work(
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: never.")] = None,
     refresh: RefreshModeOption = None,
     update_stale: OnlyStaleOption = None,
+    images: ImagesOption = None,
+    max_image_bytes: MaxImageBytesOption = None,
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is nothing to crawl.")] = False,
     ends_with_stdin: Annotated[bool, typer.Option("--ends-with-stdin", hidden=True)] = False,
     state: StateOption = None,
@@ -92,6 +94,8 @@ def work(
         processes=processes,
         enable_refresh_mode=refresh,
         update_stale=update_stale,
+        images=images,
+        max_image_bytes=max_image_bytes,
     )
     _check(door)
     if door.settings.processes > 1 and not ends_with_stdin:

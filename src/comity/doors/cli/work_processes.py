@@ -129,7 +129,7 @@ class _Workers:
     def _environment(self) -> dict[str, str]:
         settings = self._settings
         ours = {"COMITY_PAGES": settings.pages, "COMITY_STATE": settings.state}
-        for name in ("enable_refresh_mode", "update_stale"):
+        for name in ("enable_refresh_mode", "update_stale", "images", "max_image_bytes"):
             ours[f"COMITY_{name.upper()}"] = str(getattr(settings, name))
         return dict(os.environ) | ours | {"COMITY_DATABASE_URL": settings.database_url or ""}
 

@@ -39,6 +39,8 @@ def crawl(
     errors: bool = False,
     refresh: bool = False,
     update_stale: bool | None = None,
+    images: bool | None = None,
+    max_image_bytes: int | None = None,
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
@@ -67,6 +69,8 @@ def crawl(
         contact=contact,
         allow_networks=_listed(allow_networks),
         update_stale=update_stale,
+        images=images,
+        max_image_bytes=max_image_bytes,
     )
     check_given(extract, sink)
     read = tuple(read_seed(text, collapse=settings.collapse_subdomains) for text in _texts(seeds))
