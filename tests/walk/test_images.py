@@ -237,6 +237,32 @@ def test_an_image_that_changed_is_another_one_on_the_same_pages(web: Web, place:
     assert len(files(place)) == 2
 
 
+def test_an_image_that_robots_closes_while_it_waits_is_not_asked_for(web: Web, place: Place) -> None:
+    site = web.site({"/": shows("/a.png", links=("/b",)), "/b": page(), "/a.png": picture(png())}, robots="")
+    assert crawled(place, site, "--max-pages", 1)["images_stored"] == 0
+    site.routes["/robots.txt"] = Answer(body="User-agent: *\nDisallow: /a.png\n", type="text/plain")
+    place.execute("UPDATE robots_cache SET expires_at = '2020-01-01 00:00:00.000000'")
+    crawled(place, site)
+    assert sorted(site.pages()) == ["/", "/b"]
+    assert place.rows("SELECT * FROM image_sightings") == []
+    assert place.host(site.host)["status"] == "exhausted"
+
+
+def test_folding_hosts_keeps_their_images(web: Web, place: Place) -> None:
+    site = web.site({"/": shows("/a.png"), "/a.png": picture(png())})
+    crawled(place, site)
+    place.execute("UPDATE domains SET domain = 'WWW.old.example'")
+    place.execute("UPDATE provenance SET source_domain = 'WWW.old.example'")
+    place.comity("seeds", "add", "https://old.example/")
+    told = place.comity("domains", "merge", "--json")
+    assert told.code == 0, told.err
+    row = place.host("old.example")
+    (found,) = place.rows("SELECT * FROM provenance")
+    (address,) = place.rows("SELECT * FROM image_urls")
+    assert (found["source_domain"], found["domain_id"], address["domain_id"]) == ("old.example", row["id"], row["id"])
+    assert row["images_stored"] == 1
+
+
 def test_images_lie_beside_a_file_of_pages(web: Web, place: Place) -> None:
     site = web.site({"/": shows("/a.png"), "/a.png": picture(png())})
     into = place.folder / "pages.jsonl"

@@ -183,3 +183,14 @@ def last_seen(connection: Connection, host_id: UUID, keys: Collection[int]) -> M
                 row.asked_at.timestamp(), row.status in _GONE, row.etag, row.last_modified, None, row.final_url
             )
     return found
+
+
+def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
+    """Give one host's images to another; addresses that it has already fall away."""
+    connection.execute(update(provenance).where(provenance.c.domain_id == from_host).values(domain_id=to_host))
+    for table in (image_urls, image_sightings):
+        has = table.alias("has")
+        keys = [column for column in table.primary_key if column.name != "domain_id"]
+        taken = select(1).where(has.c.domain_id == to_host, *(has.c[column.name] == column for column in keys))
+        connection.execute(delete(table).where(table.c.domain_id == from_host, taken.correlate(table).exists()))
+        connection.execute(update(table).where(table.c.domain_id == from_host).values(domain_id=to_host))

@@ -43,11 +43,12 @@ class ImageRows:
     unchanged: list[AskedImage] = field(default_factory=list)
     unchanged_pages: list[int] = field(default_factory=list)
     no_pages: list[int] = field(default_factory=list)  # URLs under which something else than a page came
+    refused: list[int] = field(default_factory=list)
     found: int = 0
 
     def __bool__(self) -> bool:
         asked = self.came or self.failed or self.unchanged
-        return bool(self.seen or asked or self.unchanged_pages or self.no_pages)
+        return bool(self.seen or asked or self.unchanged_pages or self.no_pages or self.refused)
 
     def enter_page(self, outcome: Fetched | NotModified) -> None:
         """A page came, or is as it was."""
@@ -81,7 +82,7 @@ class ImageRows:
                     AskedImage(key, outcome.at, outcome.status, f"{outcome.code}: {outcome.reason}"[:1000])
                 )
             case _:
-                pass  # it was not asked for
+                self.refused.append(key)  # it was not asked for
 
 
 def files_of(rows: Iterable[ImageRows]) -> list[ImageFile]:
@@ -100,7 +101,8 @@ def write_images(change: FrontierChange, lease: Lease, run_id: UUID, rows: Image
     stored = sum(_enter_image(change, lease, outcome, file) for outcome, file in rows.came)
     for asked in rows.failed:
         images.note_asked(connection, host_id, asked)
-        images.drop_sightings(connection, host_id, asked.url_key)
+    for key in (*(asked.url_key for asked in rows.failed), *rows.refused):
+        images.drop_sightings(connection, host_id, key)
     if rows.unchanged:
         for asked in rows.unchanged:
             images.note_asked(connection, host_id, asked)
