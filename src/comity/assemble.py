@@ -24,6 +24,7 @@ from comity.model.scope import CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
+from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
 
 # The walk, the fetcher and the store are slow to import, and most commands need none of them.
@@ -79,7 +80,9 @@ class State:
         sink: MakeSink | None = None,
     ) -> Crawl:
         """A whole-site crawl of some hosts, or of whatever the table offers; `sink` may put itself before the store."""
+        from comity.store.images import ImageStore, image_root
         from comity.store.pages import open_sink
+        from comity.store.target import read_target
         from comity.walk.crawl import Crawl
         from comity.walk.crawl_hooks import NO_HOOKS
         from comity.walk.crawl_terms import CrawlTerms
@@ -115,10 +118,18 @@ class State:
             smart=settings.enable_smart_scheduling,
             claims=settings.enable_claim_protocol,
             track=settings.enable_domain_tracking,
+            images=settings.images,
+            image_limits=FetchLimits(
+                max_body_bytes=settings.max_image_bytes,
+                max_wire_bytes=settings.max_image_bytes,
+                total_timeout_s=settings.fetch_timeout_s,
+            ),
+            refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
             settings_shown=self.settings_shown,
         )
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
+        images = ImageStore(image_root(read_target(settings.pages)), leases.holder, self.clock.seconds)
         return Crawl(
             self.database,
             self.frontier,
@@ -130,6 +141,7 @@ class State:
             terms,
             hosts,
             hooks or NO_HOOKS,
+            images,
         )
 
     @property

@@ -114,6 +114,8 @@ class Settings(BaseSettings):
     reject_types: Annotated[tuple[str, ...], NoDecode] = _set(
         (), "Media types that are not taken, although the list above has them.", "REJECT_TYPES"
     )
+    images: bool = _set(False, "Whether images on pages are downloaded and kept, those of the same host.", "IMAGES")
+    max_image_bytes: int = _set(10_000_000, "The largest image that is taken.", "MAX_IMAGE_BYTES", ge=1024)
     fetch_timeout_s: float = _set(60.0, "Seconds for one request as a whole.", "FETCH_TIMEOUT", gt=0, le=3600)
     max_redirects: int = _set(5, "Redirects followed for one URL.", "MAX_REDIRECTS", ge=0, le=20)
     proxy: str | None = _set(None, "A proxy as scheme://host:port (http, https, socks5).", "PROXY")
@@ -170,6 +172,11 @@ class Settings(BaseSettings):
     )
     enable_refresh_mode: bool = _set(
         False, "Whether hosts that are done become due again.", "ENABLE_REFRESH_MODE", "ENABLE_REFRESH_MODE"
+    )
+    update_stale: bool = _set(
+        False,
+        "Whether a refresh only asks for pages that sitemaps call changed or due, or that are old.",
+        "UPDATE_STALE",
     )
 
     # What a host's priority is made of.

@@ -13,7 +13,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from comity.database import schema
 from comity.database.connection import Database, open_database
-from comity.database.tables import metadata
+from comity.database.declared import metadata
 from comity.model.errors import BadInput, SchemaMismatch, StateUnavailable
 from tests.database.workers import Worker, run_together
 from tests.servers.postgres import PostgresDatabases
@@ -175,6 +175,21 @@ def test_what_is_stored_survives_the_way_to_the_newest_schema(new_database: Data
     with new_database.read() as connection:
         after = dict(connection.execute(text("SELECT * FROM domains")).one()._mapping)
     assert {name: after.get(name) for name in before} == before
+
+
+def test_a_table_of_images_that_an_older_crawl_left_is_set_aside_and_given_back(new_database: Database) -> None:
+    schema.upgrade(new_database, "0003")
+    with new_database.write() as connection:
+        connection.execute(text("CREATE TABLE provenance (image_id TEXT, source_domain TEXT)"))
+        connection.execute(text("INSERT INTO provenance VALUES ('1', 'old.example')"))
+    schema.upgrade(new_database)
+    kept = [("1", "old.example")]
+    with new_database.read() as connection:
+        assert connection.execute(text("SELECT * FROM provenance")).all() == []
+        assert connection.execute(text("SELECT * FROM older_provenance")).all() == kept
+    schema.downgrade(new_database, "0003")
+    with new_database.read() as connection:
+        assert connection.execute(text("SELECT * FROM provenance")).all() == kept
 
 
 def test_a_failed_migration_changes_nothing(new_database: Database) -> None:

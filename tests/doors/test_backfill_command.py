@@ -12,7 +12,9 @@ from tests.doors.command_line import CommandLine
 from tests.doors.test_both_databases import execute
 from tests.doors.test_terminals import ANY_CODE, at_terminal
 
-PROVENANCE = "CREATE TABLE provenance (id TEXT, image_id TEXT, source_domain TEXT, page_url TEXT, discovery_type TEXT)"
+PROVENANCE = (
+    "CREATE TABLE older_provenance (id TEXT, image_id TEXT, source_domain TEXT, page_url TEXT, discovery_type TEXT)"
+)
 
 
 def add_fetches(comity: CommandLine, *urls: str, status: int = 200, outcome: str = "fetched") -> None:
@@ -41,7 +43,7 @@ def history(with_state: CommandLine) -> CommandLine:
     add_fetches(with_state, "ftp://files.example/a", "ftp://files.example/b")
     with_state.rows(PROVENANCE)
     for host in ("new.example", "www.new.example", "lost.example"):
-        with_state.rows("INSERT INTO provenance (image_id, source_domain) VALUES ('1', ?)", host)
+        with_state.rows("INSERT INTO older_provenance (image_id, source_domain) VALUES ('1', ?)", host)
     return with_state
 
 
@@ -114,7 +116,7 @@ def test_a_dry_run_changes_nothing(history: CommandLine) -> None:
 
 def test_without_a_state_there_is_nothing_to_fill_and_none_is_made(comity: CommandLine) -> None:
     report = comity.json("domains", "backfill")
-    assert (report["fetches"]["rows"], report["provenance_lacks"]) == (0, "there is no table provenance")
+    assert (report["fetches"]["rows"], report["provenance_lacks"]) == (0, "provenance is empty")
     assert comity.done("domains", "backfill", "--dry-run").lines[0] == "Read 0 rows of fetches: 0 hosts."
     assert list(comity.folder.iterdir()) == []
 
@@ -164,7 +166,7 @@ def test_it_works_on_a_file_and_on_a_server(
         row + "('old', 'https://www.Example.com/1', 1, 'fetched', 200)",
         row + "('old', 'https://example.com/2', 2, 'fetched', 200)",
         PROVENANCE,
-        "INSERT INTO provenance (image_id, source_domain) VALUES ('1', 'example.com'), ('2', 'WWW.example.com')",
+        "INSERT INTO older_provenance (image_id, source_domain) VALUES ('1', 'example.com'), ('2', 'WWW.example.com')",
     )
     assert comity.json("domains", "backfill", "--dry-run")["created"] == 1
     assert comity.json("domains", "backfill")["created"] == 1

@@ -322,7 +322,7 @@ def test_a_killed_crawler_leaves_no_process(busy: int) -> None:
 
 def test_a_process_ends_itself_when_its_page_takes_far_too_long() -> None:
     """Nobody is left to end it when the crawler was killed in the midst of a page."""
-    words = marshal.dumps((None, "comitybot"))
+    words = marshal.dumps({"content_type": None, "agent_token": "comitybot"})
     request = REQUEST.pack(len(words), len(MERGED), -1.9) + words + MERGED
     ended = subprocess.run([sys.executable, "-m", "comity.extract.apart_worker"], input=request, capture_output=True)
     assert ended.returncode == -signal.SIGALRM

@@ -102,6 +102,17 @@ class FrontierMachine(RuleBasedStateMachine):
             if each.state != DROPPED:
                 each.state, each.attempts, each.not_before = QUEUED, 0, None
 
+    @rule(which=st.integers(0, 1), chosen=some, priority=st.integers(-2, 2))
+    def requeue_known(self, which: int, chosen: list[str], priority: int) -> None:
+        host = self.hosts[which]
+        keys = [entry(path).key for path in chosen]
+        changed = [each for key in keys if (each := self.known[host].get(key)) and each.state == DONE]
+        with self.room.store.change() as change:
+            assert change.requeue_known(host, [(key, priority) for key in keys]) == len(changed)
+        for each in changed:
+            each.state, each.attempts, each.not_before = QUEUED, 0, None
+            each.entry = each.entry._replace(priority=priority)
+
     @rule(which=st.integers(0, 1), chosen=some, states=st.permutations([QUEUED, DONE, DROPPED]))
     def change_state(self, which: int, chosen: list[str], states: list[int]) -> None:
         host, (before, after, _) = self.hosts[which], states
@@ -132,13 +143,15 @@ class FrontierMachine(RuleBasedStateMachine):
             wanted = [
                 (each.entry.url, each.entry.key, each.entry.depth, each.attempts, each.entry.priority) for each in ready
             ]
-            assert self.room.store.look(host, 100, now) == wanted
-            assert self.room.store.look(host, 2, now) == wanted[:2]
+            assert [each[:5] for each in self.room.store.look(host, 100, now)] == wanted
+            assert [each[:5] for each in self.room.store.look(host, 2, now)] == wanted[:2]
             put_off = [each.not_before for each in queued if each.not_before is not None]
             due_at = datetime.fromtimestamp(min(put_off), UTC) if put_off else None
             assert self.room.store.next_ready_at(host) == due_at
             assert sorted(self.room.store.keys(host, 100)) == sorted(known)
             states = [each.state for each in known.values()]
+            done = [each.key for each in self.room.store.done(host, None, 100)]
+            assert sorted(done) == sorted(key for key, each in known.items() if each.state == DONE)
             assert self.room.store.states(host) == {state: states.count(state) for state in set(states)}
 
 

@@ -162,6 +162,33 @@ def test_everything_done_is_queued_again_in_its_old_place(room: Room) -> None:
     assert room.store.next_ready_at(room.host) is None
 
 
+def test_known_urls_are_queued_again_with_the_rank_that_a_refresh_gives_them(room: Room) -> None:
+    """Only what is done, and what is not named keeps its state."""
+    paths = [f"p{number:03}" for number in range(200)]
+    room.add(*map(entry, paths))
+    room.settle(done=[key_of(path) for path in paths[:150]], dropped=[key_of(path) for path in paths[150:160]])
+    ranked = [(key_of(path), number) for number, path in enumerate(paths[:100])]
+    with room.store.change() as change:
+        assert change.requeue_known(room.host, [*ranked, (key_of(paths[155]), 9), (key_of(paths[170]), 9)]) == 100
+    assert room.paths() == [*reversed(paths[1:100]), paths[0], *paths[160:]]
+    assert room.store.states(room.host) == {QUEUED: 140, DONE: 50, DROPPED: 10}
+    with room.store.change() as change:
+        assert change.requeue_known(room.host, []) == 0
+
+
+def test_what_is_done_is_gone_through_in_pages_with_what_sitemaps_say(room: Room) -> None:
+    hints = PageHints(datetime(2026, 1, 2, tzinfo=UTC), ChangeFrequency.WEEKLY, 0.25)
+    paths = [f"p{number:03}" for number in range(90)]
+    room.add(*(entry(path, hints=hints if path == "p006" else None) for path in paths))
+    room.settle(done=[key_of(path) for path in paths[::3]])
+    seen, place = {}, None
+    while page := room.store.done(room.host, place, 7):
+        assert len(page) <= 7
+        seen |= {each.key: each.hints for each in page}
+        place = page[-1].place
+    assert seen == {key_of(path): hints if path == "p006" else None for path in paths[::3]}
+
+
 def test_counts_stop_at_their_bound(room: Room) -> None:
     room.add(*(entry(str(number)) for number in range(50)))
     room.settle(done=[key_of("3")])

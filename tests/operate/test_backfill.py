@@ -35,7 +35,7 @@ def nothing_is_left_for_the_next_test(request: pytest.FixtureRequest) -> Iterato
     database = request.node.funcargs.get("database") or request.node.funcargs["shared_database"]
     if database.engine.dialect.name == "postgresql":
         with database.write() as connection:
-            for name in (*WORK_TABLES, "provenance"):
+            for name in (*WORK_TABLES, "older_provenance"):
                 connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
 
 
@@ -51,12 +51,12 @@ def provenance(state: State, *rows: tuple[str | None, str | None], indexed: bool
     """Images that an older crawl kept: (image, host) each."""
     with state.database.write() as connection:
         connection.exec_driver_sql(
-            "CREATE TABLE provenance (id VARCHAR(36), image_id VARCHAR(36), source_domain VARCHAR(255), "
+            "CREATE TABLE older_provenance (id VARCHAR(36), image_id VARCHAR(36), source_domain VARCHAR(255), "
             "page_url TEXT, discovery_type VARCHAR(20))"
         )
         if indexed:
-            connection.exec_driver_sql("CREATE INDEX idx_provenance_source ON provenance (source_domain)")
-        row = text("INSERT INTO provenance (id, image_id, source_domain) VALUES (:id, :image, :host)")
+            connection.exec_driver_sql("CREATE INDEX idx_provenance_source ON older_provenance (source_domain)")
+        row = text("INSERT INTO older_provenance (id, image_id, source_domain) VALUES (:id, :image, :host)")
         connection.execute(row, [{"id": str(n), "image": image, "host": host} for n, (image, host) in enumerate(rows)])
 
 
@@ -432,17 +432,17 @@ def test_without_the_table_images_are_left_as_they_are(state: State) -> None:
     state.add("a.example", images_stored=5)
     fetched(state, "https://a.example/")
     report = backfilled(state)
-    assert (report.provenance, report.provenance_lacks) == (None, "there is no table provenance")
+    assert (report.provenance, report.provenance_lacks) == (None, "provenance is empty")
     assert state.row("a.example")["images_stored"] == 5
     assert all(line.counter != "images_stored" for line in (*report.counters, *report.mismatches))
 
 
 def test_a_table_without_the_column_is_taken_for_what_it_is(state: State) -> None:
     with state.database.write() as connection:
-        connection.exec_driver_sql("CREATE TABLE provenance (id INTEGER, image_id INTEGER)")
+        connection.exec_driver_sql("CREATE TABLE older_provenance (id INTEGER, image_id INTEGER)")
     fetched(state, "https://a.example/")
     report = backfilled(state)
-    assert (report.created, report.provenance_lacks) == (1, "provenance has no column source_domain")
+    assert (report.created, report.provenance_lacks) == (1, "older_provenance has no column source_domain")
 
 
 # --- long logs, interruptions and rehearsals

@@ -13,6 +13,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    TableClause,
     Text,
     case,
     column,
@@ -34,7 +35,7 @@ from comity.database.types import UtcDateTime
 _CAME: Final = ("fetched", "not_modified")
 _WENT_WRONG: Final = ("gone", "rate_limited", "rejected", "failed", "refused")
 _LONGEST_ORIGIN: Final = 400
-_provenance: Final = table("provenance", column("source_domain", Text()), column("image_id"))
+OLDER: Final = "older_provenance"  # what a migration calls the table of that name that an older crawl left
 
 
 def fetch_bounds(connection: Connection) -> tuple[int, int] | None:
@@ -115,30 +116,41 @@ def _number_of(condition: ColumnElement[bool]) -> ColumnElement[Any]:
 
 
 def provenance_lacks(connection: Connection) -> str | None:
-    """Why images cannot be counted: there is no such table, or it lacks a column. None if they can."""
-    inspector = inspect(connection)
-    if not inspector.has_table("provenance"):
-        return "there is no table provenance"
-    present = {each["name"] for each in inspector.get_columns("provenance")}
+    """Why images cannot be counted: there are none, or the table lacks a column. None if they can."""
+    name = _name(connection)
+    present = {each["name"] for each in inspect(connection).get_columns(name)}
     missing = sorted({"source_domain", "image_id"} - present)
-    return f"provenance has no column {' and '.join(missing)}" if missing else None
+    if missing:
+        return f"{name} has no column {' and '.join(missing)}"
+    is_empty = connection.execute(select(1).select_from(table(name)).limit(1)).first() is None
+    return f"{name} is empty" if is_empty else None
+
+
+def _name(connection: Connection) -> str:
+    """The table that says which images came from where: what an older crawl left, or our own."""
+    return OLDER if inspect(connection).has_table(OLDER) else "provenance"
+
+
+def _provenance(connection: Connection) -> TableClause:
+    return table(_name(connection), column("source_domain", Text()), column("image_id"))
 
 
 def provenance_is_indexed(connection: Connection) -> bool:
     """Whether images can be asked for by host; otherwise one long look is better than many."""
-    keys = [each["column_names"] for each in inspect(connection).get_indexes("provenance")]
+    keys = [each["column_names"] for each in inspect(connection).get_indexes(_name(connection))]
     return any(names and names[0] == "source_domain" for names in keys)
 
 
 def unnamed_images(connection: Connection) -> int:
     """Rows of `provenance` that name no host."""
-    unnamed = select(func.count()).select_from(_provenance).where(_provenance.c.source_domain.is_(None))
+    rows = _provenance(connection)
+    unnamed = select(func.count()).select_from(rows).where(rows.c.source_domain.is_(None))
     return connection.execute(unnamed).scalar_one()
 
 
 def image_hosts_after(connection: Connection, after: str | None, limit: int | None) -> Sequence[Row[Any]]:
     """The hosts as `provenance` spells them, in their order, with the number of their rows."""
-    name = _provenance.c.source_domain
+    name = _provenance(connection).c.source_domain
     statement = select(name, func.count().label("rows")).group_by(name).order_by(name)
     statement = statement.where(name.is_not(None) if after is None else name > after)
     return connection.execute(statement.limit(limit) if limit is not None else statement).all()
@@ -162,9 +174,10 @@ def last_image_host(connection: Connection, after: str, limit: int | None) -> st
 
 def image_counts(connection: Connection, after: str, through: str) -> Sequence[Any]:
     """The number of different images of hosts, under whatever spellings."""
+    rows = _provenance(connection)
     return connection.execute(
-        select(spellings.c.host, func.count(_provenance.c.image_id.distinct()).label("images_stored"))
-        .select_from(spellings.join(_provenance, _provenance.c.source_domain == spellings.c.spelling))
+        select(spellings.c.host, func.count(rows.c.image_id.distinct()).label("images_stored"))
+        .select_from(spellings.join(rows, rows.c.source_domain == spellings.c.spelling))
         .where(spellings.c.kind == "provenance", spellings.c.host > after, spellings.c.host <= through)
         .group_by(spellings.c.host)
     ).all()

@@ -143,6 +143,36 @@ def requeue_all(connection: Connection, host_id: UUID) -> int:
     return connection.execute(statement).rowcount
 
 
+def requeue_some(connection: Connection, host_id: UUID, ranked: Iterable[tuple[int, int]]) -> int:
+    """Queue URLs that are done again, by key, each with a priority; gives how many."""
+    encode = Encoding(connection)
+    host = encode.uuid(host_id)
+    rows = [(priority, host, key) for key, priority in ranked]
+    if not rows:
+        return 0
+    return int(connection.exec_driver_sql(_requeue_text(connection.dialect.name), rows).rowcount)
+
+
+@lru_cache(maxsize=2)
+def _requeue_text(dialect: str) -> str:
+    table = domain_frontier
+    statement = (
+        update(table)
+        .where(
+            table.c.domain_id == bindparam("host"),
+            table.c.url_key == bindparam("known"),
+            table.c.state == literal_column(str(DONE)),
+        )
+        .ordered_values(
+            (table.c.state, literal_column(str(QUEUED))),
+            (table.c.attempts, literal_column("0")),
+            (table.c.not_before, literal_column("NULL")),
+            (table.c.priority, bindparam("new_priority")),
+        )
+    )
+    return driver_text(dialect, statement, ("new_priority", "host", "known"))
+
+
 def size(connection: Connection, host_id: UUID) -> int:
     """How many URLs of a host are still to visit."""
     return connection.execute(

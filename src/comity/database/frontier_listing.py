@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, delete, select, update
 
-from comity.database.tables import domain_frontier
+from comity.database.tables import DONE, domain_frontier
 
 _BATCH: Final = 500
 
@@ -23,6 +23,21 @@ def urls(connection: Connection, host_id: UUID, state: int, after: int, limit: i
         .order_by(table.id)
         .limit(limit)
     ).all()
+
+
+def done_after(connection: Connection, host_id: UUID, after: int | None, limit: int) -> Sequence[Any]:
+    """URLs that are done, with what sitemaps say of them, in the order of their keys: the index has them so."""
+    table = domain_frontier.c
+    statement = (
+        select(table.url_key, table.priority, table.lastmod, table.changefreq, table.sitemap_priority)
+        .where(table.domain_id == host_id, table.state == DONE)
+        .order_by(table.url_key)
+        .limit(limit)
+        .with_hint(domain_frontier, "INDEXED BY uq_domain_frontier_url", "sqlite")
+    )
+    if after is not None:
+        statement = statement.where(table.url_key > after)
+    return connection.execute(statement).all()
 
 
 def change_state(connection: Connection, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:

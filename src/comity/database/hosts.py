@@ -99,9 +99,10 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
 
 
 def standing_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Any]:
-    """The pages and the queue of each of some hosts, as their rows have them."""
+    """The pages, the queue and the refresh of each of some hosts, as their rows have them."""
     column = domains.c
-    statement = select(column.id, column.pages_crawled, column.frontier_size).where(column.id.in_(list(host_ids)))
+    wanted = (column.id, column.pages_crawled, column.frontier_size, column.is_refresh_due, column.refresh_started_at)
+    statement = select(*wanted).where(column.id.in_(list(host_ids)))
     return {row.id: row for row in connection.execute(statement)}
 
 
@@ -223,12 +224,28 @@ def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool
             status=HostStatus.PENDING,
             next_crawl_after=None,
             consecutive_error_count=0,
+            is_refresh_due=or_(domains.c.is_refresh_due, domains.c.status == HostStatus.EXHAUSTED),
             cooldown_count=case((_is_uncounted(), domains.c.cooldown_count), else_=domains.c.cooldown_count + 1),
             version=domains.c.version + 1,
         )
         .returning(domains.c.id)  # SQLite's driver counts no rows of a statement that begins with a CTE
     )
     return len(connection.execute(woken).all())
+
+
+def ask_refresh(connection: Connection, hosts: Collection[str], now: datetime | None) -> list[str]:
+    """Make those of the hosts due that are done and that nobody holds; gives their names."""
+    statement = (
+        update(domains)
+        .where(
+            named_in(connection.dialect.name, domains.c.domain, "hosts"),
+            domains.c.status == HostStatus.EXHAUSTED,
+            or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)),
+        )
+        .values(status=HostStatus.PENDING, next_crawl_after=None, is_refresh_due=True, version=domains.c.version + 1)
+        .returning(domains.c.domain)
+    )
+    return sorted(connection.execute(statement, {"hosts": list(hosts)}).scalars())
 
 
 def _is_uncounted() -> ColumnElement[bool]:

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, select, update
 
+from comity.database.image_tables import provenance
+from comity.database.images import move as move_images
 from comity.database.tables import domain_policies, domains, evidence, fetches, politeness_ledger, robots_cache
 
 _SUMMED: Final = (
@@ -70,6 +72,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     connection.execute(update(evidence).where(evidence.c.domain_id == gone.id).values(domain_id=kept.id))
     ledger = politeness_ledger
     connection.execute(update(ledger).where(ledger.c.domain_id == gone.id).values(domain_id=kept.id))
+    move_images(connection, gone.id, kept.id)
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
     for column in _HIGHEST:
@@ -104,6 +107,7 @@ def _rename_loose_references(connection: Connection, old: str, new: str) -> None
     if old == new:
         return
     connection.execute(update(fetches).where(fetches.c.domain == old).values(domain=new))
+    connection.execute(update(provenance).where(provenance.c.source_domain == old).values(source_domain=new))
     connection.execute(update(robots_cache).where(robots_cache.c.host == old).values(host=new))
     _fold_policies(connection, old, new)
 

@@ -62,7 +62,9 @@ def score(connection: Connection, weights: PriorityWeights, now: datetime | None
         func.coalesce(weights.seed_rank * weights.seed_rank_half / (weights.seed_rank_half + rank), 0.0)
         + weights.image_yield * func.coalesce(_per_page(domains.c.images_stored), 0.0)
         + weights.page_remaining
-        * case((remaining < weights.pages_remaining_cap, remaining), else_=weights.pages_remaining_cap)
+        * case(
+            (remaining < 0, 0), (remaining < weights.pages_remaining_cap, remaining), else_=weights.pages_remaining_cap
+        )
         - weights.error_rate * func.coalesce(_per_page(domains.c.total_error_count), 0.0)
         + weights.day_waiting * _days_waiting(connection, weights, now)
     )

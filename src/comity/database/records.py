@@ -32,7 +32,10 @@ _FETCH = (
     "bytes_received",
     "duration_ms",
     "depth",
+    "images_found",
     "crawled_at",
+    "discovery_type",
+    "images_read",
 )
 _EVIDENCE = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
 _LEDGER = (
@@ -77,7 +80,10 @@ def add_fetches(connection: Connection, run_id: UUID, rows: Iterable[FetchRow]) 
             row.wire_bytes,
             round(row.elapsed_s * 1000),
             row.depth,
+            row.images_found,
             encode.time(row.at),
+            row.discovery_type,
+            row.images_read,
         )
         for row in rows
     ]

@@ -96,20 +96,23 @@ class ApartReader:
         """The child process, while there is one."""
         return self._child.pid if self._child is not None else None
 
-    async def read(self, body: bytes, *, content_type: str | None, agent_token: str) -> HtmlPage | TooHard:
+    async def read(
+        self, body: bytes, *, content_type: str | None, agent_token: str, with_images: bool = False
+    ) -> HtmlPage | TooHard:
         """Read a page as ``read_html`` would; a page that takes too much is given up, and costs no other page."""
         self._waiting_bytes += len(body)
         try:
-            return await self._read_in_turn(body, content_type, agent_token)
+            words = {"content_type": content_type, "agent_token": agent_token, "with_images": with_images}
+            return await self._read_in_turn(body, marshal.dumps(words))
         finally:
             self._waiting_bytes -= len(body)
 
-    async def _read_in_turn(self, body: bytes, content_type: str | None, agent_token: str) -> HtmlPage | TooHard:
+    async def _read_in_turn(self, body: bytes, words: bytes) -> HtmlPage | TooHard:
         async with self._turn:
             if self._idle is not None:
                 self._idle.cancel()
             try:
-                answer = await self._read(body, marshal.dumps((content_type, agent_token)))
+                answer = await self._read(body, words)
             except BaseException:
                 self._end_child()  # somewhere in the midst of an answer
                 raise

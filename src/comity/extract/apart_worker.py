@@ -38,9 +38,9 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         words_length, body_length, seconds = REQUEST.unpack(head)
         # No handler: the signal ends the process even in the midst of a parse.
         signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE_SECONDS)
-        content_type, agent_token = marshal.loads(requests.read(words_length))  # noqa: S302 - our own parent's
+        words = marshal.loads(requests.read(words_length))  # noqa: S302 - our own parent's
         try:
-            _answer(answers, read_html(requests.read(body_length), content_type=content_type, agent_token=agent_token))
+            _answer(answers, read_html(requests.read(body_length), **words))
         except MemoryError:
             _put(answers, OUT_OF_MEMORY)
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -12,6 +12,7 @@ from typing import Final, cast
 
 from turbohtml import Document, Element, Namespace, parse
 
+from comity.extract.srcset import largest_candidate
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.robots_parse import product_token
 
@@ -22,10 +23,14 @@ MAX_ELEMENTS: Final = 100_000
 MAX_LINKS: Final = 10_000
 MAX_HREF_CHARACTERS: Final = 4096
 MAX_META_ROBOTS: Final = 64
+MAX_IMAGES: Final = 500
 MAX_TITLE_CHARACTERS: Final = 1000
 
 _HREFS: Final = "//a/@href|//area/@href"
 _HEAD: Final = ("base", "link", "meta", "title", "input")
+_IMAGES: Final = ("img", "source", "meta")
+_IMAGE_SOURCES: Final = ("src", "data-src", "data-original", "data-lazy-src")  # the last three by scripts that wait
+_IMAGE_META: Final = frozenset({"og:image", "og:image:url", "og:image:secure_url", "twitter:image"})
 _SPEAKING_LINKS: Final = "a[rel],area[rel]"
 _NEXT: Final = "link[rel],a[rel],area[rel]"
 # What the URL parser strips from both ends of an address.
@@ -36,7 +41,14 @@ _MAX_CONTENT_TYPE_CHARACTERS: Final = 256
 _REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<href>.*)", re.I | re.S)
 
 
-def read_html(body: bytes, *, content_type: str | None, agent_token: str, with_text: bool = False) -> HtmlPage:
+def read_html(
+    body: bytes,
+    *,
+    content_type: str | None,
+    agent_token: str,
+    with_text: bool = False,
+    with_images: bool = False,
+) -> HtmlPage:
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token."""
     reader = _Reader(product_token(agent_token))
     if len(body) > MAX_BODY_BYTES:
@@ -57,7 +69,30 @@ def read_html(body: bytes, *, content_type: str | None, agent_token: str, with_t
         encoding=document.encoding or "UTF-8",
         limits=frozenset(reader.limits),
         text=document.to_text() if with_text else None,
+        images=image_addresses(document) if with_images else (),
     )
+
+
+def image_addresses(document: Document) -> tuple[str, ...]:
+    """Where a page's pictures are, as written, in document order, each address once."""
+    found: dict[str, None] = {}
+    for element in islice(document.iter_elements(_IMAGES), MAX_ELEMENTS):
+        tag = element.tag
+        if tag == "meta":
+            said = (element.attr("property") or element.attr("name") or "").strip().lower()
+            candidates = [element.attr("content")] if said in _IMAGE_META else []
+        else:
+            sets = [element.attr(name) for name in ("srcset", "data-srcset")]
+            candidates = [largest_candidate(each) for each in sets if each]
+            if tag == "img":
+                candidates = [*(element.attr(name) for name in _IMAGE_SOURCES), *candidates]
+        for candidate in candidates:
+            address = (candidate or "").strip(_HREF_BLANKS)
+            if address and len(address) <= MAX_HREF_CHARACTERS and not address[:5].lower().startswith("data:"):
+                found[address] = None
+        if len(found) >= MAX_IMAGES:
+            break
+    return tuple(islice(found, MAX_IMAGES))
 
 
 class _Reader:

@@ -12,11 +12,11 @@ from struct import Struct
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from comity.frontier.redis_layout import pack_entry, pack_hinted, pack_keys, pack_put_back
+from comity.frontier.redis_layout import pack_entry, pack_hinted, pack_keys, pack_put_back, pack_ranked
 from comity.frontier.store import HostSettlement
 
 MOST_IN_A_BATCH: Final = 1000
-_APPLY, _REQUEUE, _CHANGE_STATE, _MOVE_IN = b"A", b"R", b"S", b"M"
+_APPLY, _REQUEUE, _REQUEUE_SOME, _CHANGE_STATE, _MOVE_IN = b"A", b"R", b"Q", b"S", b"M"
 _LENGTH = Struct(">I")
 
 
@@ -28,6 +28,12 @@ class Apply(NamedTuple):
 
 class Requeue(NamedTuple):
     """Everything that is done is queued again."""
+
+
+class RequeueSome(NamedTuple):
+    """URLs that are done are queued again, with new priorities."""
+
+    ranked: bytes
 
 
 class ChangeState(NamedTuple):
@@ -44,7 +50,7 @@ class MoveIn(NamedTuple):
     from_host: UUID
 
 
-Batch = Apply | Requeue | ChangeState | MoveIn
+Batch = Apply | Requeue | RequeueSome | ChangeState | MoveIn
 
 
 def settlement_batches(settlement: HostSettlement) -> Iterator[bytes]:
@@ -71,6 +77,13 @@ def requeue_batch() -> bytes:
     return _REQUEUE
 
 
+def ranked_batches(ranked: Collection[tuple[int, int]]) -> Iterator[bytes]:
+    """Queue URLs that are done again."""
+    rest = iter(ranked)
+    while some := list(islice(rest, MOST_IN_A_BATCH)):
+        yield _REQUEUE_SOME + pack_ranked(some)
+
+
 def state_batches(keys: Collection[int], before: int, after: int) -> Iterator[bytes]:
     """Bring URLs from one state to another."""
     rest = iter(keys)
@@ -90,6 +103,8 @@ def read_batch(payload: bytes) -> Batch:
         return Apply(list(_parts(body)))
     if kind == _REQUEUE:
         return Requeue()
+    if kind == _REQUEUE_SOME:
+        return RequeueSome(body)
     if kind == _CHANGE_STATE:
         return ChangeState(body[0], body[1], body[2:])
     if kind == _MOVE_IN:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from comity.database import frontier_journal
 from comity.database.frontier_journal import Mark
 from comity.database.tables import DONE
-from comity.frontier.journal import move_batch, requeue_batch, settlement_batches, state_batches
+from comity.frontier.journal import move_batch, ranked_batches, requeue_batch, settlement_batches, state_batches
 from comity.frontier.redis_following import Following, is_up_to
 from comity.frontier.redis_layout import UNKNOWN, pack_keys, stem_of
 from comity.frontier.redis_link import RedisLink
@@ -80,6 +80,13 @@ class RedisChange:
         if self._following.mark(host_id) is None or not self._following.catch_up(host_id, may_rebuild=False):
             return 0
         return int(self._link.run("counts", stem_of(host_id))[2 + DONE])
+
+    def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
+        """Queue URLs that are done again, each with a new priority; gives how many were done."""
+        priorities = dict(ranked)
+        states = self._states(host_id, list(priorities))
+        self._put(host_id, ranked_batches(list(priorities.items())))
+        return len(priorities) if states is None else states.count(str(DONE).encode())
 
     def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
         """Take URLs out of the queue or put them back; only those in the state `before`."""

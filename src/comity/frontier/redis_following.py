@@ -16,7 +16,7 @@ from comity.clock import Clock
 from comity.database import frontier_journal
 from comity.database.connection import Database
 from comity.database.frontier_journal import Mark
-from comity.frontier.journal import Apply, ChangeState, MoveIn, Requeue, read_batch
+from comity.frontier.journal import Apply, ChangeState, MoveIn, Requeue, RequeueSome, read_batch
 from comity.frontier.redis_durability import Durability
 from comity.frontier.redis_layout import pack_kept, stem_of, unpack_element
 from comity.frontier.redis_link import RedisLink
@@ -119,6 +119,8 @@ class Following:
                 return self._link.run("apply", stem, *mark, *parts) in _WELL
             case ChangeState(before, after, keys):
                 return self._link.run("change_state", stem, *mark, before, after, keys) in _WELL
+            case RequeueSome(ranked):
+                return self._link.run("requeue_some", stem, *mark, ranked) in _WELL
             case Requeue():
                 place: Any = 0
                 while isinstance(place, int):

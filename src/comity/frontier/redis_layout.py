@@ -24,6 +24,7 @@ _PUT_BACK = Struct(">qdH")
 _KEPT = Struct(">BHd")
 _HINTS = Struct(">dBd")
 _KEY = Struct(">q")
+_RANKED = Struct(">qi")
 _FREQUENCIES: Final = tuple(ChangeFrequency)
 
 
@@ -43,6 +44,11 @@ def data_keys(stem: str, epoch: str, known: int, buckets: int) -> Iterable[str]:
 def pack_keys(keys: Iterable[int]) -> bytes:
     """Keys of URLs, eight octets each."""
     return b"".join(map(_KEY.pack, keys))
+
+
+def pack_ranked(ranked: Iterable[tuple[int, int]]) -> bytes:
+    """Keys of URLs, each with a priority, twelve octets together."""
+    return b"".join(_RANKED.pack(key, priority) for key, priority in ranked)
 
 
 def unpack_keys(octets: bytes) -> list[int]:

@@ -16,7 +16,19 @@ from typing import Any, Final
 from comity.frontier.store import FrontierUnavailable
 from comity.model.errors import BadInput
 
-_NAMES: Final = ("apply", "change_state", "counts", "find", "keys", "list", "look", "requeue", "states_of", "take_in")
+_NAMES: Final = (
+    "apply",
+    "change_state",
+    "counts",
+    "find",
+    "keys",
+    "list",
+    "look",
+    "requeue",
+    "requeue_some",
+    "states_of",
+    "take_in",
+)
 # The server is there but will not take writes, or not now.
 _REFUSALS: Final = ("MISCONF", "NOREPLICAS", "BUSY", "NOAUTH", "NOPERM")
 _PIPELINED: Final = 256

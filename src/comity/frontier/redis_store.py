@@ -15,6 +15,7 @@ from uuid import UUID
 from comity.clock import Clock
 from comity.database import frontier_journal
 from comity.database.connection import Database
+from comity.database.tables import DONE
 from comity.frontier.redis_change import Announced, RedisChange
 from comity.frontier.redis_following import LISTED, Following, is_up_to
 from comity.frontier.redis_layout import (
@@ -25,10 +26,11 @@ from comity.frontier.redis_layout import (
     stem_of,
     unpack_element,
     unpack_found,
+    unpack_hints,
     unpack_keys,
 )
 from comity.frontier.redis_link import RedisLink, RedisTerms, info_of
-from comity.frontier.store import FoundUrl, FrontierUnavailable, PlacedUrl
+from comity.frontier.store import DoneUrl, FoundUrl, FrontierUnavailable, PlacedUrl
 from comity.model.frontier import FrontierEntry, QueuedUrl
 
 _LOOKED: Final = 1000  # URLs that one script gives
@@ -172,6 +174,20 @@ class RedisFrontier:
             for sequence, element, *_rest in rows:
                 url, key, _depth, _priority = unpack_element(element, origin)
                 found.append(PlacedUrl(int(sequence) + 1, url, key))
+        return found[:limit]
+
+    def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
+        """URLs that are done, a page at a time; a place is one more than the sequence number."""
+        found: list[DoneUrl] = []
+        place = after or 0
+        while place >= 0 and len(found) < limit:
+            reply = self._following.ask(host_id, "list", place, LISTED, DONE)
+            if reply is None:
+                break
+            _epoch, _applied, origin, place, rows = reply
+            for sequence, element, _state, _tries, _at, hints in rows:
+                _url, key, _depth, priority = unpack_element(element, origin)
+                found.append(DoneUrl(int(sequence) + 1, key, priority, unpack_hints(hints)))
         return found[:limit]
 
     @contextmanager

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from comity.database import frontier, frontier_listing
 from comity.database.connection import Database
 from comity.database.frontier_place import FrontierPlace, where_frontiers_are
-from comity.frontier.store import FoundUrl, HostSettlement, PlacedUrl
+from comity.frontier.store import DoneUrl, FoundUrl, HostSettlement, PlacedUrl
 from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.sitemap import ChangeFrequency, PageHints
@@ -46,6 +46,11 @@ class SqlChange:
         """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
         self.flush()
         return frontier.requeue_all(self.connection, host_id)
+
+    def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
+        """Queue URLs that are done again, each with a new priority."""
+        self.flush()
+        return frontier.requeue_some(self.connection, host_id, ranked)
 
     def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
         """Take URLs out of the queue or put them back; only those in the state `before`."""
@@ -131,6 +136,11 @@ class SqlReads:
         rows = frontier_listing.urls(self._connection, host_id, state, after, limit)
         return [PlacedUrl(row.id, row.url, row.url_key) for row in rows]
 
+    def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
+        """URLs that are done, a page at a time."""
+        rows = frontier_listing.done_after(self._connection, host_id, after, limit)
+        return [DoneUrl(row.url_key, row.url_key, row.priority, _hints(row)) for row in rows]
+
 
 class SqlFrontier:
     """A `FrontierStore` in the database; each question alone is a transaction of its own."""
@@ -206,6 +216,11 @@ class SqlFrontier:
         """URLs in one state, a page at a time."""
         with self.reading() as reads:
             return reads.urls(host_id, state, after, limit)
+
+    def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
+        """URLs that are done, a page at a time."""
+        with self.reading() as reads:
+            return reads.done(host_id, after, limit)
 
     @contextmanager
     def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[SqlChange]:  # noqa: ARG002  # the database tells new from old itself

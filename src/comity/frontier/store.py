@@ -56,6 +56,15 @@ class PlacedUrl(NamedTuple):
     key: int
 
 
+class DoneUrl(NamedTuple):
+    """A URL that is done, with what sitemaps say of it; `place` is where the next page of the listing goes on."""
+
+    place: int
+    key: int
+    priority: int
+    hints: PageHints | None
+
+
 @dataclass(frozen=True, slots=True)
 class HostSettlement:
     """What became of a host's URLs: new links first, then what is done, dropped or put back."""
@@ -89,6 +98,10 @@ class FrontierChange(Protocol):
 
     def requeue_all(self, host_id: UUID) -> int:
         """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
+        ...
+
+    def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
+        """Queue URLs, by key and each with a new priority, again; only those that are done. Gives how many were."""
         ...
 
     def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
@@ -156,6 +169,10 @@ class FrontierReads(Protocol):
 
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
         """URLs in one state, a page at a time: those behind the place `after`, which is 0 at first."""
+        ...
+
+    def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
+        """URLs that are done, a page at a time, in an order of the store's own; `after` is None at first."""
         ...
 
 

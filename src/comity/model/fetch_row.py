@@ -26,3 +26,6 @@ class FetchRow(NamedTuple):
     content_hash: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+    discovery_type: str = "discovery"
+    images_found: int = 0
+    images_read: bool = False

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from comity.model.sitemap import PageHints
+
+IMAGE_PRIORITY: Final = -1_000_000
+"""An entry of this priority is an image: it is asked for when no page of its host waits, and counts as none."""
 
 
 class FrontierEntry(NamedTuple):
@@ -17,6 +20,19 @@ class FrontierEntry(NamedTuple):
     hints: PageHints | None = None
 
 
+class SeenPage(NamedTuple):
+    """What the last visit of a URL that told anything found: what a conditional request is made of (RFC 9110 §13.1)."""
+
+    at: float
+    is_gone: bool
+    etag: str | None = None
+    last_modified: str | None = None
+    content_hash: str | None = None
+    final_url: str | None = None
+    images_found: int = 0
+    images_read: bool = False
+
+
 class QueuedUrl(NamedTuple):
     """An entry that was handed out: it stays in the frontier until its outcome is settled under its key."""
 
@@ -25,3 +41,10 @@ class QueuedUrl(NamedTuple):
     depth: int
     attempts: int = 0
     priority: int = 0
+    seen: SeenPage | None = None
+    """Known while a host is refreshed only, of pages that were visited before."""
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it is asked for as an image."""
+        return self.priority <= IMAGE_PRIORITY

@@ -16,6 +16,7 @@ class Purpose(StrEnum):
     PAGE = "page"
     SITEMAP = "sitemap"
     REDIRECT = "redirect"
+    IMAGE = "image"
 
 
 class LedgerRow(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from comity.model.evidence import Evidence
 from comity.model.fetch import NO_HEADERS, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.image import ImageShape
 from comity.model.ledger import LedgerRow
 
 
@@ -56,6 +57,19 @@ class Fetched(NamedTuple):
     coded: bytes | None = None  # the body as it came off the wire, if it was compressed
     coding: str | None = None
     extracted: Any = None  # what a user's own extractor made of it
+    images: tuple[FrontierEntry, ...] = ()  # of this host, as far as they may be asked for
+    new_images: tuple[FrontierEntry, ...] = ()  # those of them that were not met before
+    images_read: bool = False
+
+
+class ImageFetched(NamedTuple):
+    """An image came."""
+
+    entry: QueuedUrl
+    trail: Trail
+    answer: Answered
+    body: bytes
+    shape: ImageShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,4 +149,4 @@ class Postponed:
     not_before: float | None = None
 
 
-Outcome = Fetched | NotModified | Gone | RateLimited | Refused | Rejected | Failed | Postponed
+Outcome = Fetched | ImageFetched | NotModified | Gone | RateLimited | Refused | Rejected | Failed | Postponed

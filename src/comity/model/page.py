@@ -38,6 +38,8 @@ class HtmlPage(NamedTuple):
     limits: frozenset[PageLimit]
     text: str | None = None
     """Visible text, when it was asked for."""
+    images: tuple[str, ...] = ()
+    """Addresses of pictures, when they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class PageDirectives:
     noindex: bool = False
     nofollow: bool = False
     noarchive: bool = False
+    noimageindex: bool = False
     unavailable_after: datetime | None = None
     evidence: tuple[str, ...] = ()
     """The header and meta texts that asked for something, as written."""

@@ -9,6 +9,8 @@ from comity.model.fetch import ContentTypeRules
 HTML_TYPES = ContentTypeRules(
     accept=("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml")
 )
+# Some servers know their pictures only as octets.
+IMAGE_TYPES = ContentTypeRules(accept=("image/*", "application/octet-stream", "binary/octet-stream"))
 
 
 @dataclass(frozen=True, slots=True)

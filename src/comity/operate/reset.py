@@ -50,6 +50,8 @@ def reset_host(
             "first_blocked_at": None,
             "consecutive_error_count": 0,
             "cooldown_count": 0,
+            "is_refresh_due": False,
+            "refresh_started_at": None,
         }
         if is_legal(row.status, HostStatus.PENDING):
             values["status"] = HostStatus.PENDING

@@ -39,7 +39,8 @@ def _explain(host: str, row: Any, now: datetime) -> IdleHost:
         holder = row.claimed_by
         return IdleHost(host, f"{holder} is crawling it", held_until, "Wait for it, or stop that crawl.")
     if status is HostStatus.EXHAUSTED:
-        return IdleHost(host, "everything found there has been crawled", due_at, again)
+        remedy = f"`comity crawl {host} --refresh` looks for what changed; {again}"
+        return IdleHost(host, "everything found there has been crawled", due_at, remedy)
     if status in (HostStatus.BLOCKED, HostStatus.UNREACHABLE):
         reason = row.block_reason or status
         return IdleHost(host, f"it is {status} ({reason})", due_at, again)

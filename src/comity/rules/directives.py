@@ -2,7 +2,8 @@
 
 What is addressed to everyone and what is addressed to this agent are added up: the most restrictive wins, as Google
 documents for both. ``index``, ``follow`` and ``all`` therefore say nothing. Directives about how a search result
-looks (snippets, previews, translation) do not concern a crawler and are passed over.
+looks (snippets, previews, translation) do not concern a crawler and are passed over; ``noimageindex`` does where
+pictures are taken, and is no restriction of the page itself.
 """
 
 import re
@@ -55,6 +56,7 @@ def read_directives(meta: Collection[str], headers: Collection[str], agent: str)
         noindex=bool(sums.words & _NOINDEX),
         nofollow=bool(sums.words & _NOFOLLOW),
         noarchive=bool(sums.words & _NOARCHIVE),
+        noimageindex=sums.noimageindex,
         unavailable_after=sums.unavailable_after,
         evidence=tuple(sums.evidence),
     )
@@ -63,11 +65,12 @@ def read_directives(meta: Collection[str], headers: Collection[str], agent: str)
 class _Sums:
     """The words that applied so far."""
 
-    __slots__ = ("_agent_token", "evidence", "unavailable_after", "words")
+    __slots__ = ("_agent_token", "evidence", "noimageindex", "unavailable_after", "words")
 
     def __init__(self, agent_token: str) -> None:
         self._agent_token = agent_token
         self.words: set[str] = set()
+        self.noimageindex = False
         self.unavailable_after: datetime | None = None
         self.evidence: list[str] = []
 
@@ -90,6 +93,7 @@ class _Sums:
                 item = rest
             if applies:
                 found.update(item.lower().split())
+        self.noimageindex |= "noimageindex" in found
         if found & _RESTRICTIVE:
             self.words |= found
             self.evidence.append(f"{source}: {text.strip()[:_MAX_EVIDENCE_CHARACTERS]}")

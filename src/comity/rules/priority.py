@@ -51,7 +51,8 @@ def priority_score(signals: HostSignals, weights: PriorityWeights, now: datetime
     rank_part = 0.0
     if signals.seed_rank is not None:
         rank_part = weights.seed_rank * weights.seed_rank_half / (weights.seed_rank_half + max(signals.seed_rank, 0))
-    remaining = min(signals.pages_discovered - signals.pages_crawled, weights.pages_remaining_cap)
+    # Pages that are revisited are crawled more than once: no host is worth less for having been refreshed.
+    remaining = min(max(signals.pages_discovered - signals.pages_crawled, 0), weights.pages_remaining_cap)
     waited = now - (signals.last_crawled_at or weights.never_crawled_since)
     total = (
         rank_part

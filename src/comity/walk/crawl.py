@@ -23,6 +23,7 @@ from comity.model.budget import BudgetReason, Exhausted
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
+from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.capacity import Capacity
 from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks
@@ -67,6 +68,7 @@ class Crawl:
         terms: CrawlTerms,
         hosts: Collection[str] | None,
         hooks: CrawlHooks = NO_HOOKS,
+        images: ImageStore | None = None,
     ) -> None:
         self.run_id: UUID = hooks.run_id or uuid4()
         self._hooks = hooks
@@ -87,8 +89,7 @@ class Crawl:
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         self._capacity = capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds)
-        retries = RetryTerms(terms.retry_limit)
-        settler = Settler(frontier, leases, store, self.run_id, clock.now, retries, track=terms.track)
+        settler = self._settler(frontier, images)
         self._settling = Settling(settler, self._patience, self._on_settled)
         self._hosts = OpenHosts(
             self._board,
@@ -128,6 +129,21 @@ class Crawl:
         self.unsettled = 0  # outcomes that are not yet committed
         self._meter = RunMeter(hooks.meter, self, clock.seconds, leases.terms.renew_every_s)
 
+    def _settler(self, frontier: FrontierStore, images: ImageStore | None) -> Settler:
+        terms = self._terms
+        return Settler(
+            frontier,
+            self._leases,
+            self._store,
+            self.run_id,
+            self._clock.now,
+            RetryTerms(terms.retry_limit),
+            images,
+            finds_images=terms.images,
+            refresh=terms.refresh,
+            track=terms.track,
+        )
+
     def _host_desk(self, hosts: Collection[str] | None) -> HostDesk:
         terms = self._terms
         share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
@@ -141,6 +157,8 @@ class Crawl:
             track=terms.track,
             traps=terms.traps,
             sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
+            refresh=terms.refresh,
+            images=terms.images,
             links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
         )
 
@@ -160,6 +178,8 @@ class Crawl:
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
+            finds_images=terms.images,
+            image_limits=terms.image_limits,
         )
 
     def _robots_keeper(self, requests: Requests) -> RobotsKeeper:
@@ -269,6 +289,8 @@ class Crawl:
             host.is_stopped = True
         if isinstance(outcome, Fetched) and outcome.links:
             host.work.found(outcome.links)
+        if isinstance(outcome, Fetched) and outcome.new_images:
+            host.work.found(outcome.new_images)
         self.unsettled += 1
         self._settling.put(host, outcome)
 
@@ -290,6 +312,8 @@ class Crawl:
                 host.work.put_off(entry, until)
             if host.lease.host_id in lost:
                 host.lose_lease()
+            elif host.lease.host_id in result.has_more:
+                host.work.has_more = True
             if host in self._hosts:
                 self._dispatcher.ready(host)
         if self._hooks.on_settled is not None:
@@ -299,7 +323,9 @@ class Crawl:
         progress = self.progress
         progress.bytes_received += result.received
         progress.links_found += result.links
-        progress.queued += result.links - result.taken_off
+        progress.images_found += result.images_found
+        progress.images_stored += result.images_stored
+        progress.queued += result.links + result.images_queued + sum(result.requeued.values()) - result.taken_off
         self._budget.receive(progress.bytes_received)
         self._dispatcher.serve()
 

@@ -30,10 +30,12 @@ from comity.model.sitemap import SitemapRow, SitemapState
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
+from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.traps import TrapWatch
 from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
+from comity.walk.refresh import begin_round, with_seen
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
@@ -55,6 +57,8 @@ class HostDesk:
         track: bool,
         traps: TrapTerms | None,
         sitemaps: bool,
+        refresh: RefreshTerms = WHOLE_REFRESH,
+        images: bool = False,
         links_remembered: int = KEYS_MOST,
     ) -> None:
         self._database = database
@@ -66,6 +70,8 @@ class HostDesk:
         self._track = track
         self._traps = traps
         self._sitemaps = sitemaps
+        self._refresh = refresh
+        self._images = images
         self._links_remembered = links_remembered
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
@@ -90,9 +96,12 @@ class HostDesk:
                     continue
                 with suppress(LeaseLost):
                     row = standing.get(host_id)
-                    known[host_id] = begun = self._begin(change, host.lease, *known[host_id])
+                    marks, again = self._refreshed(change, host, row)
+                    keys, queued = known[host_id]
+                    known[host_id] = begun = self._begin(change, host, marks, keys, queued + again)
                     if self._sitemaps:
-                        host.sitemaps = self._sitemaps_to_read(change.connection, host.lease, sitemaps.get(host_id, []))
+                        listed = [] if marks else sitemaps.get(host_id, [])
+                        host.sitemaps = self._sitemaps_to_read(change.connection, host.lease, listed)
                     opened[host_id] = (row.pages_crawled if row is not None else 0), begun[1]
         with self._frontier.reading() as reads:
             for host in hosts:
@@ -124,19 +133,21 @@ class HostDesk:
         return (None if keys is not None and len(keys) == most else keys), queued
 
     def _begin(
-        self, change: FrontierChange, lease: Lease, keys: list[int] | None, queued: int
+        self, change: FrontierChange, host: LeasedHost, marks: dict[str, Any], keys: list[int] | None, queued: int
     ) -> tuple[list[int] | None, int]:
         """Mark a host as being crawled, and make sure that there is something to begin with."""
+        lease = host.lease
+        is_begun_anew = self._track and lease.status is HostStatus.PENDING and host.refresh_began_at is None
         if keys is not None and not keys:
             root = web_address(f"https://{lease.host}/")
             change.add(lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
             if self._track:
                 self._leases.add_progress(change.connection, lease, HostProgress(pages_discovered=1), lease.memory)
             keys, queued = [root.key], 1
-        elif self._track and lease.status is HostStatus.PENDING and not queued:
-            # Its cooldown is over, or it is due again: what was refused or seen then is to be asked once more.
+        elif is_begun_anew and not queued:
+            # Its cooldown is over, or somebody reset it: what was refused or seen then is to be asked once more.
             queued = change.requeue_all(lease.host_id)
-        values: dict[str, Any] = {"frontier_size": queued}
+        values: dict[str, Any] = {"frontier_size": queued, **marks}
         if self._track:
             values |= {
                 "status": HostStatus.ACTIVE,
@@ -159,6 +170,20 @@ class HostDesk:
         host.work = HostWork(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
         host.work.read(rows, is_whole=len(rows) == queued)
 
+    def _refreshed(self, change: FrontierChange, host: LeasedHost, row: Any) -> tuple[dict[str, Any], int]:
+        """Begin a refresh that is due, or go on with one; gives what is noted of it, and how many URLs it queued."""
+        if row is None or not (row.is_refresh_due or row.refresh_started_at):
+            return {}, 0
+        if not row.is_refresh_due:
+            host.refresh_began_at = row.refresh_started_at.timestamp()
+            return {}, 0
+        host_id, now = host.lease.host_id, self._clock.now()
+        with self._frontier.reading() as reads:
+            queued = begin_round(reads, change, host_id, now, self._refresh, images=self._images)
+        sitemaps_table.forget(change.connection, host_id)  # what they say now decides
+        host.refresh_began_at = now.timestamp()
+        return {"is_refresh_due": False, "refresh_started_at": now}, queued
+
     def _sitemaps_to_read(
         self, connection: Connection, lease: Lease, rows: list[SitemapRow]
     ) -> list[SitemapRow] | None:
@@ -179,7 +204,11 @@ class HostDesk:
             return self._look(reads, host), reads.next_ready_at(host.lease.host_id)
 
     def _look(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
-        return reads.look(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
+        urls = reads.look(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
+        if host.refresh_began_at is None:
+            return urls
+        with self._database.read() as connection:
+            return with_seen(connection, host.lease.host_id, urls)
 
     def close_some(self, hosts: Sequence[tuple[LeasedHost, int]]) -> list[HostLineInSummary]:
         """Give leases back with the statuses that the hosts deserve, in one transaction.
@@ -227,6 +256,8 @@ class HostDesk:
         tally = host.tally
         ending = self._ending(host, queued + unread, pages_before)
         extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
+        if host.refresh_began_at is not None and ending.status is HostStatus.EXHAUSTED:
+            extra["refresh_started_at"] = None  # the round is over
         reason = ending.detail
         if host.spent_budget is not None:
             reason = host.spent_budget.sentence

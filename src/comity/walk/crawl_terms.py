@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from comity.model.budget import Budget
-from comity.model.fetch import FetchLimits
+from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.scope import CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
+from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
 from comity.walk.robots_keeper import RobotsTerms
 
@@ -36,6 +37,9 @@ class CrawlTerms:
     smart: bool = True
     claims: bool = True
     track: bool = True
+    refresh: RefreshTerms = WHOLE_REFRESH
+    images: bool = False
+    image_limits: FetchLimits = DEFAULT_LIMITS
     links_remembered: int = 1_000_000
     """Over all hosts that are under way; each gets its share."""
     settings_shown: dict[str, Any] | None = None

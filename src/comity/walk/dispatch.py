@@ -138,11 +138,12 @@ class Dispatcher:
                     self._wait(host, slot)
                     return
                 continue
-            if not self._may_begin(host):
-                host.gate.finish(slot)
-                break
+            if not entry.is_image:  # which counts as no page
+                if not self._may_begin(host):
+                    host.gate.finish(slot)
+                    break
+                host.tally.begun += 1
             host.work.take()
-            host.tally.begun += 1
             host.visits_under_way += 1
             self._begin(self._visit(host, cleared, slot))
             self.ready(host)

@@ -88,6 +88,7 @@ class LeasedHost:
         self.is_reading_sitemaps = False
         self.has_sitemaps_again = False  # what was read of them meanwhile is lost
         self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
+        self.refresh_began_at: float | None = None  # while its known pages are asked for again
         self.spent_budget: Exhausted | None = None
         self.visits_under_way = 0
         self.is_lost = False

@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 
 from comity.model.evidence import EvidenceType
 from comity.model.fetch import FailureKind
-from comity.model.outcome import Failed, Fetched, Gone, NotModified, Outcome, Postponed, RateLimited, Refused
+from comity.model.outcome import (
+    Failed,
+    Fetched,
+    Gone,
+    ImageFetched,
+    NotModified,
+    Outcome,
+    Postponed,
+    RateLimited,
+    Refused,
+    Rejected,
+)
 from comity.rules.login_wall import is_login_address
 from comity.walk.leased_host import LeasedHost
 
@@ -21,6 +32,10 @@ class Progress:
     pages: int = 0
     errors: int = 0
     refused: int = 0
+    unchanged: int = 0  # of the pages, those that are as they were when they were seen before
+    images_found: int = 0
+    images_stored: int = 0
+    images_failed: int = 0
     bytes_received: int = 0
     links_found: int = 0
     hosts_active: int = 0
@@ -59,6 +74,10 @@ class RunSummary:
     seconds: float
     hosts: tuple[HostLineInSummary, ...]
     warnings: tuple[str, ...]
+    unchanged: int = 0
+    images_found: int = 0
+    images_stored: int = 0
+    images_failed: int = 0
 
 
 def summary_of(
@@ -76,6 +95,10 @@ def summary_of(
         seconds=now - progress.started_at,
         hosts=tuple(sorted(lines, key=lambda line: line.host)),
         warnings=tuple(progress.warnings),
+        unchanged=progress.unchanged,
+        images_found=progress.images_found,
+        images_stored=progress.images_stored,
+        images_failed=progress.images_failed,
     )
 
 
@@ -85,11 +108,17 @@ _REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links t
 def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
     """Keep count of how a host and the run fare."""
     tally = host.tally
+    if outcome.entry.is_image:
+        _note_image(host, outcome, progress)
+        return
     match outcome:
         case Fetched() | NotModified():
             tally.pages += 1
             tally.errors_in_a_row = 0
             progress.pages += 1
+            if outcome.entry.seen is not None:
+                is_same = isinstance(outcome, NotModified) or outcome.content_hash == outcome.entry.seen.content_hash
+                progress.unchanged += is_same
             evidence = outcome.trail.evidence
             if len(evidence) > 1:  # the first is that it may be asked
                 progress.refused += sum(item.type in _REFUSALS for item in evidence)
@@ -129,6 +158,25 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
         case _:
             tally.errors += 1
             progress.errors += 1
+
+
+def _note_image(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
+    """An image is no page: what becomes of it says nothing about the host, unless the host cannot be reached."""
+    tally = host.tally
+    match outcome:
+        case ImageFetched() | NotModified():
+            tally.errors_in_a_row = 0
+        case Failed():
+            progress.images_failed += outcome.entry.attempts == 0
+            if _concerns(host, outcome) and outcome.status is None:
+                tally.last_error = (outcome.code, outcome.status, outcome.reason)
+                tally.errors_in_a_row += outcome.entry.attempts == 0
+        case Gone() | Rejected() | RateLimited():
+            progress.images_failed += outcome.entry.attempts == 0
+        case Refused():
+            progress.refused += 1
+        case _:
+            pass
 
 
 def _concerns(host: LeasedHost, outcome: Outcome) -> bool:

@@ -20,6 +20,7 @@ from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
 from comity.rules.traps import PageWatch
 from comity.walk.admit import admit_links
+from comity.walk.admit_images import admit_images
 from comity.walk.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
 
@@ -46,6 +47,12 @@ async def read_page(
     extraction = _NOTHING
     if rooms.extract is not None:
         extraction = rooms.extract(_shown(entry, response, answer, page))
+    images: list[FrontierEntry] = []
+    new_images: list[FrontierEntry] = []
+    if page is not None and page.images and not _keeps_images_back(directives, answer.at):
+        base = _base(page.base_href, response.url)
+        images, new_images, refused = admit_images(host, page.images, base=base, depth=entry.depth + 1, rooms=rooms)
+        trail.evidence.extend(refused)
     if page is not None:
         links, refused = await _links(host, entry, page, watch, directives, response.url, rooms)
         trail.evidence.extend(refused)
@@ -79,6 +86,9 @@ async def read_page(
         coded=response.coded_body,
         coding=response.content_encoding or None,
         extracted=extraction.data,
+        images=tuple(images),
+        new_images=tuple(new_images),
+        images_read=page is not None and rooms.finds_images,
     )
 
 
@@ -89,7 +99,9 @@ async def _read(
     body = response.body
     if host.hard_pages == 0 and is_light(body):
         began = rooms.clock()
-        page = read_html(body, content_type=answer.content_type, agent_token=rooms.agent)
+        page = read_html(
+            body, content_type=answer.content_type, agent_token=rooms.agent, with_images=rooms.finds_images
+        )
         if rooms.clock() - began > _HELD_UP_S:
             host.hard_pages = 1  # from now on, this host's pages cannot hold up anybody else
         return page
@@ -98,7 +110,9 @@ async def _read(
     else:
         host.unread += 1
         try:
-            found = await rooms.apart.read(body, content_type=answer.content_type, agent_token=rooms.agent)
+            found = await rooms.apart.read(
+                body, content_type=answer.content_type, agent_token=rooms.agent, with_images=rooms.finds_images
+            )
         finally:
             host.unread -= 1
     if isinstance(found, HtmlPage):
@@ -167,6 +181,11 @@ async def _links(
         entries += more
         refused += also
     return entries, refused
+
+
+def _keeps_images_back(directives: PageDirectives, at: float) -> bool:
+    """Whether a page asks not to have its images taken."""
+    return directives.noimageindex or directives.forbids_keeping(datetime.fromtimestamp(at, UTC))
 
 
 def target_of(url: str) -> str:

@@ -15,6 +15,7 @@ from comity.database import records, runs, sitemaps
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.room import Leases
 from comity.model.evidence import Evidence
+from comity.model.fetch import FailureKind
 from comity.model.fetch_row import FetchRow
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.gate import GateMemory, RetryAt
@@ -25,6 +26,7 @@ from comity.model.outcome import (
     Failed,
     Fetched,
     Gone,
+    ImageFetched,
     NotModified,
     Outcome,
     Postponed,
@@ -34,11 +36,14 @@ from comity.model.outcome import (
 )
 from comity.model.page_record import PageRecord
 from comity.rules.backoff import retry_decision
-from comity.rules.surt import surt_key
+from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
+from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.leased_host import Unsettled
+from comity.walk.refresh import requeue_changed
+from comity.walk.settle_images import ImageRows, ImageTotals, files_of, write_images
+from comity.walk.settle_rows import ANSWERED, fetch_row, page_record
 
-_ANSWERED = (Fetched, NotModified, Gone, RateLimited)
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
 
 
@@ -59,6 +64,7 @@ class HostBatch:
     errors_in_a_row: int
     outcomes: list[Outcome]
     news: Unsettled
+    refresh_began_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -72,6 +78,13 @@ class Settled:
     failed: int = 0
     received: int = 0
     taken_off: int = 0
+    images_found: int = 0
+    images_stored: int = 0
+    images_queued: int = 0
+    requeued: dict[UUID, int] = field(default_factory=dict)
+    """Known URLs that are to be asked for again, by host."""
+    has_more: set[UUID] = field(default_factory=set)
+    """Hosts whose frontier has something that is not at hand."""
 
 
 @dataclass(slots=True)
@@ -87,6 +100,7 @@ class _Rows:
     requests: list[LedgerRow] = field(default_factory=list)
     pages: list[PageRecord] = field(default_factory=list)
     put_off: list[tuple[QueuedUrl, float]] = field(default_factory=list)
+    images: ImageRows = field(default_factory=ImageRows)
     crawled: int = 0
     errors: int = 0
     received: int = 0
@@ -107,12 +121,18 @@ class Settler:
         run_id: UUID,
         clock: Callable[[], datetime],
         retries: RetryTerms,
+        images: ImageStore | None = None,
         *,
+        finds_images: bool = False,
+        refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
     ) -> None:
         self._frontier = frontier
         self._leases = leases
         self._store = store
+        self._images = images
+        self._finds_images = finds_images
+        self._refresh = refresh
         self._run_id = run_id
         self._clock = clock
         self._retries = retries
@@ -157,6 +177,7 @@ class Settler:
             return self._stored[1]
         rows = {batch.lease.host_id: (batch, self._rows(batch)) for batch in batches}
         pages = [(host_id, page) for host_id, (_batch, each) in rows.items() for page in each.pages]
+        self._keep_images([each.images for _batch, each in rows.values()])
         stored = rows, pages, self._keep_pages([page for _host_id, page in pages])
         self._stored = (batches, stored)
         return stored
@@ -169,6 +190,19 @@ class Settler:
             error.filename = error.filename or (str(self._store.folder) if self._store.folder is not None else None)
             raise
 
+    def _keep_images(self, rows: list[ImageRows]) -> None:
+        """Put the images on disk; one that nobody names in the end is found there when it comes again."""
+        files = files_of(rows)
+        if not files:
+            return
+        if self._images is None:
+            raise RuntimeError("images came, and there is no place for them")
+        try:
+            self._images.keep(files)
+        except OSError as error:
+            error.filename = error.filename or str(self._images.root)
+            raise
+
     def _write(self, change: FrontierChange, rows: list[tuple[HostBatch, _Rows]], result: Settled) -> None:
         """Everything of the hosts whose leases hold, table by table."""
         connection = change.connection
@@ -176,18 +210,22 @@ class Settler:
         for batch, each in rows:
             if batch.news.sitemaps:
                 sitemaps.put(connection, batch.lease.host_id, batch.news.sitemaps)
-            settlement = HostSettlement(each.links, each.done, each.dropped, each.again, batch.news.hints)
-            found = change.settle(batch.lease.host_id, self._run_id, settlement)
+            found, again, shown = self._enter_frontier(change, batch, each, result)
             counted = HostProgress(
                 pages_crawled=each.crawled,
                 pages_discovered=found,
                 errors=each.errors,
                 depth_reached=each.depth,
                 consecutive_errors=batch.errors_in_a_row,
-                queued=found - len(each.done) - len(each.dropped),
+                images_found=each.images.found,
+                images_stored=shown.stored,
+                queued=found + shown.queued + again - len(each.done) - len(each.dropped),
             )
             progress.append((batch.lease, counted if self._track else HostProgress(), batch.memory))
             result.put_off[batch.lease.host_id] = each.put_off
+            result.requeued[batch.lease.host_id] = again
+            if again:
+                result.has_more.add(batch.lease.host_id)
             result.links += found
             result.pages += each.crawled
             result.failed += each.errors
@@ -201,14 +239,69 @@ class Settler:
         if result.pages or result.failed:
             runs.add(connection, self._run_id, crawled=result.pages, failed=result.failed, received=result.received)
 
+    def _enter_frontier(
+        self, change: FrontierChange, batch: HostBatch, rows: _Rows, result: Settled
+    ) -> tuple[int, int, ImageTotals]:
+        """What became of a host's URLs; gives how many links were new, how many are queued again, and its images."""
+        host_id, hints = batch.lease.host_id, batch.news.hints
+        if batch.refresh_began_at is None and not rows.images:
+            every = HostSettlement(rows.links, rows.done, rows.dropped, rows.again, hints)
+            return change.settle(host_id, self._run_id, every), 0, ImageTotals()
+        found = change.settle(host_id, self._run_id, HostSettlement(rows.links, hints=hints))
+        # What is visited just now is not done yet, and so is not taken for something that changed since.
+        again = self._requeue_changed(change, batch)
+        shown = self._write_images(change, batch, rows, result)
+        rest = HostSettlement(done=rows.done, dropped=rows.dropped, put_back=rows.again)
+        change.settle(host_id, self._run_id, rest)
+        return found, again + shown.requeued, shown
+
+    def _write_images(self, change: FrontierChange, batch: HostBatch, rows: _Rows, result: Settled) -> ImageTotals:
+        if not rows.images:
+            return ImageTotals()
+        totals = write_images(change, batch.lease, self._run_id, rows.images, self._clock())
+        result.images_found += rows.images.found
+        result.images_stored += totals.stored
+        result.images_queued += totals.queued
+        if totals.pictures:
+            rows.done = [key for key in rows.done if key not in totals.pictures]
+            result.has_more.add(batch.lease.host_id)
+        return totals
+
+    def _requeue_changed(self, change: FrontierChange, batch: HostBatch) -> int:
+        """A host is being refreshed, and a sitemap came: what it says to have changed is asked for in this round."""
+        hinted = [(link.key, link.hints) for link in batch.news.links if link.hints is not None]
+        hinted += batch.news.hints
+        if not hinted or batch.refresh_began_at is None:
+            return 0
+        now = self._clock()
+        return requeue_changed(change, batch.lease.host_id, hinted, batch.refresh_began_at, now, self._refresh)
+
     def _rows(self, batch: HostBatch) -> _Rows:
         news = batch.news
         rows = _Rows(requests=news.requests, links=news.links, evidence=news.evidence)
         for outcome in batch.outcomes:
             rows.requests += outcome.trail.requests
             rows.evidence += outcome.trail.evidence
-            self._enter(batch.lease, outcome, rows)
+            (self._enter_image if outcome.entry.is_image else self._enter)(batch.lease, outcome, rows)
         return rows
+
+    def _enter_image(self, lease: Lease, outcome: Outcome, rows: _Rows) -> None:
+        """The same for an image: it is no page, and leaves none of a page's rows."""
+        key = outcome.entry.key
+        match outcome:
+            case Postponed():
+                self._enter(lease, outcome, rows)
+                return
+            case Refused():
+                (rows.dropped if outcome.code == "taken_down" else rows.done).append(key)
+            case RateLimited() | Failed():
+                if self._try_again(outcome, rows):
+                    return
+            case _:
+                rows.done.append(key)
+        if isinstance(outcome, ANSWERED):
+            rows.received += outcome.answer.wire_bytes
+        rows.images.enter_image(outcome)
 
     def _enter(self, lease: Lease, outcome: Outcome, rows: _Rows) -> None:
         """Turn one outcome into its rows: the only place that knows what each ending means for the frontier."""
@@ -235,18 +328,30 @@ class Settler:
                 is_final = isinstance(outcome, Fetched)
             case Gone() | Rejected():
                 rows.done.append(entry.key)
+                if self._finds_images and isinstance(outcome, Rejected) and outcome.code == FailureKind.WRONG_TYPE:
+                    rows.images.no_pages.append(entry.key)
                 rows.errors += 1
                 is_final = True
+            case ImageFetched():
+                return  # see `_enter_image`
             case RateLimited() | Failed():
                 rows.errors += 1
                 is_final = not self._try_again(outcome, rows)
+        row = fetch_row(lease, outcome)
         if isinstance(outcome, Fetched):
             rows.links += outcome.links
-        row = self._fetch_row(lease, outcome)
+            if outcome.images_read:
+                rows.images.enter_page(outcome)
+                row = row._replace(images_found=len(outcome.images), images_read=True)
+        if entry.seen is not None:
+            row = row._replace(discovery_type="refresh")
+            if isinstance(outcome, NotModified):
+                rows.images.enter_page(outcome)
+                row = row._replace(images_found=entry.seen.images_found, images_read=entry.seen.images_read)
         rows.fetches.append(row)
         rows.received += row.wire_bytes
         if is_final:
-            rows.pages.append(self._page(outcome, row))
+            rows.pages.append(page_record(self._run_id, outcome, row, with_headers=self._store.wants_headers))
 
     def _put_off(self, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
         rows.again.append(PutBack(entry.key, until, attempts))
@@ -268,98 +373,3 @@ class Settler:
             return True
         rows.done.append(outcome.entry.key)
         return False
-
-    def _fetch_row(
-        self, lease: Lease, outcome: Fetched | NotModified | Gone | RateLimited | Rejected | Failed | Refused
-    ) -> FetchRow:
-        entry, name = outcome.entry, _NAMES[type(outcome)]
-        if isinstance(outcome, Refused):
-            first, last = outcome.trail.requests[0], outcome.trail.requests[-1]
-            return FetchRow(
-                lease.host_id,
-                lease.host,
-                entry.url,
-                entry.key,
-                name,
-                last.status,
-                f"{outcome.code}: {outcome.reason}",
-                first.started_at,
-                max(0.0, last.ended_at - first.started_at),
-                0,
-                entry.depth,
-            )
-        if isinstance(outcome, Rejected | Failed):
-            return FetchRow(
-                lease.host_id,
-                lease.host,
-                entry.url,
-                entry.key,
-                name,
-                outcome.status,
-                f"{outcome.code}: {outcome.reason}",
-                outcome.at,
-                outcome.elapsed_s,
-                outcome.wire_bytes,
-                entry.depth,
-            )
-        answer = outcome.answer
-        came = isinstance(outcome, Fetched | NotModified)
-        return FetchRow(
-            lease.host_id,
-            lease.host,
-            entry.url,
-            entry.key,
-            name,
-            answer.status,
-            None if came else f"http_{answer.status}",
-            answer.at,
-            answer.elapsed_s,
-            answer.wire_bytes,
-            entry.depth,
-            answer.final_url,
-            answer.redirect_count,
-            answer.content_type,
-            outcome.content_hash if isinstance(outcome, Fetched) else None,
-            answer.etag,
-            answer.last_modified,
-        )
-
-    def _page(self, outcome: Outcome, row: FetchRow) -> PageRecord:
-        fetched = outcome if isinstance(outcome, Fetched) else None
-        kept = fetched if fetched is not None and fetched.keep else None
-        archived = outcome.answer if self._store.wants_headers and isinstance(outcome, _ANSWERED) else None
-        return PageRecord(
-            run_id=self._run_id,
-            url_key=row.url_key,
-            url=row.url,
-            surt_key=surt_key(row.url),
-            http_status=row.status,
-            body=kept.body if kept is not None else None,
-            encoding=fetched.encoding if fetched is not None else None,
-            content_type=row.content_type,
-            crawl_time=row.at,
-            error=row.error if fetched is None else (None if kept is not None else "noindex"),
-            etag=row.etag,
-            last_modified=row.last_modified,
-            content_hash=row.content_hash,
-            final_url=row.final_url,
-            redirect_count=row.redirect_count,
-            title=kept.title if kept is not None else None,
-            coded=kept.coded if kept is not None else None,
-            coding=kept.coding if kept is not None else None,
-            headers=archived.headers.pairs if archived is not None else None,
-            address=archived.address if archived is not None else None,
-            depth=row.depth,
-            extracted=kept.extracted if kept is not None else None,
-        )
-
-
-_NAMES = {
-    Fetched: "fetched",
-    NotModified: "not_modified",
-    Gone: "gone",
-    RateLimited: "rate_limited",
-    Rejected: "rejected",
-    Failed: "failed",
-    Refused: "refused",
-}

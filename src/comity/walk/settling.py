@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-from comity.model.outcome import Fetched, Outcome
+from comity.model.outcome import Fetched, ImageFetched, Outcome
 from comity.walk.leased_host import LeasedHost, Unsettled
 from comity.walk.patience import Patience
 from comity.walk.settle import HostBatch, Settled, Settler
@@ -110,9 +110,10 @@ class Settling:
 
 
 def _body_bytes(outcome: Outcome) -> int:
-    return len(outcome.body) if isinstance(outcome, Fetched) else 0
+    return len(outcome.body) if isinstance(outcome, Fetched | ImageFetched) else 0
 
 
 def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:
     news, host.unsettled = host.unsettled, Unsettled()
-    return HostBatch(host.lease, host.gate.memory(), host.tally.errors_in_a_row, outcomes, news)
+    memory, errors_in_a_row = host.gate.memory(), host.tally.errors_in_a_row
+    return HostBatch(host.lease, memory, errors_in_a_row, outcomes, news, host.refresh_began_at)

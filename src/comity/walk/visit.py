@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from comity.extract.images import read_image
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import QueuedUrl
@@ -14,6 +15,8 @@ from comity.model.outcome import (
     Answered,
     Failed,
     Gone,
+    ImageFetched,
+    NotModified,
     Outcome,
     Postponed,
     RateLimited,
@@ -22,6 +25,7 @@ from comity.model.outcome import (
     Trail,
 )
 from comity.model.robots import RobotsVerdict
+from comity.model.scope import IMAGE_TYPES
 from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress, resolve_link
 from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
@@ -69,7 +73,9 @@ def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | Ro
     verdict = robots.verdict(address.path)
     if not verdict.allowed:
         return _denied(host, entry, address, robots, verdict, Trail(), rooms)
-    trap = host.traps.recheck(address.path, entry.depth) if host.traps is not None else None
+    # A page that was visited before is no step further into an endless space.
+    watch = host.traps if entry.seen is None and not entry.is_image else None
+    trap = watch.recheck(address.path, entry.depth) if watch is not None else None
     if trap is not None:
         return _trapped(host, entry, address, trap, rooms)
     return Cleared(entry, address, verdict, robots.version)
@@ -82,8 +88,8 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
     asked: Asked | Unstarted = await rooms.requests.send(
         host,
         slot,
-        FetchRequest(address.url, limits=host.fetch_limits(rooms.limits), content_types=rooms.scope.content_types),
-        Purpose.PAGE,
+        _conditional(_request(host, entry, address, rooms), entry, rooms),
+        Purpose.PAGE if not entry.is_image else Purpose.IMAGE,
         verdict=cleared.verdict,
         robots_version=cleared.robots_version,
     )
@@ -144,14 +150,12 @@ async def follow(
     if not verdict.allowed:
         return _denied(host, entry, address, robots, verdict, trail, rooms)
     trail.evidence.append(robots_evidence(host, address, verdict, rooms.clock()))
-    request = FetchRequest(
-        address.url,
-        limits=limits or holder.fetch_limits(rooms.limits),
-        content_types=ANY_CONTENT_TYPE if limits is not None else rooms.scope.content_types,
-    )
+    request = _request(holder, entry, address, rooms)
+    if limits is not None:
+        request = request._replace(limits=limits, content_types=ANY_CONTENT_TYPE)
     asked = await rooms.requests.ask(
         holder,
-        request,
+        _conditional(request, entry, rooms),
         purpose,
         verdict=verdict,
         robots_version=robots.version,
@@ -163,6 +167,23 @@ async def follow(
         if holder is not host:
             return _busy(host, entry, trail, rooms)
     return asked
+
+
+def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, rooms: VisitRooms) -> FetchRequest:
+    """What is asked of a host, within the bounds of a page or of an image."""
+    if entry.is_image:
+        return FetchRequest(address.url, limits=holder.fetch_limits(rooms.image_limits), content_types=IMAGE_TYPES)
+    return FetchRequest(address.url, limits=holder.fetch_limits(rooms.limits), content_types=rooms.scope.content_types)
+
+
+def _conditional(request: FetchRequest, entry: QueuedUrl, rooms: VisitRooms) -> FetchRequest:
+    """Ask a page that was seen before only for what is new; where it led on, that is asked of the last hop."""
+    seen = entry.seen
+    if seen is None or seen.final_url != request.url:
+        return request
+    if rooms.finds_images and not seen.images_read and not entry.is_image:
+        return request  # nobody looked for its images yet
+    return request._replace(etag=seen.etag, last_modified=seen.last_modified)
 
 
 def _covered(
@@ -271,8 +292,28 @@ async def _conclude(
     if status >= 500:
         reason = f"the server answered {status}"
         return Failed(entry, trail, f"http_{status}", reason, answer.at, answer.elapsed_s, status, answer.wire_bytes)
+    if 200 <= status < 300 and entry.is_image:
+        return _image(entry, response, answer, trail)
     if 200 <= status < 300:
         return await read_page(host, entry, response, answer, trail, rooms)
-    if status in (404, 410) and host.traps is not None:
+    if status == 304 and entry.seen is not None and entry.seen.final_url == response.url:
+        # RFC 9110 §15.4.5: what the answer does not repeat is as it was.
+        seen = entry.seen
+        return NotModified(
+            entry,
+            trail,
+            answer._replace(etag=answer.etag or seen.etag, last_modified=answer.last_modified or seen.last_modified),
+        )
+    if status in (404, 410) and host.traps is not None and not entry.is_image:
         host.traps.missed(target_of(entry.url))
     return Gone(entry, trail, answer)
+
+
+def _image(entry: QueuedUrl, response: Response, answer: Answered, trail: Trail) -> ImageFetched | Rejected:
+    """Look at the first octets of what came: they say what it is, not the server."""
+    shape = read_image(response.body)
+    if shape is not None:
+        return ImageFetched(entry, trail, answer, response.body, shape)
+    reason = f"what came as {answer.content_type or 'nothing in particular'} is no image that is known"
+    at, elapsed_s, status, wire_bytes = answer.at, answer.elapsed_s, answer.status, answer.wire_bytes
+    return Rejected(entry, trail, "not_an_image", reason[:300], at, elapsed_s, status, wire_bytes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from comity.extract.apart import ApartReader
 from comity.model.extraction import Extractor
-from comity.model.fetch import FetchLimits
+from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.scope import CrawlScope
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules
@@ -31,3 +31,6 @@ class VisitRooms:
     limits: FetchLimits
     agent: str
     max_redirects: int
+    finds_images: bool = False
+    """Whether pages are looked through for images; those that are queued are asked for all the same."""
+    image_limits: FetchLimits = DEFAULT_LIMITS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, RefreshOption, UpdateStaleOption
 from comity.doors.cli.crawl_shown import write_idle, write_summary
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
@@ -29,6 +30,7 @@ _EXAMPLES = (
     "comity crawl https://example.com/",
     "comity crawl example.com example.org --max-pages 500 --delay 2",
     "comity crawl --seeds hosts.txt --max-minutes 30 --processes 4",
+    "comity crawl example.com --refresh",
 )
 
 
@@ -38,6 +40,26 @@ def _option(name: str, metavar: str, text: str) -> Any:
 
 _Into = Annotated[
     str | None, _option("--into", "TARGET", "A folder (Parquet parts), or a .duckdb, .jsonl[.gz], .warc[.gz] file.")
+]
+_FollowLinks = Annotated[bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages.")]
+_RespectNofollow = Annotated[
+    bool | None, typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone.")
+]
+_FollowCanonical = Annotated[
+    bool | None,
+    typer.Option("--follow-canonical/--no-follow-canonical", help="Visit what a page calls its own address."),
+]
+_Delay = Annotated[
+    float | None, _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1.")
+]
+_Accept = Annotated[
+    list[str] | None, _option("--accept", "TYPE", "Take this media type: text/html, text/*. Again for more.")
+]
+_Reject = Annotated[
+    list[str] | None, _option("--reject", "TYPE", "Leave this media type, also where one above has it.")
+]
+_AllowNetwork = Annotated[
+    list[str] | None, _option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
 ]
 _Processes = Annotated[int | None, _option("--processes", "N", "Processes that share the hosts: one for each core.")]
 
@@ -56,34 +78,22 @@ def crawl(
     max_pages: Annotated[int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit.")] = None,
     max_depth: Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed.")] = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
-    delay: Annotated[
-        float | None,
-        _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1."),
-    ] = None,
+    delay: _Delay = None,
     concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
     processes: _Processes = None,
     per_host: Annotated[int | None, _option("--per-host", "N", "Of these, to one host.")] = None,
-    follow_links: Annotated[
-        bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages.")
-    ] = None,
-    respect_nofollow: Annotated[
-        bool | None, typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone.")
-    ] = None,
+    follow_links: _FollowLinks = None,
+    respect_nofollow: _RespectNofollow = None,
     sitemaps: Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps.")] = None,
-    follow_canonical: Annotated[
-        bool | None,
-        typer.Option("--follow-canonical/--no-follow-canonical", help="Visit what a page calls its own address."),
-    ] = None,
-    accept: Annotated[
-        list[str] | None, _option("--accept", "TYPE", "Take this media type: text/html, text/*. Again for more.")
-    ] = None,
-    reject: Annotated[
-        list[str] | None, _option("--reject", "TYPE", "Leave this media type, also where one above has it.")
-    ] = None,
+    follow_canonical: _FollowCanonical = None,
+    refresh: RefreshOption = False,
+    update_stale: UpdateStaleOption = False,
+    images: ImagesOption = None,
+    max_image_bytes: MaxImageBytesOption = None,
+    accept: _Accept = None,
+    reject: _Reject = None,
     user_agent: Annotated[str | None, _option("--user-agent", "UA", "Who we say we are.")] = None,
-    allow_network: Annotated[
-        list[str] | None, _option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
-    ] = None,
+    allow_network: _AllowNetwork = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -108,6 +118,9 @@ def crawl(
         respect_nofollow=respect_nofollow,
         sitemaps=sitemaps,
         follow_canonical=follow_canonical,
+        update_stale=update_stale or None,
+        images=images,
+        max_image_bytes=max_image_bytes,
         accept_types=tuple(accept) if accept else None,
         reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,
@@ -116,7 +129,7 @@ def crawl(
     read = _read_seeds(urls or [], seeds, door)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    _crawl(door, read, door.settings.processes)
+    _crawl(door, read, door.settings.processes, refresh=refresh or update_stale)
 
 
 def _checked(processes: int | None) -> int | None:
@@ -170,8 +183,9 @@ def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:
     return read
 
 
-def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1) -> None:
+def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool = False) -> None:
     from comity.doors.cli.crawl_run import reopen_closed
+    from comity.operate.refresh import ask_refresh
     from comity.operate.seeds import add_seeds
     from comity.reports.idle import why_idle
     from comity.store.target import read_target
@@ -195,6 +209,8 @@ def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1) -> None:
             note(f"Left out, since they are taken down: {', '.join(report.taken_down)}.")
         end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)
         hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
+        if refresh:
+            ask_refresh(opened.database, opened.clock, hosts)
         reopen_closed(opened, hosts)
         summary = _run(opened, hosts, processes, quiet=door.as_json)
         rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)

@@ -80,12 +80,18 @@ class ProgressLine:
 def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     """Say what was crawled, how each host was left, and where everything is."""
     rate = summary.pages / summary.seconds if summary.seconds > 0 else 0.0
+    unchanged = f"{summary.unchanged:,} unchanged, " if summary.unchanged else ""
     write_line(
         Cell(f"{counted(summary.pages, 'page')}", "bold"),
-        f" in {summary.seconds:.1f} s ({rate:.1f}/s), {bytes_shown(summary.bytes_received)} received, "
+        f" in {summary.seconds:.1f} s ({rate:.1f}/s), {unchanged}{bytes_shown(summary.bytes_received)} received, "
         f"{counted(summary.errors, 'error')}, {counted(summary.refused, 'URL')} refused. "
         f"Ended: {summary.reason.replace('_', ' ')}.",
     )
+    if summary.images_found or summary.images_stored:
+        failed = f", {summary.images_failed:,} failed" if summary.images_failed else ""
+        write_line(
+            f"{counted(summary.images_found, 'image')} found on pages, {summary.images_stored:,} new ones kept{failed}."
+        )
     if summary.hosts:
         write_line("")
         rows = [

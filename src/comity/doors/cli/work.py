@@ -17,6 +17,7 @@ from uuid import UUID
 
 import typer
 
+from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, OnlyStaleOption, RefreshModeOption
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
 from comity.doors.cli.output import counted
@@ -68,6 +69,10 @@ def work(
     per_host: Annotated[int | None, _option("--per-host", "N", "Requests to one host at once.")] = None,
     into: Annotated[str | None, _option("--into", "TARGET", "Where pages are kept; see comity crawl --help.")] = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: never.")] = None,
+    refresh: RefreshModeOption = None,
+    update_stale: OnlyStaleOption = None,
+    images: ImagesOption = None,
+    max_image_bytes: MaxImageBytesOption = None,
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is nothing to crawl.")] = False,
     metrics: Annotated[
         str | None, _option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz there.")
@@ -100,6 +105,10 @@ def work(
         per_host=per_host,
         processes=processes,
         metrics=metrics,
+        enable_refresh_mode=refresh,
+        update_stale=update_stale,
+        images=images,
+        max_image_bytes=max_image_bytes,
     )
     _check(door)
     if door.settings.processes > 1 and not ends_with_stdin:
@@ -344,7 +353,7 @@ def end_with_stdin(stop: Callable[[], None]) -> None:
 
 def _write_json_line(summary: RunSummary) -> None:
     """Short enough for one write, so that the lines of several processes do not mix."""
-    names = ("run_id", "status", "reason", "pages", "errors", "refused", "bytes_received")
+    names = ("run_id", "status", "reason", "pages", "unchanged", "errors", "refused", "bytes_received")
     told = {name: getattr(summary, name) for name in names}
     told |= {"seconds": round(summary.seconds, 3), "hosts": len(summary.hosts), "warnings": summary.warnings[:5]}
     sys.stdout.write(json.dumps(told) + "\n")

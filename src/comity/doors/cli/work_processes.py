@@ -180,6 +180,8 @@ class _Workers:
     def _environment(self) -> dict[str, str]:
         settings = self._settings
         ours = {"COMITY_PAGES": settings.pages, "COMITY_STATE": settings.state}
+        for name in ("enable_refresh_mode", "update_stale", "images", "max_image_bytes"):
+            ours[f"COMITY_{name.upper()}"] = str(getattr(settings, name))
         urls = {"COMITY_DATABASE_URL": settings.database_url or "", "COMITY_REDIS_URL": settings.redis_url or ""}
         # Metrics are served here, for all of them.
         return dict(os.environ) | ours | urls | {"COMITY_METRICS": ""}

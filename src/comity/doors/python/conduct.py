@@ -16,6 +16,7 @@ from comity.doors.python.given import Sink, UserExtractor, extractor_of, sink_ma
 from comity.doors.python.line import PageLine
 from comity.doors.python.page import pages_of
 from comity.model.host import Seed
+from comity.operate.refresh import ask_refresh
 from comity.operate.seeds import add_seeds
 from comity.reports.idle import IdleHost, why_idle
 from comity.rules.canonical import WebAddress
@@ -45,6 +46,8 @@ class Plan:
     errors: bool = False
     is_temporary: bool = False
     """Whether the state lives in a folder that is gone afterwards."""
+    refresh: bool = False
+    """Whether hosts that are done are visited again, now."""
 
 
 class Conduct:
@@ -102,7 +105,10 @@ class Conduct:
         report = add_seeds(database, clock, seeds, source="python", weights=settings.weights, frontier=frontier)
         self.taken_down = report.taken_down
         end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
-        return {seed.host.authority for seed in self._plan.seeds} - set(report.taken_down)
+        hosts = {seed.host.authority for seed in self._plan.seeds} - set(report.taken_down)
+        if self._plan.refresh:
+            ask_refresh(database, clock, hosts)
+        return hosts
 
     async def _reopen_closed(self, state: State, hosts: Collection[str]) -> None:
         """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""

@@ -37,6 +37,10 @@ def crawl(
     extract: UserExtractor | None = None,
     sink: Sink | None = None,
     errors: bool = False,
+    refresh: bool = False,
+    update_stale: bool | None = None,
+    images: bool | None = None,
+    max_image_bytes: int | None = None,
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
@@ -64,6 +68,9 @@ def crawl(
         user_agent=user_agent,
         contact=contact,
         allow_networks=_listed(allow_networks),
+        update_stale=update_stale,
+        images=images,
+        max_image_bytes=max_image_bytes,
     )
     check_given(extract, sink)
     read = tuple(read_seed(text, collapse=settings.collapse_subdomains) for text in _texts(seeds))
@@ -72,7 +79,8 @@ def crawl(
     stores = into is not None or (sink is None and state != TEMPORARY)
     if stores:
         read_target(settings.pages)  # a target that cannot be is refused before anything is made
-    return CrawlRun(Plan(settings, read, extract, sink, stores, errors, is_temporary=state == TEMPORARY))
+    is_temporary, refresh = state == TEMPORARY, refresh or bool(update_stale)
+    return CrawlRun(Plan(settings, read, extract, sink, stores, errors, is_temporary, refresh))
 
 
 def _texts(seeds: Iterable[str | Iterable[str]]) -> Iterator[str]:

@@ -1,0 +1,8 @@
+"""Every table there is, whichever file declares it: what migrations are held to."""
+
+from __future__ import annotations
+
+from comity.database import image_tables, tables
+
+metadata = tables.metadata
+__all__ = ["image_tables", "metadata", "tables"]

@@ -1,0 +1,196 @@
+"""Statements on images: those that were found, those that came, and on which pages they are.
+
+All of them run inside the transaction that settles the pages. Rows of `images` belong to no host: on a server, whoever
+writes them takes turns (`take_turn`), since two who met the same pictures in another order would wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection, delete, literal, select, text, update
+
+from comity.database.bulk import Encoding, insert_rows
+from comity.database.image_tables import image_sightings, image_urls, images, provenance
+from comity.database.instants import from_seconds
+from comity.database.spelling import insert_into
+from comity.model.frontier import SeenPage
+from comity.model.image import AskedImage, Sighting, StoredImage
+
+_BATCH: Final = 500
+_GONE: Final = (404, 410)
+_TURN: Final = 0x636F6D69_696D67  # "comi" "img", as a PostgreSQL advisory lock
+
+
+def take_turn(connection: Connection) -> None:
+    """Wait until nobody else writes images; the turn ends with the transaction. An embedded state has one writer."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:turn)"), {"turn": _TURN})
+
+
+def known(connection: Connection, host_id: UUID, keys: Collection[int]) -> dict[int, Any]:
+    """The image and the time of the last question of those addresses that the host is known to have."""
+    found: dict[int, Any] = {}
+    rest, column = iter(keys), image_urls.c
+    while some := list(islice(rest, _BATCH)):
+        statement = select(column.url_key, column.image_id, column.asked_at)
+        for row in connection.execute(statement.where(column.domain_id == host_id, column.url_key.in_(some))):
+            found[row.url_key] = row
+    return found
+
+
+def add_urls(connection: Connection, host_id: UUID, urls: Iterable[tuple[int, str]]) -> None:
+    """Note addresses that are to be asked for."""
+    host = Encoding(connection).uuid(host_id)
+    rows = [(host, key, url) for key, url in urls]
+    unless = ("domain_id", "url_key")
+    insert_rows(connection, image_urls, ("domain_id", "url_key", "url"), rows, unless=unless)
+
+
+def add_sightings(connection: Connection, host_id: UUID, sightings: Iterable[Sighting]) -> None:
+    """Remember on which pages images are that are still to be asked for."""
+    encode = Encoding(connection)
+    host = encode.uuid(host_id)
+    rows = [
+        (host, each.url_key, each.page_key, each.page_url, each.discovery_type, encode.time(each.at))
+        for each in sightings
+    ]
+    columns = ("domain_id", "url_key", "page_key", "page_url", "discovery_type", "found_at")
+    insert_rows(connection, image_sightings, columns, rows, unless=("domain_id", "url_key", "page_key"))
+
+
+def add_provenance(connection: Connection, host_id: UUID, host: str, found: Iterable[tuple[int, Sighting]]) -> None:
+    """Enter images that are known, by their ids, on pages."""
+    encode = Encoding(connection)
+    domain_id = encode.uuid(host_id)
+    rows = [
+        (image_id, each.page_key, each.page_url, host, domain_id, each.discovery_type, encode.time(each.at))
+        for image_id, each in found
+    ]
+    columns = ("image_id", "page_key", "page_url", "source_domain", "domain_id", "discovery_type", "found_at")
+    insert_rows(connection, provenance, columns, rows, unless=("page_key", "image_id"))
+
+
+def put(connection: Connection, image: StoredImage) -> int:
+    """Enter an image, or note that its content was met again; gives its id."""
+    at = from_seconds(image.at)
+    statement = insert_into(connection, images).values(
+        **{name: value for name, value in image._asdict().items() if name != "at"}, first_seen_at=at, last_seen_at=at
+    )
+    statement = statement.on_conflict_do_update(index_elements=["content_hash"], set_={"last_seen_at": at})
+    image_id: int = connection.execute(statement.returning(images.c.id)).scalar_one()
+    return image_id
+
+
+def has_image(connection: Connection, host_id: UUID, image_id: int) -> bool:
+    """Whether a host has an image already, at whatever address."""
+    column = image_urls.c
+    statement = select(column.url_key).where(column.image_id == image_id, column.domain_id == host_id).limit(1)
+    return connection.execute(statement).first() is not None
+
+
+def note_asked(connection: Connection, host_id: UUID, asked: AskedImage) -> int | None:
+    """Note what came of asking; gives the image that was at the address before, if another is there now."""
+    column = image_urls.c
+    mine = (column.domain_id == host_id, column.url_key == asked.url_key)
+    before: int | None = connection.execute(select(column.image_id).where(*mine)).scalar()
+    values: dict[str, Any] = {"asked_at": from_seconds(asked.at), "status": asked.status, "error": asked.error}
+    if asked.image_id is not None:  # what failed leaves what is known of the image
+        values |= {
+            "image_id": asked.image_id,
+            "final_url": asked.final_url,
+            "etag": asked.etag,
+            "last_modified": asked.last_modified,
+        }
+    connection.execute(update(image_urls).where(*mine).values(**values))
+    return before if asked.image_id is not None and before != asked.image_id else None
+
+
+def place(connection: Connection, host_id: UUID, host: str, url_key: int, image_id: int) -> None:
+    """An image came: the pages on which its address was found are its provenance now."""
+    waiting = image_sightings.c
+    mine = (waiting.domain_id == host_id, waiting.url_key == url_key)
+    found = select(
+        literal(image_id),
+        waiting.page_key,
+        waiting.page_url,
+        literal(host),
+        waiting.domain_id,
+        waiting.discovery_type,
+        waiting.found_at,
+    ).where(*mine)
+    _add_from(connection, found)
+    connection.execute(delete(image_sightings).where(*mine))
+
+
+def replace(connection: Connection, host_id: UUID, before: int, image_id: int, at: float) -> None:
+    """Another image is at an address: the pages of this host that showed the former show it, too."""
+    column = provenance.c
+    found = select(
+        literal(image_id),
+        column.page_key,
+        column.page_url,
+        column.source_domain,
+        column.domain_id,
+        literal("refresh"),
+        literal(from_seconds(at), column.found_at.type),
+    ).where(column.image_id == before, column.domain_id == host_id)
+    _add_from(connection, found)
+
+
+def _add_from(connection: Connection, found: Any) -> None:
+    columns = ("image_id", "page_key", "page_url", "source_domain", "domain_id", "discovery_type", "found_at")
+    statement = insert_into(connection, provenance).from_select(columns, found)
+    connection.execute(statement.on_conflict_do_nothing(index_elements=["page_key", "image_id"]))
+
+
+def drop_sightings(connection: Connection, host_id: UUID, url_key: int) -> None:
+    """No image came, and none will: nobody waits for it any more."""
+    waiting = image_sightings.c
+    connection.execute(delete(image_sightings).where(waiting.domain_id == host_id, waiting.url_key == url_key))
+
+
+def see_again(connection: Connection, image_ids: Collection[int], at: datetime) -> None:
+    """Images were met again."""
+    rest = iter(sorted(set(image_ids)))
+    while some := list(islice(rest, _BATCH)):
+        connection.execute(update(images).where(images.c.id.in_(some)).values(last_seen_at=at))
+
+
+def on_pages(connection: Connection, page_keys: Collection[int]) -> set[int]:
+    """The images of pages that are as they were."""
+    found: set[int] = set()
+    rest = iter(page_keys)
+    while some := list(islice(rest, _BATCH)):
+        found.update(connection.execute(select(provenance.c.image_id).where(provenance.c.page_key.in_(some))).scalars())
+    return found
+
+
+def last_seen(connection: Connection, host_id: UUID, keys: Collection[int]) -> Mapping[int, SeenPage]:
+    """What the last question for each address found, by key; those never asked for are missing."""
+    found: dict[int, SeenPage] = {}
+    rest, column = iter(keys), image_urls.c
+    while some := list(islice(rest, _BATCH)):
+        statement = select(image_urls).where(
+            column.domain_id == host_id, column.url_key.in_(some), column.asked_at.is_not(None)
+        )
+        for row in connection.execute(statement):
+            found[row.url_key] = SeenPage(
+                row.asked_at.timestamp(), row.status in _GONE, row.etag, row.last_modified, None, row.final_url
+            )
+    return found
+
+
+def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
+    """Give one host's images to another; addresses that it has already fall away."""
+    connection.execute(update(provenance).where(provenance.c.domain_id == from_host).values(domain_id=to_host))
+    for table in (image_urls, image_sightings):
+        has = table.alias("has")
+        keys = [column for column in table.primary_key if column.name != "domain_id"]
+        taken = select(1).where(has.c.domain_id == to_host, *(has.c[column.name] == column for column in keys))
+        connection.execute(delete(table).where(table.c.domain_id == from_host, taken.correlate(table).exists()))
+        connection.execute(update(table).where(table.c.domain_id == from_host).values(domain_id=to_host))

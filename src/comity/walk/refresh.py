@@ -1,0 +1,85 @@
+"""Refreshing a host: which of its known URLs are queued again, and what each is asked with.
+
+A round begins under the lease, in one transaction with its mark on the host's row: whoever is killed in the midst of it
+goes on with what is still queued. All of it blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from comity.database.seen_pages import last_seen
+from comity.frontier.store import FrontierChange, FrontierReads
+from comity.model.frontier import IMAGE_PRIORITY, QueuedUrl, SeenPage
+from comity.model.sitemap import PageHints
+from comity.rules.stale import RefreshTerms, revisit_rank
+
+_PAGE: Final = 1000  # known URLs that are looked at together
+
+
+def begin_round(
+    reads: FrontierReads,
+    change: FrontierChange,
+    host_id: UUID,
+    now: datetime,
+    terms: RefreshTerms,
+    *,
+    images: bool = False,
+) -> int:
+    """Queue again what a refresh of a host asks for; gives how many URLs that is. Images only where they are wanted."""
+    queued, place = 0, None
+    while known := reads.done(host_id, place, _PAGE):
+        place = known[-1].place
+        asked = [each for each in known if images or each.priority > IMAGE_PRIORITY]
+        seen = _seen(change.connection, host_id, [(each.key, each.priority <= IMAGE_PRIORITY) for each in asked])
+        ranked: list[tuple[int, int]] = []
+        for each in asked:
+            rank = revisit_rank(each.hints, seen.get(each.key), now, terms)
+            if rank is not None:
+                ranked.append((each.key, rank if each.priority > IMAGE_PRIORITY else IMAGE_PRIORITY))
+        queued += change.requeue_known(host_id, ranked)
+    return queued
+
+
+def requeue_changed(
+    change: FrontierChange,
+    host_id: UUID,
+    hinted: Collection[tuple[int, PageHints]],
+    began_at: float,
+    now: datetime,
+    terms: RefreshTerms,
+) -> int:
+    """Queue URLs again of which a sitemap says, during a round, that they changed; gives how many.
+
+    What was visited since the round began is not asked for again, whatever is said of it.
+    """
+    said = dict(hinted)
+    seen = last_seen(change.connection, said)
+    ranked = [
+        (key, rank)
+        for key, page in seen.items()
+        if page.at < began_at and (rank := revisit_rank(said[key], page, now, terms)) is not None
+    ]
+    return change.requeue_known(host_id, ranked) if ranked else 0
+
+
+def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl]) -> list[QueuedUrl]:
+    """The next URLs of a host that is refreshed, each with what its last visit found: one statement for all."""
+    seen = _seen(connection, host_id, [(row.key, row.is_image) for row in rows])
+    return [row._replace(seen=seen.get(row.key)) for row in rows]
+
+
+def _seen(connection: Connection, host_id: UUID, keys: Sequence[tuple[int, bool]]) -> dict[int, SeenPage]:
+    """What is known of pages, and of images; these have their own table."""
+    found = last_seen(connection, [key for key, is_image in keys if not is_image])
+    images = [key for key, is_image in keys if is_image]
+    if images:
+        from comity.database.images import last_seen as last_seen_images  # most hosts have none
+
+        found.update(last_seen_images(connection, host_id, images))
+    return found

@@ -1,0 +1,129 @@
+"""Rows of settling: an outcome enters, what `fetches` and the page store keep of it leaves."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from comity.model.fetch_row import FetchRow
+from comity.model.lease import Lease
+from comity.model.outcome import (
+    Failed,
+    Fetched,
+    Gone,
+    ImageFetched,
+    NotModified,
+    Outcome,
+    RateLimited,
+    Refused,
+    Rejected,
+)
+from comity.model.page_record import PageRecord
+from comity.rules.surt import surt_key
+
+ANSWERED = (Fetched, ImageFetched, NotModified, Gone, RateLimited)
+
+
+def fetch_row(
+    lease: Lease, outcome: Fetched | NotModified | Gone | RateLimited | Rejected | Failed | Refused
+) -> FetchRow:
+    """The row of one visit."""
+    entry, name = outcome.entry, _NAMES[type(outcome)]
+    if isinstance(outcome, Refused):
+        first, last = outcome.trail.requests[0], outcome.trail.requests[-1]
+        return FetchRow(
+            lease.host_id,
+            lease.host,
+            entry.url,
+            entry.key,
+            name,
+            last.status,
+            f"{outcome.code}: {outcome.reason}",
+            first.started_at,
+            max(0.0, last.ended_at - first.started_at),
+            0,
+            entry.depth,
+        )
+    if isinstance(outcome, Rejected | Failed):
+        return FetchRow(
+            lease.host_id,
+            lease.host,
+            entry.url,
+            entry.key,
+            name,
+            outcome.status,
+            f"{outcome.code}: {outcome.reason}",
+            outcome.at,
+            outcome.elapsed_s,
+            outcome.wire_bytes,
+            entry.depth,
+        )
+    answer = outcome.answer
+    came = isinstance(outcome, Fetched | NotModified)
+    return FetchRow(
+        lease.host_id,
+        lease.host,
+        entry.url,
+        entry.key,
+        name,
+        answer.status,
+        None if came else f"http_{answer.status}",
+        answer.at,
+        answer.elapsed_s,
+        answer.wire_bytes,
+        entry.depth,
+        answer.final_url,
+        answer.redirect_count,
+        answer.content_type,
+        _content_hash(outcome),
+        answer.etag,
+        answer.last_modified,
+    )
+
+
+def page_record(run_id: UUID, outcome: Outcome, row: FetchRow, *, with_headers: bool) -> PageRecord:
+    """A page as the store keeps it: with its body, if it came and may be kept."""
+    fetched = outcome if isinstance(outcome, Fetched) else None
+    kept = fetched if fetched is not None and fetched.keep else None
+    archived = outcome.answer if with_headers and isinstance(outcome, ANSWERED) else None
+    return PageRecord(
+        run_id=run_id,
+        url_key=row.url_key,
+        url=row.url,
+        surt_key=surt_key(row.url),
+        http_status=row.status,
+        body=kept.body if kept is not None else None,
+        encoding=fetched.encoding if fetched is not None else None,
+        content_type=row.content_type,
+        crawl_time=row.at,
+        error=row.error if fetched is None else (None if kept is not None else "noindex"),
+        etag=row.etag,
+        last_modified=row.last_modified,
+        content_hash=row.content_hash,
+        final_url=row.final_url,
+        redirect_count=row.redirect_count,
+        title=kept.title if kept is not None else None,
+        coded=kept.coded if kept is not None else None,
+        coding=kept.coding if kept is not None else None,
+        headers=archived.headers.pairs if archived is not None else None,
+        address=archived.address if archived is not None else None,
+        depth=row.depth,
+        extracted=kept.extracted if kept is not None else None,
+    )
+
+
+def _content_hash(outcome: Outcome) -> str | None:
+    if isinstance(outcome, Fetched):
+        return outcome.content_hash
+    seen = outcome.entry.seen if isinstance(outcome, NotModified) else None
+    return seen.content_hash if seen is not None else None
+
+
+_NAMES = {
+    Fetched: "fetched",
+    NotModified: "not_modified",
+    Gone: "gone",
+    RateLimited: "rate_limited",
+    Rejected: "rejected",
+    Failed: "failed",
+    Refused: "refused",
+}
