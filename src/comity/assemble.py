@@ -91,15 +91,7 @@ class State:
         leases = self.leases()
         terms = CrawlTerms(
             profile=self._profile(),
-            scope=CrawlScope(
-                max_depth=settings.max_depth,
-                follow_links=settings.follow_links,
-                respect_nofollow=settings.respect_nofollow,
-                collapse_subdomains=settings.collapse_subdomains,
-                follow_canonical=settings.follow_canonical,
-                sitemaps=settings.sitemaps,
-                content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
-            ),
+            scope=self._scope(),
             tracking=self._tracking(),
             traps=self._traps(),
             sitemap_bounds=SitemapBounds(most_files=settings.max_sitemaps),
@@ -156,6 +148,18 @@ class State:
 
         leases = self.leases()
         return RunDesk(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
+
+    def _scope(self) -> CrawlScope:
+        settings = self.settings
+        return CrawlScope(
+            max_depth=settings.max_depth,
+            follow_links=settings.follow_links,
+            respect_nofollow=settings.respect_nofollow,
+            collapse_subdomains=settings.collapse_subdomains,
+            follow_canonical=settings.follow_canonical,
+            sitemaps=settings.sitemaps,
+            content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
+        )
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

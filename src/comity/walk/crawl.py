@@ -16,7 +16,6 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
-from comity.frontier.at_hand import KEYS_MOST
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
@@ -27,7 +26,7 @@ from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.capacity import Capacity
 from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks
-from comity.walk.crawl_host import HostDesk
+from comity.walk.crawl_rooms import host_desk_for, settler_for, visit_rooms_for
 from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.dispatch import Dispatcher
@@ -42,9 +41,8 @@ from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper
 from comity.walk.run_budget import RunBudget
 from comity.walk.run_desk import RunDesk
-from comity.walk.settle import RetryTerms, Settled, Settler
+from comity.walk.settle import Settled
 from comity.walk.settling import Settling
-from comity.walk.visit_rooms import VisitRooms
 
 _WATCH_EVERY_S: Final = 0.2
 _GRACE_S: Final = 30.0
@@ -75,10 +73,8 @@ class Crawl:
         self._wake = asyncio.Event()
         self._apart = ApartReader()
         self.progress = Progress(clock.seconds())
-        self._database = database
         self._frontier = frontier
         self._leases = leases
-        self._fetcher = fetcher
         self._store = store
         self._clock = clock
         self._terms = terms
@@ -89,11 +85,11 @@ class Crawl:
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         self._capacity = capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds)
-        settler = self._settler(frontier, images)
+        settler = settler_for(terms, self.run_id, frontier, leases, store, images, clock)
         self._settling = Settling(settler, self._patience, self._on_settled)
         self._hosts = OpenHosts(
             self._board,
-            self._host_desk(hosts),
+            host_desk_for(terms, self.run_id, database, frontier, leases, clock, hosts),
             self._patience,
             self._settling,
             fetcher,
@@ -104,20 +100,12 @@ class Crawl:
             lambda: self._wake.set(),
             hooks.hosts,
         )
-        rooms = self._visit_rooms(requests)
-        sitemaps = SitemapReader(rooms, self._settling, terms.sitemap_bounds, self._on_listed)
-        self._dispatcher = Dispatcher(
-            rooms,
-            capacity,
-            clock.seconds,
-            may_begin=self._may_begin,
-            is_full=lambda: self._settling.is_full or (self._ending is None and hooks.is_held_up()),
-            on_outcome=self._on_outcome,
-            on_dry=self._hosts.on_dry,
-            read_sitemaps=sitemaps.read,
+        alike, takedowns = terms.scope.collapse_subdomains, self._takedowns_now
+        self._robots = RobotsKeeper(
+            database, self._thread, requests, terms.robots, clock.seconds, takedowns, collapse=alike
         )
-        self._dispatcher.on_failure = lambda: self._wake.set()
-        self._hosts.dispatcher = self._dispatcher
+        rooms = visit_rooms_for(terms, hooks, requests, self._robots, self._board, self._apart, takedowns, clock)
+        self._dispatcher = self._hosts.dispatcher = self._make_dispatcher(rooms, capacity)
         self._budget = RunBudget(
             terms.budget,
             clock.seconds,
@@ -129,64 +117,21 @@ class Crawl:
         self.unsettled = 0  # outcomes that are not yet committed
         self._meter = RunMeter(hooks.meter, self, clock.seconds, leases.terms.renew_every_s)
 
-    def _settler(self, frontier: FrontierStore, images: ImageStore | None) -> Settler:
-        terms = self._terms
-        return Settler(
-            frontier,
-            self._leases,
-            self._store,
-            self.run_id,
-            self._clock.now,
-            RetryTerms(terms.retry_limit),
-            images,
-            finds_images=terms.images,
-            refresh=terms.refresh,
-            track=terms.track,
+    def _make_dispatcher(self, rooms: VisitRooms, capacity: Capacity) -> Dispatcher:
+        hooks = self._hooks
+        sitemaps = SitemapReader(rooms, self._settling, self._terms.sitemap_bounds, self._on_listed)
+        dispatcher = Dispatcher(
+            rooms,
+            capacity,
+            self._clock.seconds,
+            may_begin=self._may_begin,
+            is_full=lambda: self._settling.is_full or (self._ending is None and hooks.is_held_up()),
+            on_outcome=self._on_outcome,
+            on_dry=self._hosts.on_dry,
+            read_sitemaps=sitemaps.read,
         )
-
-    def _host_desk(self, hosts: Collection[str] | None) -> HostDesk:
-        terms = self._terms
-        share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
-        return HostDesk(
-            self._database,
-            self._frontier,
-            self._leases,
-            self._clock,
-            self.run_id,
-            max_errors_in_a_row=terms.max_errors_in_a_row,
-            track=terms.track,
-            traps=terms.traps,
-            sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
-            refresh=terms.refresh,
-            images=terms.images,
-            links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
-        )
-
-    def _visit_rooms(self, requests: Requests) -> VisitRooms:
-        terms = self._terms
-        self._robots = self._robots_keeper(requests)
-        return VisitRooms(
-            requests=requests,
-            robots=self._robots,
-            host_of=self._board.host_of,
-            takedowns=self._takedowns_now,
-            clock=self._clock.seconds,
-            scope=terms.scope,
-            tracking=terms.tracking,
-            extract=self._hooks.extract,
-            apart=self._apart,
-            limits=terms.limits,
-            agent=terms.agent,
-            max_redirects=terms.max_redirects,
-            finds_images=terms.images,
-            image_limits=terms.image_limits,
-        )
-
-    def _robots_keeper(self, requests: Requests) -> RobotsKeeper:
-        terms, seconds = self._terms, self._clock.seconds
-        alike = terms.scope.collapse_subdomains
-        takedowns = self._takedowns_now
-        return RobotsKeeper(self._database, self._thread, requests, terms.robots, seconds, takedowns, collapse=alike)
+        dispatcher.on_failure = lambda: self._wake.set()
+        return dispatcher
 
     def _takedowns_now(self) -> Takedowns:
         return self._takedowns

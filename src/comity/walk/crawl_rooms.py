@@ -1,0 +1,104 @@
+"""What a run builds from its terms: who settles its outcomes, who opens its hosts, what its visits ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database.connection import Database
+from comity.extract.apart import ApartReader
+from comity.frontier.at_hand import KEYS_MOST
+from comity.frontier.store import FrontierStore
+from comity.leases.room import Leases
+from comity.rules.takedown import Takedowns
+from comity.store.images import ImageStore
+from comity.store.sink import PageSink
+from comity.walk.crawl_hooks import CrawlHooks
+from comity.walk.crawl_host import HostDesk
+from comity.walk.crawl_terms import CrawlTerms
+from comity.walk.host_board import HostBoard
+from comity.walk.request import Requests
+from comity.walk.robots_keeper import RobotsKeeper
+from comity.walk.settle import RetryTerms, Settler
+from comity.walk.visit_rooms import VisitRooms
+
+
+def settler_for(
+    terms: CrawlTerms,
+    run_id: UUID,
+    frontier: FrontierStore,
+    leases: Leases,
+    store: PageSink,
+    images: ImageStore | None,
+    clock: Clock,
+) -> Settler:
+    """Who turns the outcomes of a run into rows."""
+    return Settler(
+        frontier,
+        leases,
+        store,
+        run_id,
+        clock.now,
+        RetryTerms(terms.retry_limit),
+        images,
+        finds_images=terms.images,
+        refresh=terms.refresh,
+        track=terms.track,
+    )
+
+
+def host_desk_for(
+    terms: CrawlTerms,
+    run_id: UUID,
+    database: Database,
+    frontier: FrontierStore,
+    leases: Leases,
+    clock: Clock,
+    hosts: Collection[str] | None,
+) -> HostDesk:
+    """Who opens and closes the hosts of a run; what is remembered of links is shared among them."""
+    share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
+    return HostDesk(
+        database,
+        frontier,
+        leases,
+        clock,
+        run_id,
+        max_errors_in_a_row=terms.max_errors_in_a_row,
+        track=terms.track,
+        traps=terms.traps,
+        sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
+        refresh=terms.refresh,
+        images=terms.images,
+        links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
+    )
+
+
+def visit_rooms_for(
+    terms: CrawlTerms,
+    hooks: CrawlHooks,
+    requests: Requests,
+    robots: RobotsKeeper,
+    board: HostBoard,
+    apart: ApartReader,
+    takedowns: Callable[[], Takedowns],
+    clock: Clock,
+) -> VisitRooms:
+    """What every visit of a run asks and uses."""
+    return VisitRooms(
+        requests=requests,
+        robots=robots,
+        host_of=board.host_of,
+        takedowns=takedowns,
+        clock=clock.seconds,
+        scope=terms.scope,
+        tracking=terms.tracking,
+        extract=hooks.extract,
+        apart=apart,
+        limits=terms.limits,
+        agent=terms.agent,
+        max_redirects=terms.max_redirects,
+        finds_images=terms.images,
+        image_limits=terms.image_limits,
+    )
