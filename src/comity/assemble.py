@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from comity.walk.robots_keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
 
+_REREAD_EVERY_S: Final = 600.0
 _SECRET: Final = {"database_url", "redis_url", "proxy", "proxy_user", "proxy_password"}
 
 
@@ -64,6 +65,9 @@ class State:
 
     def leases(self) -> Leases:
         """A new holder of leases for this process."""
+        return self._new_leases()
+
+    def _new_leases(self) -> Leases:
         terms = LeaseTerms(
             lease_s=self.settings.lease_minutes * 60,
             renew_every_s=self.settings.heartbeat_minutes * 60,
@@ -81,7 +85,7 @@ class State:
         """A whole-site crawl of some hosts, or of whatever the table offers; `sink` may put itself before the store."""
         from comity.store.pages import open_sink
         from comity.walk.crawl import Crawl
-        from comity.walk.crawl_hooks import NO_HOOKS
+        from comity.walk.crawl_hooks import NO_HOOKS, Duty
         from comity.walk.crawl_terms import CrawlTerms
 
         settings = self.settings
@@ -117,6 +121,9 @@ class State:
             track=settings.enable_domain_tracking,
             settings_shown=self.settings_shown,
         )
+        hooks = hooks or NO_HOOKS
+        if hosts is None:  # a worker's run: nobody looked at the hosts one by one before
+            hooks = replace(hooks, duties=(*hooks.duties, Duty(_REREAD_EVERY_S, partial(self._reread_robots, fetcher))))
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
         return Crawl(
@@ -129,8 +136,14 @@ class State:
             random.random,
             terms,
             hosts,
-            hooks or NO_HOOKS,
+            hooks,
         )
+
+    async def _reread_robots(self, fetcher: Fetcher) -> None:
+        """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
+        from comity.upkeep.reread_robots import reread_robots
+
+        await reread_robots(self.database, self.clock, partial(self.read_robots, fetcher), frontier=self.frontier)
 
     @property
     def settings_shown(self) -> dict[str, Any]:
@@ -175,7 +188,7 @@ class State:
 
         return await read_robots(
             self.database,
-            self.leases(),
+            self._new_leases(),
             fetcher,
             self.clock,
             random.random,

@@ -24,7 +24,7 @@ from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
 from comity.store.sink import PageSink
 from comity.walk.capacity import Capacity
-from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks
+from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks, Duty
 from comity.walk.crawl_host import HostDesk
 from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.database_thread import DatabaseThread
@@ -122,6 +122,7 @@ class Crawl:
             bounds_hosts=terms.per_host_budget,
             shared=hooks.begin_page,
         )
+        self._recovery = Duty(_RECOVER_EVERY_S, self._recover)
         self._ending: tuple[str, str] | None = None
         self.unsettled = 0  # outcomes that are not yet committed
 
@@ -138,6 +139,7 @@ class Crawl:
             track=terms.track,
             traps=terms.traps,
             sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
+            makes_way=hosts is None,
             links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
         )
 
@@ -192,7 +194,7 @@ class Crawl:
             asyncio.create_task(self._settling.run()),
             asyncio.create_task(self._keep_leases()),
             asyncio.create_task(self._watch()),
-            asyncio.create_task(self._recover()),
+            *(asyncio.create_task(_repeat(duty)) for duty in (*self._hooks.duties, self._recovery)),
         ]
         status, reason = "failed", "ended by an error"
         try:
@@ -336,10 +338,8 @@ class Crawl:
 
     async def _recover(self) -> None:
         """Bring to the frontier what workers left half-way that died, whoever they were."""
-        while True:
-            with suppress(FrontierUnavailable):  # whoever needs it waits for it
-                await self._thread.run(self._frontier.recover)
-            await asyncio.sleep(_RECOVER_EVERY_S)
+        with suppress(FrontierUnavailable):  # whoever needs it waits for it
+            await self._thread.run(self._frontier.recover)
 
     def _on_silence(self, said: str) -> None:
         """The frontier does not answer; what is settled stays, and the run waits."""
@@ -387,3 +387,9 @@ class Crawl:
         for host in list(self._board.hosts.values()):  # only a run that failed has any left, opened or not
             await self._board.give_back(host)
         await self._board.release_guests(idle_only=False)
+
+
+async def _repeat(duty: Duty) -> None:
+    while True:
+        await duty.work()
+        await asyncio.sleep(duty.every_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -30,6 +30,14 @@ class HostShare:
 
 
 @dataclass(frozen=True, slots=True)
+class Duty:
+    """Something that is done beside a run, when it begins and every so many seconds; what it raises ends the run."""
+
+    every_s: float
+    work: Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
 class CrawlHooks:
     """All of them are called on the event loop and must not block."""
 
@@ -45,6 +53,8 @@ class CrawlHooks:
     """Asks a budget that is shared with other processes for one more page."""
     hosts: HostShare | None = None
     """How the hosts are shared with other processes."""
+    duties: tuple[Duty, ...] = ()
+    """What else is done while the run lasts."""
 
 
 NO_HOOKS = CrawlHooks()
