@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from comity.walk.run_desk import RunDesk
 
 _REREAD_EVERY_S: Final = 600.0
-_SECRET: Final = {"database_url", "redis_url", "proxy", "proxy_user", "proxy_password"}
+_SECRET: Final = {"database_url", "redis_url", "seeds_redis_url", "proxy", "proxy_user", "proxy_password"}
 
 
 # One store for every copy of a state that is made with other settings; its connections end with the state.
