@@ -63,6 +63,14 @@ class State:
             found = _frontiers[self.database] = _open_frontier(self.database, self.clock, self.settings.redis_url)
         return found
 
+    def frontier_to_come(self) -> FrontierStore:
+        """The store in Redis for URLs that are to be brought there; whoever asks for it closes it."""
+        if not self.settings.redis_url or not self.database.is_shared:
+            raise BadInput(
+                "set COMITY_REDIS_URL to where the URLs are to go, and COMITY_DATABASE_URL to a postgresql:// URL"
+            )
+        return _redis_frontier(self.database, self.clock, self.settings.redis_url)
+
     def leases(self) -> Leases:
         """A new holder of leases for this process."""
         return self._new_leases()
@@ -248,9 +256,15 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
         place = where_frontiers_are(connection)
     if place is FrontierPlace.HERE:
         raise BadInput(
-            "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it: "
-            "bring them over with `comity db move-frontier`, or begin a new state"
+            "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it; "
+            "`comity db move-frontier` brings them to Redis"
         )
+    if place is FrontierPlace.BOTH:
+        raise BadInput("the URLs of this state are on their way to Redis: `comity db move-frontier` goes on with that")
+    return _redis_frontier(database, clock, redis_url)
+
+
+def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> FrontierStore:
     from comity.frontier.redis_store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)

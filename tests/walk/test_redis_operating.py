@@ -106,6 +106,29 @@ def test_the_package_that_is_missing_is_named(shared: Place, monkeypatch: pytest
     assert "pip install 'comity[shared]'" in told.err
 
 
+def test_a_crawl_goes_on_in_redis_where_it_was_in_the_database(web: Web, shared: Place) -> None:
+    links = [f"/{number}" for number in range(30)]
+    site = web.site(
+        {"/": page(*links, "/private"), "/0": lambda asked: Answer(500) if asked.count == 1 else page()},
+        fallback=lambda asked: page(title=asked.path),
+    )
+    redis_url = shared.env.pop("COMITY_REDIS_URL")
+    assert shared.comity("takedown", "add", f"{site.host}/private").code == 0
+    assert shared.comity("crawl", site.url(), "--max-pages", 12).code == 0
+    before = urls_of(shared, site.host)
+    assert before["queued"] > 10
+    shared.env["COMITY_REDIS_URL"] = redis_url
+    told = shared.comity("db", "move-frontier", "--json")
+    assert told.code == 0, told.err
+    assert told.json["urls_moved"] == sum(before.values())
+    assert urls_of(shared, site.host) == before
+    assert shared.comity("db", "move-frontier", "--json").json["urls_moved"] == 0
+    assert shared.comity("crawl", site.url()).code == 0
+    assert sorted(set(site.pages())) == sorted(["/", *links])
+    assert [len(site.of(link)) for link in links] == [2, *[1] * 29], "one was to be tried again"
+    assert urls_of(shared, site.host) == counted(done=31, dropped=before["dropped"])
+
+
 @pytest.fixture
 def seed_set(valkey: ValkeyServer) -> Any:
     with redis.Redis.from_url(valkey.url()) as client:

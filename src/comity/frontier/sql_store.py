@@ -123,7 +123,7 @@ class SqlReads:
         if row is None:
             return None
         return FoundUrl(
-            row.url, row.url_key, row.depth, row.priority, row.state, row.attempts, row.not_before, _hints(row)
+            row.url, row.url_key, row.depth, row.priority, row.state, row.attempts, row.not_before, hints_of(row)
         )
 
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
@@ -231,12 +231,13 @@ def own_frontier(database: Database) -> SqlFrontier:
     """The frontier in a database's own tables; refused where its URLs are in Redis."""
     if database.is_shared:
         with database.read() as connection:
-            if where_frontiers_are(connection) is FrontierPlace.ELSEWHERE:
+            if where_frontiers_are(connection) in (FrontierPlace.ELSEWHERE, FrontierPlace.BOTH):
                 raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to where that is")
     return SqlFrontier(database)
 
 
-def _hints(row: Any) -> PageHints | None:
+def hints_of(row: Any) -> PageHints | None:
+    """What a sitemap said of a row's URL, if one named it."""
     if row.lastmod is None and row.changefreq is None and row.sitemap_priority is None:
         return None
     changefreq = ChangeFrequency(row.changefreq) if row.changefreq is not None else None

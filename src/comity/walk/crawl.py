@@ -84,7 +84,6 @@ class Crawl:
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         capacity = Capacity(terms.concurrency)
-        requests = Requests(fetcher, capacity, clock.seconds)
         retries = RetryTerms(terms.retry_limit)
         settler = Settler(frontier, leases, store, self.run_id, clock.now, retries, track=terms.track)
         self._settling = Settling(settler, self._patience, self._on_settled)
@@ -101,7 +100,7 @@ class Crawl:
             lambda: self._wake.set(),
             hooks.hosts,
         )
-        rooms = self._visit_rooms(requests)
+        rooms = self._visit_rooms(Requests(fetcher, capacity, clock.seconds))
         sitemaps = SitemapReader(rooms, self._settling, terms.sitemap_bounds, self._on_listed)
         self._dispatcher = Dispatcher(
             rooms,
@@ -122,7 +121,6 @@ class Crawl:
             bounds_hosts=terms.per_host_budget,
             shared=hooks.begin_page,
         )
-        self._recovery = Duty(_RECOVER_EVERY_S, self._recover)
         self._ending: tuple[str, str] | None = None
         self.unsettled = 0  # outcomes that are not yet committed
 
@@ -190,11 +188,12 @@ class Crawl:
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or somebody stops it."""
         self._takedowns = await self._thread.run(self._run_desk.open, self._terms.settings_shown or {})
+        recovery = Duty(_RECOVER_EVERY_S, self._recover)
         background = [
             asyncio.create_task(self._settling.run()),
             asyncio.create_task(self._keep_leases()),
             asyncio.create_task(self._watch()),
-            *(asyncio.create_task(_repeat(duty)) for duty in (*self._hooks.duties, self._recovery)),
+            *(asyncio.create_task(_repeat(duty)) for duty in (*self._hooks.duties, recovery)),
         ]
         status, reason = "failed", "ended by an error"
         try:
