@@ -30,7 +30,7 @@ from comity.frontier.redis_layout import (
     unpack_keys,
 )
 from comity.frontier.redis_link import RedisLink, RedisTerms, info_of
-from comity.frontier.store import FoundUrl, FrontierUnavailable, PlacedUrl
+from comity.frontier.store import FoundUrl, FrontierUnavailable, FrontierUnfit, PlacedUrl
 from comity.model.frontier import FrontierEntry, QueuedUrl
 
 Arguments = ParamSpec("Arguments")
@@ -69,12 +69,12 @@ class RedisFrontier:
         )
         policy = memory.get("maxmemory_policy", "noeviction")
         if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):
-            raise FrontierUnavailable(
+            raise FrontierUnfit(
                 f"the frontier at {self._link.shown} would lose URLs: its maxmemory-policy is {policy}; "
                 "set it to noeviction"
             )
         if self._link.terms.is_durable and persistence.get("aof_enabled", "1") == "0":
-            raise FrontierUnavailable(
+            raise FrontierUnfit(
                 f"the frontier at {self._link.shown} would not survive a restart: set appendonly yes there"
             )
         self._is_checked = True

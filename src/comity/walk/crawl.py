@@ -340,9 +340,10 @@ class Crawl:
         with suppress(FrontierUnavailable):  # whoever needs it waits for it
             await self._thread.run(self._frontier.recover)
 
-    def _on_silence(self, said: str) -> None:
+    def _on_silence(self, said: str | None) -> None:
         """The frontier does not answer; what is settled stays, and the run waits."""
-        if said not in self.progress.warnings and len(self.progress.warnings) < _WARNINGS_MOST:
+        self.progress.waits_for = said
+        if said is not None and said not in self.progress.warnings and len(self.progress.warnings) < _WARNINGS_MOST:
             self.progress.warnings.append(said)
 
     def _on_rebuilt(self, host_ids: Collection[UUID]) -> None:
