@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from comity.walk.robots_keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
 
-_SECRET: Final = {"database_url", "redis_url", "proxy", "proxy_user", "proxy_password"}
+_REREAD_EVERY_S: Final = 600.0
+_SECRET: Final = {"database_url", "redis_url", "seeds_redis_url", "proxy", "proxy_user", "proxy_password"}
 
 
 # One store for every copy of a state that is made with other settings; its connections end with the state.
@@ -63,8 +64,19 @@ class State:
             found = _frontiers[self.database] = _open_frontier(self.database, self.clock, self.settings.redis_url)
         return found
 
+    def frontier_to_come(self) -> FrontierStore:
+        """The store in Redis for URLs that are to be brought there; whoever asks for it closes it."""
+        if not self.settings.redis_url or not self.database.is_shared:
+            raise BadInput(
+                "set COMITY_REDIS_URL to where the URLs are to go, and COMITY_DATABASE_URL to a postgresql:// URL"
+            )
+        return _redis_frontier(self.database, self.clock, self.settings.redis_url)
+
     def leases(self) -> Leases:
         """A new holder of leases for this process."""
+        return self._new_leases()
+
+    def _new_leases(self) -> Leases:
         terms = LeaseTerms(
             lease_s=self.settings.lease_minutes * 60,
             renew_every_s=self.settings.heartbeat_minutes * 60,
@@ -84,7 +96,7 @@ class State:
         from comity.store.pages import open_sink
         from comity.store.target import read_target
         from comity.walk.crawl import Crawl
-        from comity.walk.crawl_hooks import NO_HOOKS
+        from comity.walk.crawl_hooks import NO_HOOKS, Duty
         from comity.walk.crawl_terms import CrawlTerms
 
         settings = self.settings
@@ -119,6 +131,9 @@ class State:
             refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
             settings_shown=self.settings_shown,
         )
+        hooks = hooks or NO_HOOKS
+        if hosts is None:  # a worker's run: nobody looked at the hosts one by one before
+            hooks = replace(hooks, duties=(*hooks.duties, Duty(_REREAD_EVERY_S, partial(self._reread_robots, fetcher))))
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
         images = ImageStore(image_root(read_target(settings.pages)), leases.holder, self.clock.seconds)
@@ -132,9 +147,15 @@ class State:
             random.random,
             terms,
             hosts,
-            hooks or NO_HOOKS,
+            hooks,
             images,
         )
+
+    async def _reread_robots(self, fetcher: Fetcher) -> None:
+        """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
+        from comity.upkeep.reread_robots import reread_robots
+
+        await reread_robots(self.database, self.clock, partial(self.read_robots, fetcher), frontier=self.frontier)
 
     @property
     def settings_shown(self) -> dict[str, Any]:
@@ -191,7 +212,7 @@ class State:
 
         return await read_robots(
             self.database,
-            self.leases(),
+            self._new_leases(),
             fetcher,
             self.clock,
             random.random,
@@ -251,9 +272,15 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
         place = where_frontiers_are(connection)
     if place is FrontierPlace.HERE:
         raise BadInput(
-            "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it: "
-            "bring them over with `comity db move-frontier`, or begin a new state"
+            "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it; "
+            "`comity db move-frontier` brings them to Redis"
         )
+    if place is FrontierPlace.BOTH:
+        raise BadInput("the URLs of this state are on their way to Redis: `comity db move-frontier` goes on with that")
+    return _redis_frontier(database, clock, redis_url)
+
+
+def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> FrontierStore:
     from comity.frontier.redis_store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)

@@ -42,6 +42,9 @@ class Settings(BaseSettings):
         "Redis or Valkey for the URLs still to visit, beside a shared state: redis://…; otherwise the state has them.",
         "REDIS_URL",
     )
+    seeds_redis_url: str | None = _set(
+        None, "Redis that `comity seeds load --from-redis` reads; by default the one above.", "SEEDS_REDIS_URL"
+    )
     pages: str = _set(
         "comity-data/pages",
         "Where pages are kept: a folder (Parquet parts), or a file: .duckdb, .jsonl[.gz], .warc[.gz].",

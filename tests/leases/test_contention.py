@@ -107,7 +107,7 @@ def test_scoring_neither_waits_for_a_writing_worker_nor_makes_two_wait_for_each_
         working = pool.submit(write_in_both_orders)
         try:
             for _ in range(8):
-                assert rescore(shared_database, SystemClock()) == 2_000
+                assert rescore(shared_database, SystemClock(), older_than_s=0.0) == 2_000
         finally:
             stop.set()
         written = working.result(60)

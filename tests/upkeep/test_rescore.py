@@ -124,3 +124,18 @@ def test_the_hosts_of_one_run_can_be_scored_alone(state: State) -> None:
     rescore_run(state.database, state.clock, str(run_id))
     assert state.row("of-the-run.example")["priority_computed_at"] == BEGINNING
     assert state.row("other.example")["priority_computed_at"] is None
+
+
+def test_of_workers_that_come_within_the_half_hour_only_the_first_scores(state: State) -> None:
+    state.add("host.example", last_crawled_at=BEGINNING)
+    rescore(state.database, state.clock)
+    state.clock.advance(minutes=29)
+    state.add("later.example")
+    assert rescore(state.database, state.clock) == 2
+    assert state.row("host.example")["priority_computed_at"] == BEGINNING
+    assert state.row("later.example")["priority_computed_at"] == state.clock.now()
+    rescore(state.database, state.clock, older_than_s=0.0)
+    assert state.row("host.example")["priority_computed_at"] == state.clock.now(), "by hand it is done at once"
+    state.clock.advance(minutes=30)
+    rescore(state.database, state.clock)
+    assert state.row("host.example")["priority_computed_at"] == state.clock.now()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.servers.valkey import ValkeyServer
 from tests.walk.crawling import Place
 from tests.walk.forking import ForkServer
 from tests.walk.site import Web
@@ -32,3 +34,32 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     """An empty folder; the fork server is only started by who needs it."""
     server: Callable[[], ForkServer] = partial(request.getfixturevalue, "fork_server")
     return Place(tmp_path, server)
+
+
+@pytest.fixture(scope="session")
+def running_valkey() -> Iterator[ValkeyServer]:
+    """A Valkey that keeps its log, as a frontier asks of one."""
+    with ValkeyServer(durable=True, tcp=True) as server:
+        yield server
+
+
+@pytest.fixture
+def valkey(running_valkey: ValkeyServer) -> Iterator[ValkeyServer]:
+    """The same for a test that may kill it; the next finds it running, and empty."""
+    yield running_valkey
+    empty(running_valkey)
+
+
+def empty(valkey: ValkeyServer) -> None:
+    """Kill the server and start it again without anything that it had."""
+    valkey.kill()
+    shutil.rmtree(valkey.folder / "appendonlydir", ignore_errors=True)
+    valkey.start()
+
+
+@pytest.fixture
+def shared(place: Place, postgres_url: str, valkey: ValkeyServer) -> Place:
+    """A place whose state is on two servers."""
+    place.env |= {"COMITY_DATABASE_URL": postgres_url, "COMITY_REDIS_URL": valkey.url()}
+    assert place.comity("db", "upgrade").code == 0
+    return place

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from comity.assemble import State
+from comity.walk.crawl_hooks import CrawlHooks, HostShare
 from tests.walk.crawling import DONE, QUEUED, Place, line_of, run_crawl
 from tests.walk.site import Answer, Web, page, redirect, tree
 
@@ -132,3 +134,24 @@ def test_an_unanswered_page_counts_as_begun(web: Web, place: Place) -> None:
     site = web.site({"/": page("/a", "/b", "/c"), "/a": Answer(404)}, fallback=page())
     summary = place.crawl(site.url(), max_pages=3)
     assert (summary.pages, summary.errors) == (2, 1)
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_a_host_that_had_its_part_makes_way_while_others_wait(web: Web, place: Place, is_alone: bool) -> None:
+    large, other = web.site(tree(12)), web.site(tree(2))
+    place.comity("seeds", "add", large.url(), *([] if is_alone else [other.url()]))
+    place.execute("UPDATE domains SET max_pages_per_run = 5")
+    place.execute("UPDATE domains SET priority_score = 100000 WHERE domain = ?", large.host)
+
+    async def one_at_a_time(state: State) -> None:
+        async with state.fetcher() as fetcher:
+            share = HostShare(1, left=tuple, leave=lambda _host: None, told=lambda _line: None)
+            await state.crawl(fetcher, None, CrawlHooks(hosts=share)).run()
+
+    with place.opened() as state:
+        asyncio.run(asyncio.wait_for(one_at_a_time(state), 20))
+    assert len(large.pages()) == 5
+    assert len(other.pages()) == (0 if is_alone else 2)
+    assert (place.host(large.host)["next_crawl_after"] is None) == is_alone
+    place.crawl(large.url())
+    assert len(large.pages()) == (10 if is_alone else 5), "it is taken again at once, or in a few minutes"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -18,41 +17,13 @@ import pytest
 from tests.servers.postgres import PostgresServer, conninfo
 from tests.servers.valkey import ValkeyServer
 from tests.servers.waiting import wait_until
+from tests.walk.conftest import empty
 from tests.walk.crawling import Place, line_of
 from tests.walk.forking import Apart
 from tests.walk.site import Answer, Site, Web, page, redirect, tree
 from tests.walk.test_shared_state import remembered
 
 ROBOTS = "User-agent: *\nCrawl-delay: 0.02\n"
-
-
-@pytest.fixture(scope="module")
-def running_valkey() -> Iterator[ValkeyServer]:
-    """A Valkey that keeps its log, as a frontier asks of one."""
-    with ValkeyServer(durable=True, tcp=True) as server:
-        yield server
-
-
-@pytest.fixture
-def valkey(running_valkey: ValkeyServer) -> Iterator[ValkeyServer]:
-    """The same for a test that may kill it; the next finds it running, and empty."""
-    yield running_valkey
-    empty(running_valkey)
-
-
-def empty(valkey: ValkeyServer) -> None:
-    """Kill the server and start it again without anything that it had."""
-    valkey.kill()
-    shutil.rmtree(valkey.folder / "appendonlydir", ignore_errors=True)
-    valkey.start()
-
-
-@pytest.fixture
-def shared(place: Place, postgres_url: str, valkey: ValkeyServer) -> Place:
-    """A place whose state is on two servers."""
-    place.env |= {"COMITY_DATABASE_URL": postgres_url, "COMITY_REDIS_URL": valkey.url()}
-    assert place.comity("db", "upgrade").code == 0
-    return place
 
 
 def frontier_of(place: Place, site: Site) -> dict[str, int]:

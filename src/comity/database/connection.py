@@ -27,6 +27,16 @@ _POSTGRESQL_OPTIONS: Final = (
     "-c statement_timeout=300s -c lock_timeout=60s -c idle_in_transaction_session_timeout=300s -c timezone=UTC"
 )
 
+# A server that vanished without a word is noticed within half a minute, also while we wait for its answer.
+_POSTGRESQL_LINE: Final = {
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
 
 class Database:
     """The state of a crawl: either one file, or a server that many machines share."""
@@ -59,8 +69,11 @@ class Database:
         self.engine.dispose()
 
 
-def open_database(where: str | Path, *, connections: int = 4) -> Database:
-    """Open a SQLite file (by path or `sqlite:///` URL) or a PostgreSQL server (by URL); does not migrate."""
+def open_database(where: str | Path, *, connections: int = 2) -> Database:
+    """Open a SQLite file (by path or `sqlite:///` URL) or a PostgreSQL server (by URL); does not migrate.
+
+    A process keeps at most `connections` to a server; for moments it may have twice as many.
+    """
     url = _database_url(where)
     if url.get_backend_name() == "sqlite":
         return Database(_sqlite_engine(url))
@@ -68,10 +81,10 @@ def open_database(where: str | Path, *, connections: int = 4) -> Database:
         engine = create_engine(
             url,
             pool_size=connections,
-            max_overflow=0,
+            max_overflow=connections,
             pool_timeout=60,
             pool_pre_ping=True,
-            connect_args={"connect_timeout": 10, "options": _POSTGRESQL_OPTIONS},
+            connect_args={**_POSTGRESQL_LINE, "options": _POSTGRESQL_OPTIONS},
         )
     except ModuleNotFoundError:
         raise StateUnavailable("PostgreSQL needs one more package: pip install 'comity[shared]'") from None

@@ -52,6 +52,25 @@ def change_state(connection: Connection, host_id: UUID, keys: Collection[int], b
     return changed
 
 
+def first_host(connection: Connection) -> UUID | None:
+    """Some host that has URLs here."""
+    found: UUID | None = connection.execute(select(domain_frontier.c.domain_id).limit(1)).scalar()
+    return found
+
+
+def first_rows(connection: Connection, host_id: UUID, limit: int) -> Sequence[Any]:
+    """A host's oldest URLs with everything that is known of them."""
+    table = domain_frontier.c
+    statement = select(domain_frontier).where(table.domain_id == host_id).order_by(table.id).limit(limit)
+    return connection.execute(statement).all()
+
+
+def remove_up_to(connection: Connection, host_id: UUID, row_id: int) -> None:
+    """Forget a host's URLs up to a row."""
+    table = domain_frontier.c
+    connection.execute(delete(domain_frontier).where(table.domain_id == host_id, table.id <= row_id))
+
+
 def forget(connection: Connection, host_id: UUID) -> None:
     """Forget every URL of a host."""
     connection.execute(delete(domain_frontier).where(domain_frontier.c.domain_id == host_id))

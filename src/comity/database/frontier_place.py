@@ -10,11 +10,12 @@ from comity.database.tables import domain_frontier, frontier_epochs
 
 
 class FrontierPlace(Enum):
-    """Where there are URLs; a state never has them in both places."""
+    """Where there are URLs; in both places only while they are brought from one to the other."""
 
     NOWHERE = auto()
     HERE = auto()
     ELSEWHERE = auto()
+    BOTH = auto()
 
 
 def where_frontiers_are(connection: Connection) -> FrontierPlace:
@@ -23,5 +24,5 @@ def where_frontiers_are(connection: Connection) -> FrontierPlace:
         select(exists(select(frontier_epochs.c.domain_id)), exists(select(domain_frontier.c.id)))
     ).one()
     if elsewhere:
-        return FrontierPlace.ELSEWHERE
+        return FrontierPlace.BOTH if here else FrontierPlace.ELSEWHERE
     return FrontierPlace.HERE if here else FrontierPlace.NOWHERE

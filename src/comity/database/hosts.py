@@ -129,6 +129,13 @@ def is_leased(connection: Connection, host_id: UUID, now: datetime | None) -> bo
     return connection.execute(statement).first() is not None
 
 
+def leased_now(connection: Connection, now: datetime | None) -> str | None:
+    """Some host that somebody holds at this moment."""
+    statement = select(domains.c.domain).where(domains.c.claim_expires_at > instant(connection, now)).limit(1)
+    found: str | None = connection.execute(statement).scalar()
+    return found
+
+
 def ids_of(connection: Connection, hosts: Collection[str]) -> dict[str, UUID]:
     """The ids of the hosts that are known."""
     statement = select(domains.c.domain, domains.c.id).where(

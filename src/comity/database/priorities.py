@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Double, Integer, case, cast, func, literal, select, update
+from sqlalchemy import ColumnElement, Connection, Double, Integer, case, cast, func, literal, or_, select, update
 
 from comity.database.instants import instant
 from comity.database.tables import domains
@@ -18,13 +18,26 @@ _BATCH: Final = 5_000
 _SECONDS_PER_DAY: Final = 86400.0
 
 
-def rescore(connection: Connection, weights: PriorityWeights, now: datetime | None, after: UUID | None) -> UUID | None:
-    """Score one batch of hosts in the order of their ids; gives the last id of it, or None at the end."""
+def rescore(
+    connection: Connection,
+    weights: PriorityWeights,
+    now: datetime | None,
+    after: UUID | None,
+    older_than_s: float = 0.0,
+) -> UUID | None:
+    """Score one batch of hosts in the order of their ids; gives the last id of it, or None at the end.
+
+    Hosts that were scored within `older_than_s` are left as they are.
+    """
     rest = [domains.c.id > after] if after is not None else []
     last: UUID | None = connection.execute(
         select(domains.c.id).where(*rest).order_by(domains.c.id).offset(_BATCH - 1).limit(1)
     ).scalar()
-    _score(connection, weights, now, [*rest, domains.c.id <= last] if last is not None else rest)
+    which = [*rest, domains.c.id <= last] if last is not None else rest
+    if older_than_s:
+        computed_at = domains.c.priority_computed_at
+        which = [*which, or_(computed_at.is_(None), computed_at <= instant(connection, now, -older_than_s))]
+    _score(connection, weights, now, which)
     return last
 
 

@@ -6,10 +6,12 @@ answer then, the change stands all the same: the next who asks about the host ap
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Final
+from functools import wraps
+from threading import RLock
+from typing import Concatenate, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 from comity.clock import Clock
@@ -30,22 +32,37 @@ from comity.frontier.redis_layout import (
     unpack_keys,
 )
 from comity.frontier.redis_link import RedisLink, RedisTerms, info_of
-from comity.frontier.store import DoneUrl, FoundUrl, FrontierUnavailable, PlacedUrl
+from comity.frontier.store import DoneUrl, FoundUrl, FrontierUnavailable, FrontierUnfit, PlacedUrl
 from comity.model.frontier import FrontierEntry, QueuedUrl
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 _LOOKED: Final = 1000  # URLs that one script gives
 _MOVED: Final = 500  # URLs whose wait is over that one script brings back
 _KEY_LISTS: Final = 100  # lists of keys that one script reads
 
 
+def _alone(method: Callable[Concatenate[RedisFrontier, Arguments], Result]) -> Callable[..., Result]:
+    """Let one thread at a time in: what is known of marks, and of what is on disk, belongs together."""
+
+    @wraps(method)
+    def alone(self: RedisFrontier, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        with self._lock:
+            return method(self, *arguments, **options)
+
+    return alone
+
+
 class RedisFrontier:
-    """A `FrontierStore` in Redis or Valkey."""
+    """A `FrontierStore` in Redis or Valkey; threads that share one wait for each other."""
 
     def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:
         self._database = database
         self._link = RedisLink(url, terms)
         self._following = Following(database, self._link, clock)
         self._is_checked = False
+        self._lock = RLock()
 
     def check(self) -> None:
         """Refuse a server that would forget: one that evicts, or, unless that was agreed on, one that writes no log."""
@@ -54,16 +71,17 @@ class RedisFrontier:
         )
         policy = memory.get("maxmemory_policy", "noeviction")
         if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):
-            raise FrontierUnavailable(
+            raise FrontierUnfit(
                 f"the frontier at {self._link.shown} would lose URLs: its maxmemory-policy is {policy}; "
                 "set it to noeviction"
             )
         if self._link.terms.is_durable and persistence.get("aof_enabled", "1") == "0":
-            raise FrontierUnavailable(
+            raise FrontierUnfit(
                 f"the frontier at {self._link.shown} would not survive a restart: set appendonly yes there"
             )
         self._is_checked = True
 
+    @_alone
     def take_up(self, host_ids: Collection[UUID]) -> None:
         """Bring Redis up to the database for hosts that were leased just now, whatever a former holder left."""
         if not self._is_checked:
@@ -81,6 +99,7 @@ class RedisFrontier:
         """Several questions; each is a round trip all the same."""
         yield self
 
+    @_alone
     def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off. They stay queued."""
         found: list[QueuedUrl] = []
@@ -99,6 +118,7 @@ class RedisFrontier:
                 break
         return found
 
+    @_alone
     def keys(self, host_id: UUID, limit: int) -> list[int]:
         """The keys of URLs that a host has, at most `limit` of them."""
         found: list[int] = []
@@ -127,6 +147,7 @@ class RedisFrontier:
         """How many URLs are still to visit."""
         return self.states(host_id).get(0, 0)
 
+    @_alone
     def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
         """How many URLs of each of some hosts are still to visit, of all of them at once."""
         marks = {host_id: mark for host_id in host_ids if (mark := self._following.mark(host_id)) is not None}
@@ -137,6 +158,7 @@ class RedisFrontier:
         }
         return {host_id: queued for host_id, queued in found.items() if queued}
 
+    @_alone
     def states(self, host_id: UUID) -> dict[int, int]:
         """How many URLs there are in each state."""
         reply = self._following.ask(host_id, "counts")
@@ -144,16 +166,19 @@ class RedisFrontier:
             return {}
         return {state: int(count) for state, count in enumerate(reply[2:5]) if int(count)}
 
+    @_alone
     def next_ready_at(self, host_id: UUID) -> datetime | None:
         """When the earliest URL that was put off may be tried."""
         reply = self._following.ask(host_id, "counts")
         return None if reply is None else instant_of(reply[5])
 
+    @_alone
     def any_url(self, host_id: UUID) -> str | None:
         """Some URL of a host: its first."""
         reply = self._following.ask(host_id, "list", 0, 1, "")
         return None if reply is None or not reply[4] else unpack_element(reply[4][0][1], reply[2])[0]
 
+    @_alone
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""
         for host_id in host_ids:
@@ -162,6 +187,7 @@ class RedisFrontier:
                 return unpack_found(reply[2], reply[3:])
         return None
 
+    @_alone
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
         """URLs in one state, a page at a time; a place is one more than the sequence number."""
         found: list[PlacedUrl] = []
@@ -193,6 +219,11 @@ class RedisFrontier:
     @contextmanager
     def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[RedisChange]:
         """Begin a transaction of the database; Redis follows after its end."""
+        with self._lock, self._changed(announced) as change:
+            yield change
+
+    @contextmanager
+    def _changed(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None) -> Iterator[RedisChange]:
         if not self._is_checked:
             self.check()
         confirmed = self._confirmed()
@@ -238,6 +269,7 @@ class RedisFrontier:
         """Hosts whose frontier was made anew since this was last asked, by whomever."""
         return self._following.take_rebuilt()
 
+    @_alone
     def recover(self, limit: int = 1000) -> int:
         """Apply what is in the journal, whoever left it, and let go of what is safe."""
         with self._database.read() as connection:
@@ -247,6 +279,7 @@ class RedisFrontier:
         self.tidy()
         return len(hosts)
 
+    @_alone
     def tidy(self) -> bool:
         """Let the journal go of what is safe; whether something of this process is still to be confirmed."""
         if confirmed := self._confirmed():
@@ -254,6 +287,7 @@ class RedisFrontier:
                 frontier_journal.remove(connection, confirmed)
         return bool(self._following.durability)
 
+    @_alone
     def close(self) -> None:
         """Let the journal go of what is safe already, and give back connections."""
         with suppress(FrontierUnavailable):

@@ -128,7 +128,7 @@ class SqlReads:
         if row is None:
             return None
         return FoundUrl(
-            row.url, row.url_key, row.depth, row.priority, row.state, row.attempts, row.not_before, _hints(row)
+            row.url, row.url_key, row.depth, row.priority, row.state, row.attempts, row.not_before, hints_of(row)
         )
 
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
@@ -139,7 +139,7 @@ class SqlReads:
     def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
         """URLs that are done, a page at a time."""
         rows = frontier_listing.done_after(self._connection, host_id, after, limit)
-        return [DoneUrl(row.url_key, row.url_key, row.priority, _hints(row)) for row in rows]
+        return [DoneUrl(row.url_key, row.url_key, row.priority, hints_of(row)) for row in rows]
 
 
 class SqlFrontier:
@@ -246,12 +246,13 @@ def own_frontier(database: Database) -> SqlFrontier:
     """The frontier in a database's own tables; refused where its URLs are in Redis."""
     if database.is_shared:
         with database.read() as connection:
-            if where_frontiers_are(connection) is FrontierPlace.ELSEWHERE:
+            if where_frontiers_are(connection) in (FrontierPlace.ELSEWHERE, FrontierPlace.BOTH):
                 raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to where that is")
     return SqlFrontier(database)
 
 
-def _hints(row: Any) -> PageHints | None:
+def hints_of(row: Any) -> PageHints | None:
+    """What a sitemap said of a row's URL, if one named it."""
     if row.lastmod is None and row.changefreq is None and row.sitemap_priority is None:
         return None
     changefreq = ChangeFrequency(row.changefreq) if row.changefreq is not None else None

@@ -27,6 +27,12 @@ class FrontierUnavailable(StateUnavailable):
     code = "frontier_unavailable"
 
 
+class FrontierUnfit(FrontierUnavailable):
+    """The store of the frontier answers, but would lose what it is given: an operator has to set it otherwise."""
+
+    code = "frontier_unfit"
+
+
 class PutBack(NamedTuple):
     """A URL that stays queued until a time; `tries` is 1 if it was tried, 0 if it was only put off."""
 

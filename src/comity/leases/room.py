@@ -103,6 +103,18 @@ class Leases:
             )
             return any(connection.execute(statement).first() is not None for statement in (free, expired))
 
+    def has_new_candidate(self, connection: Connection) -> bool:
+        """Whether a host waits that nobody has begun with; `claim` puts those that are under way first."""
+        now = instant(connection, self._now())
+        is_due = or_(domains.c.next_crawl_after.is_(None), domains.c.next_crawl_after <= now)
+        waiting = (
+            select(domains.c.id)
+            .where(text(CANDIDATE), domains.c.status == HostStatus.PENDING, is_due)
+            .with_hint(domains, "INDEXED BY idx_domains_discovery_candidates", "sqlite")
+            .limit(1)
+        )
+        return connection.execute(waiting).first() is not None
+
     def take(self, hosts: Collection[str]) -> list[Lease]:
         """Lease the named hosts, whatever their status; those that somebody else holds are left out."""
         asked_at = self._clock.now()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
@@ -30,14 +31,14 @@ async def reread_robots(
 ) -> list[str]:
     """Read the expired robots.txt of closed hosts again, a bounded number of them; gives the hosts that were woken."""
     woken = []
-    for row in _due(database, clock, among):
+    for row in await asyncio.to_thread(_due, database, clock, among):
         try:
             found = await read(web_address(f"{row.origin}/robots.txt"))
         except ComityError:
             continue  # busy or not to be asked: the next look may do better
         changed = found.version != row.version or str(found.reading.access) != row.access
-        if changed and not found.is_unreachable and _wake(frontier or own_frontier(database), row.host):
-            woken.append(row.host)
+        if changed and not found.is_unreachable:
+            woken += [row.host] if await asyncio.to_thread(_wake, database, frontier, row.host) else []
     return woken
 
 
@@ -47,9 +48,9 @@ def _due(database: Database, clock: Clock, among: Collection[str] | None) -> lis
         return list(robots_table.expired_of_closed_hosts(connection, now, among, MOST_AT_ONCE))
 
 
-def _wake(frontier: FrontierStore, host: str) -> bool:
+def _wake(database: Database, frontier: FrontierStore | None, host: str) -> bool:
     """Make a host pending again; its cooldown was for the file that is gone."""
-    with frontier.change() as change:
+    with (frontier or own_frontier(database)).change() as change:
         connection = change.connection
         row = hosts.get(connection, host)
         if row is None or row.status is not HostStatus.BLOCKED or row.claimed_by is not None:

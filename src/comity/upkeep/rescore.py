@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from comity.clock import Clock
@@ -9,14 +10,25 @@ from comity.database import hosts, priorities
 from comity.database.connection import Database
 from comity.rules.priority import PriorityWeights
 
+OLDER_THAN_S: Final = 1800.0
 
-def rescore(database: Database, clock: Clock, weights: PriorityWeights | None = None) -> int:
-    """Score all hosts in short transactions, so that no worker waits long; returns how many there are."""
+
+def rescore(
+    database: Database,
+    clock: Clock,
+    weights: PriorityWeights | None = None,
+    *,
+    older_than_s: float = OLDER_THAN_S,
+) -> int:
+    """Score all hosts in short transactions, so that no worker waits long; returns how many there are.
+
+    A score that is newer than `older_than_s` stands: of workers that come every hour, the first does the work.
+    """
     last: UUID | None = None
     while True:
         with database.write() as connection:
             now = None if database.is_shared else clock.now()
-            last = priorities.rescore(connection, weights or PriorityWeights(), now, last)
+            last = priorities.rescore(connection, weights or PriorityWeights(), now, last, older_than_s)
         if last is None:
             break
     with database.read() as connection:

@@ -25,7 +25,7 @@ from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.capacity import Capacity
-from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks
+from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks, Duty
 from comity.walk.crawl_rooms import host_desk_for, settler_for, visit_rooms_for
 from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.database_thread import DatabaseThread
@@ -43,6 +43,7 @@ from comity.walk.run_budget import RunBudget
 from comity.walk.run_desk import RunDesk
 from comity.walk.settle import Settled
 from comity.walk.settling import Settling
+from comity.walk.visit_rooms import VisitRooms
 
 _WATCH_EVERY_S: Final = 0.2
 _GRACE_S: Final = 30.0
@@ -171,11 +172,12 @@ class Crawl:
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or somebody stops it."""
         self._takedowns = await self._thread.run(self._run_desk.open, self._terms.settings_shown or {})
+        recovery = Duty(_RECOVER_EVERY_S, self._recover)
         background = [
             asyncio.create_task(self._settling.run()),
             asyncio.create_task(self._keep_leases()),
             asyncio.create_task(self._watch()),
-            asyncio.create_task(self._recover()),
+            *(asyncio.create_task(_repeat(duty)) for duty in (*self._hooks.duties, recovery)),
         ]
         status, reason = "failed", "ended by an error"
         self._meter.begin()
@@ -330,14 +332,13 @@ class Crawl:
 
     async def _recover(self) -> None:
         """Bring to the frontier what workers left half-way that died, whoever they were."""
-        while True:
-            with suppress(FrontierUnavailable):  # whoever needs it waits for it
-                await self._thread.run(self._frontier.recover)
-            await asyncio.sleep(_RECOVER_EVERY_S)
+        with suppress(FrontierUnavailable):  # whoever needs it waits for it
+            await self._thread.run(self._frontier.recover)
 
-    def _on_silence(self, said: str) -> None:
+    def _on_silence(self, said: str | None) -> None:
         """The frontier does not answer; what is settled stays, and the run waits."""
-        if said not in self.progress.warnings and len(self.progress.warnings) < _WARNINGS_MOST:
+        self.progress.waits_for = said
+        if said is not None and said not in self.progress.warnings and len(self.progress.warnings) < _WARNINGS_MOST:
             self.progress.warnings.append(said)
 
     def _on_rebuilt(self, host_ids: Collection[UUID]) -> None:
@@ -381,3 +382,9 @@ class Crawl:
         for host in list(self._board.hosts.values()):  # only a run that failed has any left, opened or not
             await self._board.give_back(host)
         await self._board.release_guests(idle_only=False)
+
+
+async def _repeat(duty: Duty) -> None:
+    while True:
+        await duty.work()
+        await asyncio.sleep(duty.every_s)

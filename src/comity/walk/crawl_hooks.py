@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -31,6 +31,14 @@ class HostShare:
 
 
 @dataclass(frozen=True, slots=True)
+class Duty:
+    """Something that is done beside a run, when it begins and every so many seconds; what it raises ends the run."""
+
+    every_s: float
+    work: Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
 class CrawlHooks:
     """All of them are called on the event loop and must not block."""
 
@@ -48,6 +56,8 @@ class CrawlHooks:
     """How the hosts are shared with other processes."""
     meter: Meter | None = None
     """Counts what the run does, for whoever watches the process."""
+    duties: tuple[Duty, ...] = ()
+    """What else is done while the run lasts."""
 
 
 NO_HOOKS = CrawlHooks()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from comity.database.lease_values import ending_values
 from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.room import Leases
-from comity.model.budget import Exhausted
+from comity.model.budget import BudgetReason, Exhausted
 from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.frontier import FrontierEntry, QueuedUrl
@@ -38,6 +38,7 @@ from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import begin_round, with_seen
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
+_MAKES_WAY_FOR: Final = timedelta(minutes=5)
 _COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
 _RECALLED: Final = 10_000  # pages of earlier runs from which the watch for traps learns, over hosts opened together
 
@@ -59,6 +60,7 @@ class HostDesk:
         sitemaps: bool,
         refresh: RefreshTerms = WHOLE_REFRESH,
         images: bool = False,
+        makes_way: bool = False,
         links_remembered: int = KEYS_MOST,
     ) -> None:
         self._database = database
@@ -72,6 +74,7 @@ class HostDesk:
         self._sitemaps = sitemaps
         self._refresh = refresh
         self._images = images
+        self._makes_way = makes_way
         self._links_remembered = links_remembered
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
@@ -261,6 +264,8 @@ class HostDesk:
         reason = ending.detail
         if host.spent_budget is not None:
             reason = host.spent_budget.sentence
+            if self._is_to_make_way(connection, host.spent_budget):
+                extra["next_crawl_after"] = self._clock.now() + _MAKES_WAY_FOR
         elif ending.status is HostStatus.ACTIVE and (waits_until := _waits_until(host, due_at)) is not None:
             # No use in taking it sooner: the host asked for patience, or everything left was put off.
             extra["next_crawl_after"] = waits_until
@@ -280,6 +285,12 @@ class HostDesk:
         return HostLineInSummary(
             host.name, str(ending.status), tally.pages, tally.errors, queued, reason, next_run_at=due
         )
+
+    def _is_to_make_way(self, connection: Connection, spent: Exhausted) -> bool:
+        """Whether a host that had its part of a run, and would be first again, is in the way of others."""
+        if not self._makes_way or spent.reason is not BudgetReason.HOST_PAGE_LIMIT:
+            return False
+        return self._leases.has_new_candidate(connection)
 
     def _ending(self, host: LeasedHost, queued: int, pages_before: int) -> HostEnding:
         tally = host.tally

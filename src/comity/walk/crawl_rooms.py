@@ -71,6 +71,7 @@ def host_desk_for(
         sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
         refresh=terms.refresh,
         images=terms.images,
+        makes_way=hosts is None,
         links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
     )
 

@@ -12,7 +12,7 @@ from math import inf
 from typing import Final, ParamSpec, TypeVar
 from uuid import UUID
 
-from comity.frontier.store import FrontierStore, FrontierUnavailable
+from comity.frontier.store import FrontierStore, FrontierUnavailable, FrontierUnfit
 from comity.walk.database_thread import DatabaseThread
 
 LEAST_PAUSE_S: Final = 0.1
@@ -25,14 +25,17 @@ Result = TypeVar("Result")
 
 
 class Patience:
-    """The database thread as those see it who need the frontier. `clock` gives seconds."""
+    """The database thread as those see it who need the frontier.
+
+    `clock` gives seconds; `tell` is told why a wait began, and by None that it is over.
+    """
 
     def __init__(
         self,
         thread: DatabaseThread,
         frontier: FrontierStore,
         clock: Callable[[], float],
-        tell: Callable[[str], None],
+        tell: Callable[[str | None], None],
         on_rebuilt: Callable[[Collection[UUID]], None],
     ) -> None:
         self._thread = thread
@@ -51,6 +54,8 @@ class Patience:
             try:
                 result = await self._thread.run(function, *arguments, **options)
                 break
+            except FrontierUnfit:
+                raise  # it will not become better by waiting
             except FrontierUnavailable as error:
                 now = self._clock()
                 if gives_up_at == inf:
@@ -60,6 +65,8 @@ class Patience:
                     raise
             await self._pause(pause_s)
             pause_s = min(pause_s * 2, MOST_PAUSE_S)
+        if gives_up_at != inf:
+            self._tell(None)
         if rebuilt := self._frontier.take_rebuilt():
             self._on_rebuilt(rebuilt)
         return result

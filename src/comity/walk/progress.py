@@ -44,6 +44,7 @@ class Progress:
     hosts_done: int = 0
     queued: int = 0
     warnings: list[str] = field(default_factory=list)
+    waits_for: str | None = None  # what has to come back before anything goes on
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class ProgressLine:
         ]
         if left := self._left(now):
             parts.append(f"left {left}")
+        if progress.waits_for is not None:
+            parts.append(f"waiting: {progress.waits_for}")
         self.shown = " · ".join(parts)
         return self.shown
 

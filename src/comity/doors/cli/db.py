@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
-from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
+from comity.doors.cli.output import Cell, counted, write_json, write_line, write_pairs
+from comity.doors.cli.progress import ProgressBars
 from comity.doors.cli.teaching import command, group
 from comity.model.errors import BadInput, NotFound
 
@@ -106,6 +108,23 @@ def current(context: typer.Context, state: StateOption = None, as_json: JsonOpti
         write_line(Cell("There are no tables yet; comity db upgrade makes them.", "dim"))
     elif not age.is_current:
         write_line(Cell(f"This Comity needs {age.head}: run comity db upgrade, or a Comity of that age.", "dim"))
+
+
+@command(app, "move-frontier", examples=("COMITY_REDIS_URL=redis://cache.example/0 comity db move-frontier",))
+def move_frontier(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Bring the URLs of a shared state from its database to Redis, so that COMITY_REDIS_URL can be used with it.
+
+    Every crawl and worker must be stopped. A move that is cut off loses nothing; the same command goes on with it.
+    """
+    door = chosen(context, state, as_json)
+    from comity.operate.move_frontier import move_frontier as move
+
+    with ProgressBars() as bars, door.open_existing() as opened, closing(opened.frontier_to_come()) as store:
+        moved = move(opened.database, opened.clock, store, bars.bar("Moving", None))
+    if door.as_json:
+        write_json({"urls_moved": moved})
+    else:
+        write_line(f"{counted(moved, 'URL')} went to Redis; keep COMITY_REDIS_URL set from now on.")
 
 
 def _ask(question: str) -> None:

@@ -25,7 +25,7 @@ def recalculate_priorities(context: typer.Context, state: StateOption = None, as
     from comity.upkeep.rescore import rescore
 
     with door.open_existing() as opened:
-        number = rescore(opened.database, opened.clock, opened.settings.weights)
+        number = rescore(opened.database, opened.clock, opened.settings.weights, older_than_s=0.0)
     if door.as_json:
         write_json({"hosts": number})
     elif number:

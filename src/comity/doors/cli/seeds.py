@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
 
 import typer
 
-from comity.doors.cli.options import JsonOption, StateOption, checked_text, chosen
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, checked_text, chosen
 from comity.doors.cli.output import Cell, counted, note, visible, write_json, write_line
 from comity.doors.cli.progress import ProgressBars
 from comity.doors.cli.teaching import command, group
@@ -86,11 +86,15 @@ def add(
     examples=(
         "comity seeds load tranco_20260205.csv",
         "grep '\\.org$' hosts.txt | comity seeds load - --source orgs",
+        "comity seeds load --from-redis crawl:seeds",
     ),
 )
 def load(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The list; - reads from a pipe.")],
+    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="The list; - reads from a pipe.")] = None,
+    from_redis: Annotated[
+        str | None, typer.Option("--from-redis", metavar="KEY", help="A set in Redis instead; see below.")
+    ] = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -108,9 +112,19 @@ def load(
 
     Blank lines and lines that begin with # are passed over. The whole list is checked before anything is stored, and
     it is stored in one transaction: a list with a bad line leaves no trace, unless --skip-bad is given.
+
+    With --from-redis the seeds are the members of a set in the Redis of COMITY_REDIS_URL or COMITY_SEEDS_REDIS_URL.
+    Those that are stored are taken out of it, a thousand at a time; those that cannot be used stay.
     """
-    kept_source = checked_text("--source", source, _LONGEST_SOURCE) or _source_from(file)
+    if (file is None) == (from_redis is None):
+        raise BadInput("give a list, as in comity seeds load hosts.txt, or --from-redis KEY")
+    kept_source = checked_text("--source", source, _LONGEST_SOURCE)
     door = chosen(context, state, as_json)
+    if from_redis is not None:
+        _load_from_redis(door, from_redis, kept_source or f"redis:{from_redis}"[:_LONGEST_SOURCE], skip_bad=skip_bad)
+        return
+    assert file is not None
+    kept_source = kept_source or _source_from(file)
     name = "stdin" if file == "-" else visible(file)
     from comity.operate.seed_file import check_seed_list, store_seeds
 
@@ -144,6 +158,43 @@ def load(
     else:
         _write_report(report)
         _note_skipped(checked)
+
+
+def _load_from_redis(door: Chosen, key: str, source: str, *, skip_bad: bool) -> None:
+    url = door.settings.seeds_redis_url or door.settings.redis_url
+    if not url:
+        raise BadInput("--from-redis needs to know where Redis is: set COMITY_SEEDS_REDIS_URL, or COMITY_REDIS_URL")
+    if not source.isprintable():
+        raise BadInput("--from-redis: that is no key of a set of seeds")
+    from comity.operate.seed_set import SeedSet, load_seed_set
+
+    with closing(SeedSet(url, key)) as seeds:
+        count = len(seeds)
+        if not count:
+            raise BadInput(f"there is no set {key} in Redis, or it is empty; fill it with SADD {key} example.com")
+        with door.open_or_make() as opened, ProgressBars() as bars:
+            told = load_seed_set(
+                opened.database,
+                opened.clock,
+                seeds,
+                source=source,
+                collapse=door.collapse,
+                skip_bad=skip_bad,
+                weights=opened.settings.weights,
+                frontier=opened.frontier,
+                on_stored=bars.bar("Storing", count),
+            )
+    if door.as_json:
+        skipped = [{"member": member, "reason": reason} for member, reason in told.bad_members]
+        write_json(
+            {**_as_json(told.report, seeds_read=told.taken), "members_skipped": told.bad_count, "skipped": skipped}
+        )
+        return
+    _write_report(told.report)
+    if told.bad_count:
+        note(f"{counted(told.bad_count, 'member')} of {key} could not be used, and stayed there:")
+        for member, reason in told.bad_members[:_NAMES_SHOWN]:
+            note(f"  {member}: {reason}")
 
 
 def _source_from(file: str) -> str | None:

@@ -1,0 +1,115 @@
+"""A frontier that does not answer is waited for, for a bounded time, and the same call is made again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from uuid import UUID, uuid4
+
+import pytest
+
+from comity.frontier.sql_store import SqlFrontier
+from comity.frontier.store import FrontierUnavailable, FrontierUnfit
+from comity.walk import patience
+from comity.walk.database_thread import DatabaseThread
+from comity.walk.patience import Patience
+from tests.database.states import embedded_database, migrated_sqlite_file  # noqa: F401  # fixtures are found by name
+
+
+class Silent:
+    """A question that is answered after so many failures."""
+
+    def __init__(self, failures: int, error: Exception | None = None) -> None:
+        self.left = failures
+        self.asked = 0
+        self.error = error or FrontierUnavailable("away")
+
+    def __call__(self, number: int) -> int:
+        self.asked += 1
+        if self.left:
+            self.left -= 1
+            raise self.error
+        return number
+
+
+class Rebuilt(SqlFrontier):
+    """A frontier that says once that it lost a host."""
+
+    lost: set[UUID]
+
+    def take_rebuilt(self) -> set[UUID]:  # type: ignore[override]
+        lost, self.lost = self.lost, set()
+        return lost
+
+
+@pytest.fixture
+def thread() -> Iterator[DatabaseThread]:
+    thread = DatabaseThread()
+    yield thread
+    thread.close()
+
+
+Make = Callable[..., Patience]
+
+
+@pytest.fixture
+def told() -> list[object]:
+    return []
+
+
+@pytest.fixture
+def patient(thread: DatabaseThread, told: list[object], embedded_database: object) -> Patience:  # noqa: F811
+    frontier = Rebuilt(embedded_database)  # type: ignore[arg-type]
+    frontier.lost = set()
+    return Patience(thread, frontier, time.monotonic, told.append, told.append)
+
+
+async def test_the_same_call_is_made_again_until_it_is_answered(patient: Patience, told: list[object]) -> None:
+    question = Silent(3)
+    assert await patient.run(question, 7) == 7
+    assert question.asked == 4
+    assert told == ["away", None], "who waits is told once, and when it is over"
+
+
+async def test_an_answer_at_once_is_told_to_nobody(patient: Patience, told: list[object]) -> None:
+    assert await patient.run(Silent(0), 7) == 7
+    assert told == []
+
+
+async def test_patience_has_an_end(patient: Patience, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_MOST_S", 0.35)
+    question = Silent(1000)
+    began = time.monotonic()
+    with pytest.raises(FrontierUnavailable):
+        await patient.run(question, 7)
+    assert 2 <= question.asked <= 4
+    assert time.monotonic() - began < 5
+
+
+async def test_the_end_of_the_run_is_the_end_of_patience_and_still_one_try(patient: Patience) -> None:
+    patient.ends_at = time.monotonic()
+    question = Silent(1000)
+    with pytest.raises(FrontierUnavailable):
+        await patient.run(question, 7)
+    assert question.asked == 1
+    assert await patient.run(Silent(0), 7) == 7
+
+
+@pytest.mark.parametrize("error", [FrontierUnfit("set appendonly yes"), ValueError("a mistake")])
+async def test_what_waiting_does_not_mend_is_not_waited_for(patient: Patience, error: Exception) -> None:
+    question = Silent(1, error)
+    with pytest.raises(type(error)):
+        await patient.run(question, 7)
+    assert question.asked == 1
+
+
+async def test_hosts_that_were_rebuilt_are_told_before_the_answer(
+    thread: DatabaseThread,
+    embedded_database: object,  # noqa: F811
+) -> None:
+    told: list[object] = []
+    frontier = Rebuilt(embedded_database)  # type: ignore[arg-type]
+    frontier.lost = lost = {uuid4()}
+    patient = Patience(thread, frontier, time.monotonic, told.append, told.append)
+    assert await patient.run(Silent(0), 7) == 7
+    assert told == [lost]
