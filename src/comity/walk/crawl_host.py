@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -33,7 +34,7 @@ from comity.rules.traps import TrapWatch
 from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
-from comity.walk.refresh import begin_round, with_seen
+from comity.walk.refresh import plan_round, requeue_planned, with_seen
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
@@ -75,6 +76,7 @@ class HostDesk:
 
         Gives the pages so far and how many URLs are queued, of each; None where the lease was lost meanwhile.
         """
+        self._begin_rounds(hosts)
         opened: list[tuple[int, int] | None] = []
         with self._database.write() as connection:
             ids = [host.lease.host_id for host in hosts]
@@ -103,11 +105,12 @@ class HostDesk:
 
     def _open(self, connection: Connection, host: LeasedHost, row: Any, sitemaps: list[SitemapRow]) -> tuple[int, int]:
         lease = host.lease
-        marks, sitemaps = self._refreshed(connection, host, row, sitemaps)
+        if row is not None and row.refresh_started_at is not None:
+            host.refresh_began_at = row.refresh_started_at.timestamp()
         keys, queued = self._something_to_do(connection, host, row)
         if queued == KEYS_MOST and row is not None:  # or more: nobody counts that far
             queued = max(queued, row.frontier_size)
-        values: dict[str, Any] = {"frontier_size": queued, **marks}
+        values: dict[str, Any] = {"frontier_size": queued}
         if self._track:
             values |= {
                 "status": HostStatus.ACTIVE,
@@ -130,21 +133,22 @@ class HostDesk:
         host.work.read(rows, is_whole=len(rows) == queued)
         return (row.pages_crawled if row is not None else 0), queued
 
-    def _refreshed(
-        self, connection: Connection, host: LeasedHost, row: Any, sitemaps: list[SitemapRow]
-    ) -> tuple[dict[str, Any], list[SitemapRow]]:
-        """Begin a refresh that is due, or go on with one; gives what is noted of it, and which sitemaps still hold."""
-        if row is None or not (row.is_refresh_due or row.refresh_started_at):
-            return {}, sitemaps
-        if not row.is_refresh_due:
-            host.refresh_began_at = row.refresh_started_at.timestamp()
-            return {}, sitemaps
-        host_id, now = host.lease.host_id, self._clock.now()
-        reads, change = SqlReads(connection), SqlChange(connection)
-        begin_round(reads, change, host_id, now, self._refresh, images=self._images)
-        sitemaps_table.forget(connection, host_id)  # what they say now decides
-        host.refresh_began_at = now.timestamp()
-        return {"is_refresh_due": False, "refresh_started_at": now}, []
+    def _begin_rounds(self, hosts: Sequence[LeasedHost]) -> None:
+        """Begin the refreshes that are due, each in a transaction of its own with its mark; the long part reads."""
+        with self._database.read() as connection:
+            due = hosts_table.due_for_refresh(connection, [host.lease.host_id for host in hosts])
+        for host in hosts:
+            host_id, now = host.lease.host_id, self._clock.now()
+            if host_id not in due:
+                continue
+            with self._database.read() as connection:
+                reads = SqlReads(connection)
+                plan = plan_round(reads, connection, host_id, now, self._refresh, images=self._images)
+            with suppress(LeaseLost), self._database.write() as connection:
+                mark = {"is_refresh_due": False, "refresh_started_at": now}
+                self._leases.write(connection, host.lease, mark)
+                requeue_planned(SqlChange(connection), host_id, *plan)
+                sitemaps_table.forget(connection, host_id)  # what they say now decides
 
     def _sitemaps_to_read(
         self, connection: Connection, lease: Lease, rows: list[SitemapRow]
