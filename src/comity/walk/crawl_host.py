@@ -286,7 +286,7 @@ def _waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:
     """When a host can be asked something again; None if that is now."""
     if host.waits_until is not None:
         return datetime.fromtimestamp(host.waits_until, UTC)
-    if host.work or host.work.has_more:
+    if host.work or host.work.has_more or host.work.has_images:
         return None
     unread = [reading.expires_at for reading in host.robots.values() if reading.is_unreachable]
     if host.tally.robots_unread and unread:
