@@ -115,6 +115,22 @@ def test_images_wait_until_no_page_does_and_count_as_none(web: Web, place: Place
     assert all(path.endswith(".png") for path in asked[9:])
 
 
+def test_no_image_is_asked_for_while_a_page_is_under_way(web: Web, place: Place) -> None:
+    """The next page may be known only when the last has come; meanwhile images could be asked for, and are not."""
+    routes: dict[str, Any] = {}
+    for number in range(5):
+        body = shows(*(f"/{number}{letter}.png" for letter in "abc"), links=(f"/p{number + 1}",))
+        routes["/" if number == 0 else f"/p{number}"] = Answer(body=body, after_s=0.03)
+    routes |= {
+        f"/{number}{letter}.png": picture(png(1, 1, f"{number}{letter}".encode()))
+        for number in range(5)
+        for letter in "abc"
+    }
+    site = web.site({**routes, "/p5": page()})
+    assert crawled(place, site, "--per-host", 4)["images_stored"] == 15
+    assert site.pages()[:6] == ["/", "/p1", "/p2", "/p3", "/p4", "/p5"]
+
+
 def test_one_content_under_two_addresses_is_kept_once(web: Web, place: Place) -> None:
     body = png(9, 9)
     site = web.site({"/": shows("/a.png", "/b.png?v=2"), "/a.png": picture(body), "/b.png?v=2": picture(body)})
@@ -153,6 +169,8 @@ def test_what_does_not_come_is_noted_and_costs_the_host_nothing(web: Web, place:
     (good,) = kept(place).values()
     assert (good["format"], good["width"], good["height"]) == ("png", None, None), "nobody believes that size"
     assert "/secret/a.png" not in site.paths
+    history = place.comity("why", site.url("/lie.png"), "--json").json["history"]
+    assert any(event["what"] == "image" and "not_an_image" in event["detail"] for event in history)
     (denied,) = place.evidence(site.url("/secret/a.png"))
     assert denied["type"] == "blocked_by_robots"
     row = place.host(site.host)

@@ -101,9 +101,15 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
 def standing_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Any]:
     """The pages, the queue and the refresh of each of some hosts, as their rows have them."""
     column = domains.c
-    wanted = (column.id, column.pages_crawled, column.frontier_size, column.is_refresh_due, column.refresh_started_at)
+    wanted = (column.id, column.pages_crawled, column.frontier_size, column.refresh_started_at)
     statement = select(*wanted).where(column.id.in_(list(host_ids)))
     return {row.id: row for row in connection.execute(statement)}
+
+
+def due_for_refresh(connection: Connection, host_ids: Collection[UUID]) -> set[UUID]:
+    """Which of some hosts are to be refreshed."""
+    statement = select(domains.c.id).where(domains.c.id.in_(list(host_ids)), domains.c.is_refresh_due)
+    return set(connection.execute(statement).scalars())
 
 
 def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:

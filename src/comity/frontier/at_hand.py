@@ -29,6 +29,7 @@ class HostWork:
         self._keys_most = keys_most
         self._knows_all = knows_all  # whether a key that is not here was never met
         self.has_more = not is_whole  # whether the database has queued URLs that are not here
+        self.has_images = False  # whether it has images, which wait there until no page is left
         self.out: set[int] = set()
 
     def __len__(self) -> int:
@@ -68,6 +69,12 @@ class HostWork:
                 fresh += 1
         self.has_more = not is_whole
         return fresh
+
+    def turn_to_images(self) -> bool:
+        """No page is left, at hand or under way: images may be read; whether there are any."""
+        self.has_more |= self.has_images
+        self.has_images = False
+        return self.has_more
 
     def put_off(self, entry: QueuedUrl, until: float) -> None:
         """Hand this one out again, not before a time."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import frontier, hosts, policies, records, takedowns
+from comity.database import frontier, hosts, images, policies, records, takedowns
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.tables import DONE, DROPPED, QUEUED
@@ -82,7 +82,8 @@ def explain(database: Database, clock: Clock, address: WebAddress, agent: str, f
             *(_trap(evidence, fetched) or _queue(entry, now)),
             *_budget(host, entry, records.last_budget(connection, host.id) if host is not None else None),
         ]
-        history = _history(fetched, evidence)
+        image = images.find(connection, host.id, address.key) if host is not None else None
+        history = _history(fetched, evidence, image)
     against = [finding for word in ("no", "wait") for finding in findings if finding.verdict == word]
     unknown = [finding for finding in findings if finding.verdict == "unknown"]
     if against:
@@ -205,11 +206,13 @@ def _budget(host: Any, entry: Any, spent: Any) -> list[Finding]:
     return [Finding("budget", "wait", f"{spent.content['reason']} The next run goes on from there.")]
 
 
-def _history(fetched: Any, evidence: Any) -> list[UrlHistory]:
+def _history(fetched: Any, evidence: Any, image: Any) -> list[UrlHistory]:
     visits = [
         UrlHistory(row.crawled_at, row.outcome, row.error or (f"HTTP {row.status}" if row.status else None))
         for row in fetched
     ]
+    if image is not None and image.asked_at is not None:
+        visits.append(UrlHistory(image.asked_at, "image", image.error or f"HTTP {image.status}"))
     decisions = [UrlHistory(row.created_at, row.type, _said(row.content, row.confidence)) for row in evidence]
     return sorted(decisions + visits, key=lambda event: event.at)  # of the same moment, what was decided comes first
 

@@ -237,7 +237,7 @@ class Crawl:
         if isinstance(outcome, Fetched) and outcome.links:
             host.work.found(outcome.links)
         if isinstance(outcome, Fetched) and outcome.new_images:
-            host.work.found(outcome.new_images)
+            host.work.has_images = True
         self.unsettled += 1
         self._settling.put(host, outcome)
 

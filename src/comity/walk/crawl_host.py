@@ -35,7 +35,7 @@ from comity.rules.traps import TrapWatch
 from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
-from comity.walk.refresh import begin_round, with_seen
+from comity.walk.refresh import plan_round, requeue_planned, with_seen
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)
@@ -84,6 +84,7 @@ class HostDesk:
         """
         ids = [host.lease.host_id for host in hosts]
         self._frontier.take_up(ids)
+        self._begin_rounds(hosts)
         with self._database.read() as connection:
             standing = hosts_table.standing_of(connection, ids)
             sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
@@ -99,11 +100,9 @@ class HostDesk:
                     continue
                 with suppress(LeaseLost):
                     row = standing.get(host_id)
-                    marks, again = self._refreshed(change, host, row)
-                    keys, queued = known[host_id]
-                    known[host_id] = begun = self._begin(change, host, marks, keys, queued + again)
+                    known[host_id] = begun = self._begin(change, host, row, *known[host_id])
                     if self._sitemaps:
-                        listed = [] if marks else sitemaps.get(host_id, [])
+                        listed = sitemaps.get(host_id, [])
                         host.sitemaps = self._sitemaps_to_read(change.connection, host.lease, listed)
                     opened[host_id] = (row.pages_crawled if row is not None else 0), begun[1]
         with self._frontier.reading() as reads:
@@ -136,10 +135,12 @@ class HostDesk:
         return (None if keys is not None and len(keys) == most else keys), queued
 
     def _begin(
-        self, change: FrontierChange, host: LeasedHost, marks: dict[str, Any], keys: list[int] | None, queued: int
+        self, change: FrontierChange, host: LeasedHost, row: Any, keys: list[int] | None, queued: int
     ) -> tuple[list[int] | None, int]:
         """Mark a host as being crawled, and make sure that there is something to begin with."""
         lease = host.lease
+        if row is not None and row.refresh_started_at is not None:
+            host.refresh_began_at = row.refresh_started_at.timestamp()
         is_begun_anew = self._track and lease.status is HostStatus.PENDING and host.refresh_began_at is None
         if keys is not None and not keys:
             root = web_address(f"https://{lease.host}/")
@@ -150,7 +151,7 @@ class HostDesk:
         elif is_begun_anew and not queued:
             # Its cooldown is over, or somebody reset it: what was refused or seen then is to be asked once more.
             queued = change.requeue_all(lease.host_id)
-        values: dict[str, Any] = {"frontier_size": queued, **marks}
+        values: dict[str, Any] = {"frontier_size": queued}
         if self._track:
             values |= {
                 "status": HostStatus.ACTIVE,
@@ -173,19 +174,21 @@ class HostDesk:
         host.work = HostWork(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
         host.work.read(rows, is_whole=len(rows) == queued)
 
-    def _refreshed(self, change: FrontierChange, host: LeasedHost, row: Any) -> tuple[dict[str, Any], int]:
-        """Begin a refresh that is due, or go on with one; gives what is noted of it, and how many URLs it queued."""
-        if row is None or not (row.is_refresh_due or row.refresh_started_at):
-            return {}, 0
-        if not row.is_refresh_due:
-            host.refresh_began_at = row.refresh_started_at.timestamp()
-            return {}, 0
-        host_id, now = host.lease.host_id, self._clock.now()
-        with self._frontier.reading() as reads:
-            queued = begin_round(reads, change, host_id, now, self._refresh, images=self._images)
-        sitemaps_table.forget(change.connection, host_id)  # what they say now decides
-        host.refresh_began_at = now.timestamp()
-        return {"is_refresh_due": False, "refresh_started_at": now}, queued
+    def _begin_rounds(self, hosts: Sequence[LeasedHost]) -> None:
+        """Begin the refreshes that are due, each in a transaction of its own with its mark; the long part reads."""
+        with self._database.read() as connection:
+            due = hosts_table.due_for_refresh(connection, [host.lease.host_id for host in hosts])
+        for host in hosts:
+            host_id, now = host.lease.host_id, self._clock.now()
+            if host_id not in due:
+                continue
+            with self._frontier.reading() as reads, self._database.read() as connection:
+                plan = plan_round(reads, connection, host_id, now, self._refresh, images=self._images)
+            with suppress(LeaseLost), self._frontier.change() as change:
+                mark = {"is_refresh_due": False, "refresh_started_at": now}
+                self._leases.write(change.connection, host.lease, mark)
+                requeue_planned(change, host_id, *plan)
+                sitemaps_table.forget(change.connection, host_id)  # what they say now decides
 
     def _sitemaps_to_read(
         self, connection: Connection, lease: Lease, rows: list[SitemapRow]
@@ -320,7 +323,7 @@ def _waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:
     """When a host can be asked something again; None if that is now."""
     if host.waits_until is not None:
         return datetime.fromtimestamp(host.waits_until, UTC)
-    if host.work or host.work.has_more:
+    if host.work or host.work.has_more or host.work.has_images:
         return None
     unread = [reading.expires_at for reading in host.robots.values() if reading.is_unreachable]
     if host.tally.robots_unread and unread:

@@ -202,7 +202,7 @@ class OpenHosts:
             self.close(host)
         elif self._settling.is_waiting(host):
             return  # its links may be on their way; settling brings it back
-        elif host.work.has_more:
+        elif host.work.turn_to_images():
             self._begin_task(host, self._read_on(host))
         else:
             at = host.work.next_at()

@@ -6,8 +6,10 @@ goes on with what is still queued. All of it blocks.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Final
 from uuid import UUID
 
@@ -20,29 +22,35 @@ from comity.model.sitemap import PageHints
 from comity.rules.stale import RefreshTerms, revisit_rank
 
 _PAGE: Final = 1000  # known URLs that are looked at together
+_WRITTEN: Final = 10_000
 
 
-def begin_round(
-    reads: FrontierReads,
-    change: FrontierChange,
-    host_id: UUID,
-    now: datetime,
-    terms: RefreshTerms,
-    *,
-    images: bool = False,
-) -> int:
-    """Queue again what a refresh of a host asks for; gives how many URLs that is. Images only where they are wanted."""
-    queued, place = 0, None
+def plan_round(
+    reads: FrontierReads, connection: Connection, host_id: UUID, now: datetime, terms: RefreshTerms, *, images: bool
+) -> tuple[array[int], array[int]]:
+    """The keys of what a refresh of a host asks for, and their ranks; images only where they are wanted.
+
+    It only reads, and holds nobody up however much a host has: whoever has the lease is alone with its frontier.
+    """
+    keys, ranks, place = array("q"), array("i"), None
     while known := reads.done(host_id, place, _PAGE):
         place = known[-1].place
         asked = [each for each in known if images or each.priority > IMAGE_PRIORITY]
-        seen = _seen(change.connection, host_id, [(each.key, each.priority <= IMAGE_PRIORITY) for each in asked])
-        ranked: list[tuple[int, int]] = []
+        seen = _seen(connection, host_id, [(each.key, each.priority <= IMAGE_PRIORITY) for each in asked])
         for each in asked:
             rank = revisit_rank(each.hints, seen.get(each.key), now, terms)
             if rank is not None:
-                ranked.append((each.key, rank if each.priority > IMAGE_PRIORITY else IMAGE_PRIORITY))
-        queued += change.requeue_known(host_id, ranked)
+                keys.append(each.key)
+                ranks.append(rank if each.priority > IMAGE_PRIORITY else IMAGE_PRIORITY)
+    return keys, ranks
+
+
+def requeue_planned(change: FrontierChange, host_id: UUID, keys: array[int], ranks: array[int]) -> int:
+    """Queue what was planned; gives how many URLs that is. What was taken down meanwhile stays so."""
+    planned = zip(keys, ranks, strict=True)
+    queued = 0
+    while some := list(islice(planned, _WRITTEN)):
+        queued += change.requeue_known(host_id, some)
     return queued
 
 
