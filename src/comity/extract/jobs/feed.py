@@ -17,16 +17,44 @@ from comity.model.job import FoundBy, JobFound
 MOST_JOBS: Final = 5_000
 _ITEMS: Final = frozenset({"item", "entry", "position", "job", "vacancy", "jobposting", "offer", "offre", "stelle"})
 _FIELDS: Final = (
-    ("org_name", ("company", "employer", "organisation", "organization", "hiringorganization", "companyname", "subcompany")),
-    ("deadline_raw", ("deadline", "closingdate", "closing_date", "validthrough", "expires", "expirationdate",
-                      "expirydate", "expiry", "enddate", "end_date", "applicationdeadline", "date_closing", "closedate")),
+    (
+        "org_name",
+        ("company", "employer", "organisation", "organization", "hiringorganization", "companyname", "subcompany"),
+    ),
+    (
+        "deadline_raw",
+        (
+            "deadline",
+            "closingdate",
+            "closing_date",
+            "validthrough",
+            "expires",
+            "expirationdate",
+            "expirydate",
+            "expiry",
+            "enddate",
+            "end_date",
+            "applicationdeadline",
+            "date_closing",
+            "closedate",
+        ),
+    ),
     ("posted_raw", ("pubdate", "published", "date", "dateposted", "createdat", "issued", "created", "updated")),
     ("employment_raw", ("employmenttype", "jobtype", "job_type", "type", "contracttype", "schedule", "jobtypes")),
     ("workplace_raw", ("remotestatus", "remote", "workplacetype", "worklocation_type", "workplace")),
     ("level_raw", ("seniority", "experience", "level", "grade", "careerlevel")),
     ("reference", ("referencenumber", "reference", "requisitionid", "jobid", "job_id", "refnumber", "id")),
 )
-_PLACES: Final = ("location", "joblocation", "job_location", "office", "dutystation", "duty_station", "place", "region_name")
+_PLACES: Final = (
+    "location",
+    "joblocation",
+    "job_location",
+    "office",
+    "dutystation",
+    "duty_station",
+    "place",
+    "region_name",
+)
 _PERSONIO: Final = re.compile(r"^(https?://[^/]+)/")
 
 
@@ -107,7 +135,9 @@ def _address(node: XmlNode) -> str:
     if not node.children or node.own_text:
         return node.own_text
     named = node.say("name", "title", "formatted")
-    parts = [node.say(name) for name in ("city", "addresslocality", "region", "addressregion", "country", "addresscountry")]
+    parts = [
+        node.say(name) for name in ("city", "addresslocality", "region", "addressregion", "country", "addresscountry")
+    ]
     joined = ", ".join(dict.fromkeys(filter(None, parts)))
     return joined or named or node.text
 

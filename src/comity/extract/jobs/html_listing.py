@@ -7,7 +7,7 @@ from typing import Final
 
 from turbohtml import Document
 
-from comity.extract.jobs.addresses import path_of, posting_key, resolve
+from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
@@ -62,7 +62,9 @@ def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str)
         return Listing(ListingKind.JOBS, tuple(jobs), following or None)
     if notice := no_openings_words(outline):
         return Listing(ListingKind.NO_OPENINGS, message=notice)
-    return Listing(ListingKind.NOTHING_FOUND, message=f"the hint's selector “{hint.item[:80]}” finds no item with a title")
+    return Listing(
+        ListingKind.NOTHING_FOUND, message=f"the hint's selector “{hint.item[:80]}” finds no item with a title"
+    )
 
 
 def _by_machine_words(
@@ -112,8 +114,8 @@ def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:
 
 def _page_words(outline: Outline, url: str, title: str) -> PageWords:
     heading = next((outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag == "h1"), "")
-    path = path_of(url).replace("-", " ").replace("_", " ")
-    said = f"{title}\n{heading}\n{path}"
+    address = f"{host_of(url)} {path_of(url)}".replace("-", " ").replace("_", " ").replace(".", " ")
+    said = f"{title}\n{heading}\n{address}"
     return PageWords(
         url=url,
         about_careers=CAREERS.search(said) is not None,

@@ -11,18 +11,36 @@ from typing import Final
 from comity.extract.jobs.outline import Outline
 from comity.extract.jobs.places import is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
-from comity.extract.jobs.words_labels import DATE, deadline_in, is_open_ended, labelled, labelled_fields, meaning_of
+from comity.extract.jobs.words_labels import (
+    DATE,
+    before_next_label,
+    deadline_in,
+    is_open_ended,
+    labelled,
+    labelled_fields,
+    meaning_of,
+)
 from comity.extract.jobs.words_pages import DEADLINE_CLASS, EMPLOYMENT, PLACE_CLASS, PLACE_ICON, WORKPLACE
-from comity.extract.jobs.words_titles import is_generic
+from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
 _SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦]|\s[–—]\s|\n)\s*")
 _KEPT: Final = frozenset(
-    {"location_raw", "deadline_raw", "posted_raw", "employment_raw", "workplace_raw", "level_raw", "reference", "org_name"}
+    {
+        "location_raw",
+        "deadline_raw",
+        "posted_raw",
+        "employment_raw",
+        "workplace_raw",
+        "level_raw",
+        "reference",
+        "org_name",
+    }
 )
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
 _LONGEST_LABEL: Final = 60
+_NAME_LIKE: Final = re.compile(r"[^\W\d_a-z][^\W\d_]*(?:[\s'’-][^\W\d_]+){0,3}(?:\s?\([^()\d]{2,20}\))?")
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
@@ -32,6 +50,7 @@ def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dic
     _by_labels(lines, fields)
     _by_names(outline, start, end, title_texts, fields)
     _by_shape(lines, fields)
+    _by_remainder(lines, fields)
     rest = collapse(" ".join(line for line in lines if not is_generic(line)))
     if rest:
         fields["description_snippet"] = clip(rest, MAX_SNIPPET)
@@ -68,6 +87,7 @@ def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
             value = lines[index + 1].lstrip(":： ")
             if index + 2 < len(lines) and lines[index + 2].startswith(","):
                 value += lines[index + 2]
+        value = before_next_label(value)
         if meaning in _KEPT and meaning not in fields and value and len(value) <= 200:
             fields[meaning] = _tidy(value)
     if "deadline_raw" in fields:
@@ -121,6 +141,35 @@ def _after(outline: Outline, number: int, end: int) -> str:
         if text := collapse(outline.texts[index]):
             return text
     return ""
+
+
+def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
+    """Where everything but one short text is accounted for, that text is the place: "Karamoja | Full-time | 8 June"."""
+    if "location_raw" in fields:
+        return
+    known, rest = 0, []
+    for line in lines:
+        bare = _tidy(line)
+        if not bare or is_generic(bare):
+            continue
+        if (
+            labelled(line)
+            or DATE.search(bare)
+            or EMPLOYMENT.search(bare)
+            or bare in fields.values()
+            or meaning_of(bare)
+        ):
+            known += 1
+        else:
+            rest.append(bare)
+    if (
+        known
+        and len(rest) == 1
+        and _NAME_LIKE.fullmatch(rest[0])
+        and not is_job_title(rest[0])
+        and not is_navigation(rest[0])
+    ):
+        fields["location_raw"] = rest[0]
 
 
 def _by_shape(lines: list[str], fields: dict[str, str]) -> None:

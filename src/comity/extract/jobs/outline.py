@@ -19,9 +19,38 @@ from comity.extract.jobs.words_pages import CHROME_WORDS
 MAX_ELEMENTS: Final = 100_000
 MAX_DEPTH: Final = 400
 MAX_LINKS: Final = 10_000
-_SILENT: Final = frozenset({"script", "style", "noscript", "template", "svg", "head", "select", "textarea", "iframe", "object", "math", "option"})
+_SILENT: Final = frozenset(
+    {
+        "script",
+        "style",
+        "noscript",
+        "template",
+        "svg",
+        "head",
+        "select",
+        "textarea",
+        "iframe",
+        "object",
+        "math",
+        "option",
+    }
+)
 _CHROME_TAGS: Final = frozenset({"nav", "footer", "aside", "dialog"})
-_CHROME_ROLES: Final = frozenset({"navigation", "contentinfo", "banner", "search", "dialog", "alertdialog", "complementary", "menu", "menubar", "tablist", "toolbar"})
+_CHROME_ROLES: Final = frozenset(
+    {
+        "navigation",
+        "contentinfo",
+        "banner",
+        "search",
+        "dialog",
+        "alertdialog",
+        "complementary",
+        "menu",
+        "menubar",
+        "tablist",
+        "toolbar",
+    }
+)
 _NEVER_CHROME: Final = frozenset({"html", "body", "main", "article", "h1", "table", "tbody", "tr", "td"})
 HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _MAIN_PARTS: Final = frozenset({"main", "article", "section", "li", "td"})
@@ -139,7 +168,9 @@ def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
         children = node.children
         if children:
             waiting.append((None, number, depth))
-            waiting.extend((child, number, depth + 1) for child in reversed(children) if isinstance(child, Element | Text))
+            waiting.extend(
+                (child, number, depth + 1) for child in reversed(children) if isinstance(child, Element | Text)
+            )
 
 
 def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
@@ -151,7 +182,9 @@ def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
     name = f"{node.attr('class') or ''} {node.attr('id') or ''}".lower().strip()[:300]
     outline.names.append(name)
     style = node.attr("style") or ""
-    outline.hidden.append(node.attr("hidden") is not None or ("none" in style and "display:none" in style.replace(" ", "").lower()))
+    outline.hidden.append(
+        node.attr("hidden") is not None or ("none" in style and "display:none" in style.replace(" ", "").lower())
+    )
     if tag in _NEVER_CHROME:
         return False
     if tag in _CHROME_TAGS or tag == "header" or (node.attr("role") or "").lower() in _CHROME_ROLES:

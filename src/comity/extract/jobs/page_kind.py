@@ -28,17 +28,32 @@ _LOGIN_WORDS: Final = 1_200
 _SIGNS: Final = ("h1", "h2", "h3")
 
 
-def wall_kind(document: Document, outline: Outline, *, body: bytes, url: str, title: str) -> tuple[ListingKind, str] | None:
+def wall_kind(
+    document: Document, outline: Outline, *, body: bytes, url: str, title: str
+) -> tuple[ListingKind, str] | None:
     """Whether something stands between us and the page: its kind, and the words that say so."""
     words = _said(outline, 4000)
     headings = [outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag in _SIGNS][:3]
     if kind := _challenge(body, title, words, headings):
         return ListingKind.CAPTCHA, kind
-    has_password = any((field.attr("type") or "").strip().lower() == "password" for field in document.select("input[type]")[:200])
+    has_password = any(
+        (field.attr("type") or "").strip().lower() == "password" for field in document.select("input[type]")[:200]
+    )
     content_links = sum(not outline.chrome[link.element] for link in outline.links)
     if has_password and (
-        is_login_wall(status=200, requested_url="", final_url=url, has_password_field=True, link_count=len(outline.links), title=title)
-        or (content_links < _FEW_LINKS and len(words) < _LOGIN_WORDS and any(map(LOGIN_TITLE.search, (title, *headings))))
+        is_login_wall(
+            status=200,
+            requested_url="",
+            final_url=url,
+            has_password_field=True,
+            link_count=len(outline.links),
+            title=title,
+        )
+        or (
+            content_links < _FEW_LINKS
+            and len(words) < _LOGIN_WORDS
+            and any(map(LOGIN_TITLE.search, (title, *headings)))
+        )
         or (is_login_address(url) and len(words) < _LOGIN_WORDS)
     ):
         return ListingKind.LOGIN, title or "a password is asked for"
@@ -63,7 +78,11 @@ def _challenge(body: bytes, title: str, words: str, headings: list[str]) -> str:
 
 def error_words(outline: Outline, *, title: str) -> str:
     """What a page says that only apologises; empty for any other page."""
-    headings = [outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag in _SIGNS and not outline.chrome[number]]
+    headings = [
+        outline.text(number, 200)
+        for number, tag in enumerate(outline.tags)
+        if tag in _SIGNS and not outline.chrome[number]
+    ]
     main = "".join(_main_text(outline))
     if len(collapse(main)) > _FEW_WORDS:
         return ""

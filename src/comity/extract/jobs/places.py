@@ -25,9 +25,16 @@ Alemania|España|México|Perú|Bolivia|Chile|Ecuador|Haití|Honduras|Panamá|Deu
 Brasil|Moçambique|Angola|Cabo Verde|Italia|Svizzera|Germania|Nederland|België|Россия|Казахстан|Украина|Кыргызстан
 """
 _COUNTRY: Final = re.compile(r"(?<!\w)(?:" + _COUNTRIES.replace("\n", "") + r")(?!\w)")
-_PARTS: Final = re.compile(r"^[^\W\d_][\w'’.\- ()]{1,40}(?:,|，|、|/| - | – )\s?[^\W\d_][\w'’.\- ()]{1,40}(?:(?:,|/)\s?[\w'’.\- ]{2,40}){0,2}$")
-_NOT_PLACE: Final = re.compile(r"[:€$£%@]|\b(?:and|und|et|y|posted|salary|grade|team|department|months?|years?|hours?|days?|weeks?|contract|ago|with|for|you|we|our)\b|\d{4}", re.I)
-_EASTERN: Final = re.compile(r"[省市区県府都道町]$|^(?:北京|上海|广州|深圳|香港|台北|東京|大阪|京都|名古屋|福岡|オンライン)")
+_PARTS: Final = re.compile(
+    r"^[^\W\d_][\w'’.\- ()]{1,40}(?:,|，|、|/| - | – )\s?[^\W\d_][\w'’.\- ()]{1,40}(?:(?:,|/)\s?[\w'’.\- ]{2,40}){0,2}$"
+)
+_NOT_PLACE: Final = re.compile(
+    r"[:€$£%@]|\b(?:and|und|et|y|posted|salary|grade|team|department|months?|years?|hours?|days?|weeks?|contract|ago|with|for|you|we|our)\b|\d{4}",
+    re.I,
+)
+_EASTERN: Final = re.compile(
+    r"[省市区県府都道町]$|^(?:北京|上海|广州|深圳|香港|台北|東京|大阪|京都|名古屋|福岡|オンライン)"
+)
 _LONGEST: Final = 70
 
 

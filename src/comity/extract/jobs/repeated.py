@@ -16,9 +16,11 @@ from comity.extract.jobs.candidates import Group, Item, groups_of
 from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.text import collapse, job
+from comity.extract.jobs.words_labels import deadline_in
 from comity.extract.jobs.words_pages import (
     BYLINE,
     CAREERS,
+    CLOSED_HEADING,
     JOB_CLASS,
     JOB_PATH,
     NOT_JOB_PATH,
@@ -32,6 +34,7 @@ from comity.model.job import FoundBy, JobFound
 LEAST_SCORE: Final = 3.5
 _KIN_SCORE: Final = 1.5
 MOST_JOBS: Final = 5_000
+_KIN_SHARE: Final = 0.8
 _SAMPLE: Final = 60
 _MOST_WORDS: Final = 200_000  # texts that are looked at for fields
 _PERSON: Final = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ]\.)?(?: [A-ZÀ-Þ][\w'’-]+){1,2}")
@@ -56,6 +59,8 @@ class _Run:
     items: list[Item]
     fields: list[dict[str, str]]
     score: float = 0.0
+    is_apart: bool = False
+    """The heading above says that these are something else, whatever their kin are."""
 
 
 def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], float]:
@@ -69,9 +74,11 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     accepted: list[tuple[Item, dict[str, str]]] = []
     kin: set[int] = set()
     for run in runs:
-        if run.score < (_KIN_SCORE if id(run.group) in kin else LEAST_SCORE):
+        if run.is_apart or run.score < (_KIN_SCORE if id(run.group) in kin else LEAST_SCORE):
             continue
-        fresh = [(item, fields) for item, fields in zip(run.items, run.fields, strict=True) if not _overlaps(taken, item)]
+        fresh = [
+            (item, fields) for item, fields in zip(run.items, run.fields, strict=True) if not _overlaps(taken, item)
+        ]
         if len(fresh) * 2 < len(run.items):
             continue
         kin.add(id(run.group))
@@ -92,16 +99,20 @@ def _overlaps(taken: list[tuple[int, int]], item: Item) -> bool:
 def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
     """Split a group by the elements that hold its items; what is read of all items together is bounded by the room."""
     runs: list[_Run] = []
-    last_parent = None
+    last: Item | None = None
     for item in group.items:
-        parent = outline.parents[item.root]
-        if parent != last_parent:
+        together = last is not None and outline.parents[item.root] == outline.parents[last.root]
+        if last is None or not together or _heading_between(outline, last.end, item.start):
             runs.append(_Run(group, [], []))
-            last_parent = parent
+        last = item
         runs[-1].items.append(item)
         room[0] -= len(outline.text_range(item.start, item.end))
         runs[-1].fields.append(fields_of(outline, item.start, item.end, item.title_texts) if room[0] > 0 else {})
     return runs
+
+
+def _heading_between(outline: Outline, end: int, start: int) -> bool:
+    return any(outline.tags[number] in HEADINGS for number in range(end, min(start, end + _HEADING_REACH)))
 
 
 def _score(outline: Outline, run: _Run, page: PageWords) -> float:
@@ -118,8 +129,11 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     score += 1.0 if _called_jobs(outline, sample[0].root) else 0.0
     score += 1.0 if page.about_openings else 0.5 if page.about_careers else 0.0
     heading, nearby = _above(outline, sample[0].start)
-    if NOT_JOBS_HEADING.search(heading):
+    if CLOSED_HEADING.search(heading):
+        run.is_apart = True
+    elif NOT_JOBS_HEADING.search(heading) and not is_job_title(heading):
         score -= 3.0
+        run.is_apart = job_like < _KIN_SHARE  # "People" is also a department
     elif OPENINGS_HEADING.search(heading):
         score += 1.5
     elif OPENINGS_HEADING.search(nearby):
@@ -152,7 +166,11 @@ def _address_score(url: str, page_url: str) -> float:
 
 
 def _called_jobs(outline: Outline, root: int) -> bool:
-    return any(JOB_CLASS.search(outline.names[number]) for number in (root, *outline.ancestors(root, 3)) if outline.tags[number] != "body")
+    return any(
+        JOB_CLASS.search(outline.names[number])
+        for number in (root, *outline.ancestors(root, 3))
+        if outline.tags[number] != "body"
+    )
 
 
 def _above(outline: Outline, start: int) -> tuple[str, str]:
@@ -180,4 +198,6 @@ def _job(outline: Outline, item: Item, fields: dict[str, str]) -> JobFound | Non
         found_by = FoundBy.LIST
     else:
         found_by = FoundBy.CARDS
+    if "deadline_raw" not in fields and (deadline := deadline_in(item.title)):
+        fields = {**fields, "deadline_raw": deadline}
     return job(title=item.title, apply_url=item.link.url, found_by=found_by, **fields)

@@ -48,17 +48,27 @@ def _rule(text: str) -> Template:
 
 def _mapping(items: str, **fields: str | tuple[str, ...]) -> MappingHint:
     rules = {
-        name: tuple(_rule(text) for text in ((said,) if isinstance(said, str) else said)) for name, said in fields.items()
+        name: tuple(_rule(text) for text in ((said,) if isinstance(said, str) else said))
+        for name, said in fields.items()
     }
     following = rules.pop("next", ())
-    return MappingHint(_path(items), tuple((HintField(name), templates) for name, templates in rules.items()), following)
+    return MappingHint(
+        _path(items), tuple((HintField(name), templates) for name, templates in rules.items()), following
+    )
 
 
 def _address(pattern: str) -> re.Pattern[str]:
     return re.compile(r"^https?://" + pattern, re.IGNORECASE)
 
 
-_PLACE: Final = ("{city}, {region}, {country}", "{city}, {state}, {country}", "{city}, {country}", "{city}, {state}", "city", "country")
+_PLACE: Final = (
+    "{city}, {region}, {country}",
+    "{city}, {state}, {country}",
+    "{city}, {country}",
+    "{city}, {state}",
+    "city",
+    "country",
+)
 
 
 def _places(prefix: str) -> tuple[str, ...]:
@@ -176,12 +186,18 @@ SYSTEMS: Final = (
 )  # fmt: skip
 
 
-def find_system(value: object, url: str, wanted: ApplicantSystem | None = None) -> tuple[JsonSystem, Mapping[str, str]] | None:
+def find_system(
+    value: object, url: str, wanted: ApplicantSystem | None = None
+) -> tuple[JsonSystem, Mapping[str, str]] | None:
     """The system that an answer comes from, and the words of its address."""
     rows = [row for row in SYSTEMS if wanted is None or row.system is wanted]
     for row in rows:
         found = row.address.match(url)
-        if found and has_items(value, row.mapping) and (not (items := items_of(value, row.mapping)) or _fits(items[0], row)):
+        if (
+            found
+            and has_items(value, row.mapping)
+            and (not (items := items_of(value, row.mapping)) or _fits(items[0], row))
+        ):
             return row, _context(row, value, url, found.groupdict())
     for row in rows:
         items = items_of(value, row.mapping)[:1]
@@ -208,7 +224,9 @@ def system_jobs(value: object, row: JsonSystem, context: Mapping[str, str], *, u
     """Jobs of a known answer; what is not for the public stays out."""
     if row.hidden is not None:
         key, secret = row.hidden
-        items = [item for item in items_of(value, row.mapping) if isinstance(item, dict) and item.get(key) is not secret]
+        items = [
+            item for item in items_of(value, row.mapping) if isinstance(item, dict) and item.get(key) is not secret
+        ]
         value, mapping = items, MappingHint(JsonPath(), row.mapping.fields, row.mapping.next)
     else:
         mapping = row.mapping
@@ -220,10 +238,22 @@ def next_offset(value: object, row: JsonSystem, url: str) -> str:
     query = query_of(url)
     if row.system is ApplicantSystem.SMARTRECRUITERS and isinstance(value, dict):
         offset, limit, total = (value.get(name) for name in ("offset", "limit", "totalFound"))
-        if isinstance(offset, int) and isinstance(limit, int) and isinstance(total, int) and 0 < limit and offset + limit < total:
+        if (
+            isinstance(offset, int)
+            and isinstance(limit, int)
+            and isinstance(total, int)
+            and 0 < limit
+            and offset + limit < total
+        ):
             return with_query(url, offset=str(offset + limit), limit=str(limit))
     if row.system is ApplicantSystem.LEVER and isinstance(value, list):
         limit_said, skip = query.get("limit", ""), query.get("skip", "0")
-        if limit_said.isdigit() and skip.isdigit() and len(limit_said) < 6 and len(skip) < 9 and len(value) >= int(limit_said) > 0:
+        if (
+            limit_said.isdigit()
+            and skip.isdigit()
+            and len(limit_said) < 6
+            and len(skip) < 9
+            and len(value) >= int(limit_said) > 0
+        ):
             return with_query(url, skip=str(int(skip) + int(limit_said)))
     return ""

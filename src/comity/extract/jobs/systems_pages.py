@@ -14,12 +14,22 @@ from comity.extract.jobs.plain_json import plain_jobs
 from comity.extract.jobs.selected import selected_jobs
 from comity.extract.jobs.values import find
 from comity.model.job import FoundBy, JobFound
-from comity.model.parser_hint import ApplicantSystem, HintField, HintProblem, JsonPath, MappingHint, Selector, SelectorHint
+from comity.model.parser_hint import (
+    ApplicantSystem,
+    HintField,
+    HintProblem,
+    JsonPath,
+    MappingHint,
+    Selector,
+    SelectorHint,
+)
 from comity.rules.parser_hint import json_path, template
 
 MOST_SCRIPTS: Final = 200
 _LONGEST_DATA: Final = 3_000_000
-_DATA: Final = re.compile(r"(?:window\s*(?:\.|\[\s*['\"])\s*)?(?:__appData|__INITIAL_STATE__|__NEXT_DATA__|__NUXT__|__PRELOADED_STATE__|__remixContext|jobsData|jobs|vacancies|APP_STATE)(?:['\"]\s*\])?\s*=\s*(?=[\[{])")
+_DATA: Final = re.compile(
+    r"(?:window\s*(?:\.|\[\s*['\"])\s*)?(?:__appData|__INITIAL_STATE__|__NEXT_DATA__|__NUXT__|__PRELOADED_STATE__|__remixContext|jobsData|jobs|vacancies|APP_STATE)(?:['\"]\s*\])?\s*=\s*(?=[\[{])"
+)
 _JOB_WORD: Final = re.compile(r"job|vacanc|position|opening|career", re.IGNORECASE)
 
 
@@ -87,7 +97,9 @@ PAGES: Final = (
 )  # fmt: skip
 
 
-def page_system_jobs(document: Document, *, base: str, url: str, wanted: ApplicantSystem | None = None) -> list[JobFound]:
+def page_system_jobs(
+    document: Document, *, base: str, url: str, wanted: ApplicantSystem | None = None
+) -> list[JobFound]:
     """Jobs of the first known page that this one is."""
     for page in PAGES:
         if (wanted is None or page.system is wanted) and document.select_one(page.sign) is not None:

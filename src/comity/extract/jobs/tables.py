@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from comity.extract.jobs.addresses import same_page
 from comity.extract.jobs.outline import Link, Outline
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_labels import meaning_of
-from comity.extract.jobs.words_pages import NO_OPENINGS, NOT_JOBS_HEADING
+from comity.extract.jobs.words_pages import CLOSED_HEADING, NO_OPENINGS, NOT_JOBS_HEADING
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 from comity.model.job import FoundBy, JobFound
 
@@ -17,7 +18,22 @@ _MOST_ROWS: Final = 5_000
 _MOST_CELLS: Final = 60
 _HEADER_ROWS: Final = 3
 _FIELDS: Final = frozenset(
-    {"location_raw", "deadline_raw", "posted_raw", "employment_raw", "workplace_raw", "level_raw", "reference", "org_name"}
+    {
+        "location_raw",
+        "deadline_raw",
+        "posted_raw",
+        "employment_raw",
+        "workplace_raw",
+        "level_raw",
+        "reference",
+        "org_name",
+    }
+)
+# Columns of lists of people, who also have positions.
+_PEOPLE: Final = re.compile(
+    r"(?:(?:full |first |last |sur|staff )?name|e-?mail(?: address)?|(?:tele)?phone|tel\.?|contact|nom|prénom|nom et prénom|courriel|téléphone|"
+    r"nombre|apellidos?|correo(?: electrónico)?|teléfono|nachname|vorname|telefon|nome|cognome|telefono|naam|telefoon|الاسم|البريد الإلكتروني|الهاتف|имя|фио|телефон|姓名|电话|电子邮件|氏名|電話|メール)",
+    re.IGNORECASE,
 )
 Cells = list[int]
 
@@ -76,14 +92,20 @@ def _header(outline: Outline, rows: list[Cells]) -> tuple[int, list[str | None]]
 def _shown(outline: Outline, cell: int) -> str:
     """What a header shows; words for screen readers ("sort descending") are left out."""
     numbers = range(outline.text_starts[cell], min(outline.text_ends[cell], outline.text_starts[cell] + 40))
-    return collapse("".join(outline.texts[index] for index in numbers if not outline.chrome[outline.text_owners[index]]))[:120]
+    return collapse(
+        "".join(outline.texts[index] for index in numbers if not outline.chrome[outline.text_owners[index]])
+    )[:120]
 
 
-def _read(outline: Outline, rows: list[Cells], links: dict[int, list[Link]], url: str, careers_page: bool) -> list[JobFound]:
+def _read(
+    outline: Outline, rows: list[Cells], links: dict[int, list[Link]], url: str, careers_page: bool
+) -> list[JobFound]:
     header = _header(outline, rows)
     if header is None:
         return []
     index, meanings = header
+    if any(_PEOPLE.fullmatch(_shown(outline, cell)) for cell in rows[index]) and "deadline_raw" not in meanings:
+        return []
     if len(rows) - index < 2 or _is_past(outline, rows[index][0] if rows[index] else 0):
         return []
     title_column = meanings.index("title")
@@ -110,12 +132,20 @@ def _is_past(outline: Outline, cell: int) -> bool:
     """Whether the heading over a table says that its jobs are over."""
     for number in range(cell, max(-1, cell - 200), -1):
         if outline.tags[number] in ("h1", "h2", "h3", "h4", "caption"):
-            return NOT_JOBS_HEADING.search(outline.text(number, 200)) is not None
+            text = outline.text(number, 200)
+            return CLOSED_HEADING.search(text) is not None or (
+                NOT_JOBS_HEADING.search(text) is not None and not is_job_title(text)
+            )
     return False
 
 
 def _row(
-    outline: Outline, cells: Cells, meanings: list[str | None], title_column: int, links: dict[int, list[Link]], url: str
+    outline: Outline,
+    cells: Cells,
+    meanings: list[str | None],
+    title_column: int,
+    links: dict[int, list[Link]],
+    url: str,
 ) -> JobFound | None:
     title_cell = cells[title_column]
     title = ""
@@ -130,7 +160,10 @@ def _row(
     if not title or is_navigation(title) or NO_OPENINGS.search(text):
         return None
     if not address:
-        address = next((link.url for cell in cells for link in links.get(cell, []) if link.url and not same_page(link.url, url)), "")
+        address = next(
+            (link.url for cell in cells for link in links.get(cell, []) if link.url and not same_page(link.url, url)),
+            "",
+        )
     fields: dict[str, str] = {}
     for cell, meaning in zip(cells, meanings, strict=False):
         if meaning in _FIELDS and meaning not in fields and (said := outline.text(cell, 300)):

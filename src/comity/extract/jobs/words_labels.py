@@ -178,6 +178,14 @@ def labelled(line: str) -> tuple[str, str] | None:
     return (meaning, found[2].strip()) if meaning else None
 
 
+def before_next_label(value: str) -> str:
+    """A value without the next label and what follows it in the same line."""
+    if ":" not in value and "：" not in value:
+        return value
+    start = next((start for start, _, _ in _inline_labels(value[:400])), None)
+    return value if start is None else value[:start].rstrip(" .;,|–-")
+
+
 def deadline_in(text: str) -> str:
     """The date that a sentence names as the last one."""
     text = text[:1000]

@@ -26,7 +26,7 @@ NO_OPENINGS: Final = re.compile(
     _I,
 )
 OPENINGS_HEADING: Final = re.compile(
-    r"(?:(?:current|open|available|latest|our|job|all|new|active|live|advertised)\s+(?:\w+\s+)?(?:vacanc|positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|job openings?|open calls?|we(?:['’]re| are) (?:hiring|recruiting|looking)|one opening|"
+    r"(?:(?:current|open|available|latest|our|job|all|new|active|live|advertised)\s+(?:\w+\s+)?(?:vacanc|positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|job openings?|job (?:board|listings?|search|opportunities)|open calls?|we(?:['’]re| are) (?:hiring|recruiting|looking)|one opening|"
     r"offres? d['’]emploi|offres (?:de stage|en cours|disponibles)|postes? (?:à pourvoir|ouverts?|vacants?)|nos offres|appels? à candidatures?|recrutements? en cours|avis de (?:vacance|recrutement)|"
     r"ofertas? (?:de (?:empleo|trabajo)|laborales?|vigentes)|vacantes|convocatorias?|puestos? (?:vacantes?|disponibles?)|oportunidades laborales|"
     r"stellenangebote|offene stellen|stellenausschreibung|aktuelle (?:stellen|jobs|ausschreibungen)|freie stellen|unsere jobs|jobangebote|"
@@ -43,9 +43,12 @@ CAREERS: Final = re.compile(
 NOT_JOBS_HEADING: Final = re.compile(
     r"(?:^(?:related |latest |recent |our |upcoming |past |all |more )*(?:news|blog|posts?|articles?|stories|events?|team|people|staff|leadership|board|publications?|resources?|projects?|press|partners?|testimonials|categories|tags|archives?|products?|services|courses|trainings?|tenders?|meet .{1,30})\b|"
     r"recent posts|you may also like|useful (?:links|documents|information)|quick links|contact|follow us|newsletter|documents|policies|how to apply|why .{0,30}\?|faq|what we offer|benefits|"
-    r"closed (?:positions|vacancies|jobs)|past (?:vacancies|positions|calls|opportunities)|expired|filled positions|archived?\b|"
-    r"^(?:actualités|agenda|événements|équipe|notre équipe|publications|documents utiles|liens utiles|noticias|eventos|equipo|publicaciones|documentos|aktuelles|veranstaltungen|über uns|downloads|notícias|equipe|notizie|eventi|nieuws|agenda|أخبار|فعاليات|новости|события|команда|新闻|活动|团队|ニュース|イベント|お知らせ|スタッフ紹介)\b|"
-    r"offres? (?:pourvues?|clôturées?|expirées?|archivées?)|convocatorias? (?:cerradas?|finalizadas?|pasadas)|abgeschlossen|encerrad[ao]s|bandi scaduti|scadut|gesloten vacatures)",
+    r"^(?:actualités|agenda|événements|équipe|notre équipe|publications|documents utiles|liens utiles|noticias|eventos|equipo|publicaciones|documentos|aktuelles|veranstaltungen|über uns|downloads|notícias|equipe|notizie|eventi|nieuws|agenda|أخبار|فعاليات|новости|события|команда|新闻|活动|团队|ニュース|イベント|お知らせ|スタッフ紹介)\b)",
+    _I,
+)
+CLOSED_HEADING: Final = re.compile(
+    r"(?:(?:closed|past|expired|filled|archived|previous|old) (?:\w+ )?(?:positions?|vacanc|jobs|calls|opportunit|openings|recruitments?|postings)|^archived?\b|no longer (?:open|accepting)|"
+    r"offres? (?:pourvues?|clôturées?|expirées?|archivées?)|postes? pourvus?|convocatorias? (?:cerradas?|finalizadas?|pasadas)|abgeschlossen|abgelaufen|encerrad[ao]s|bandi (?:scaduti|chiusi)|scadut[ei]|gesloten vacatures|وظائف مغلقة|архив|закрытые вакансии|已结束|已过期|募集終了)",
     _I,
 )
 JOB_PATH: Final = re.compile(
@@ -103,7 +106,9 @@ NEXT_WORDS: Final = re.compile(
     r"\s*[›»→>⟩]*|[›»→⟩]|>{1,2}|&gt;",
     _I,
 )
-PREVIOUS_WORDS: Final = re.compile(r"prev|previous|précédent|anterior|zurück|vorherige|precedente|vorige|السابق|назад|предыдущ|上一|前へ|newer", _I)
+PREVIOUS_WORDS: Final = re.compile(
+    r"prev|previous|précédent|anterior|zurück|vorherige|precedente|vorige|السابق|назад|предыдущ|上一|前へ|newer", _I
+)
 PLACE_CLASS: Final = re.compile(
     r"(?:^|[\s_-])(?:locations?|loc|city|place|duty-?station|country|region|office|lieu|ville|ort|standort|einsatzort|arbeitsort|ubicacion|lugar|sede|ciudad|localizacao|local|cidade|luogo|locatie|plaats|joblocation|job-?location|map-?marker\w*|fa-map\w*|geo|icon-location|location_on|kinmuchi)(?=[\s_-]|$)",
     _I,
@@ -112,7 +117,10 @@ DEADLINE_CLASS: Final = re.compile(
     r"(?:^|[\s_-])(?:deadline|closing|closing-?date|close-?date|date-?limite|expir\w*|due-?date|valid-?through|valid-?until|dl|frist|bewerbungsfrist|fecha-?limite|cierre|prazo|scadenza|sluitingsdatum|end-?date|shimekiri)(?=[\s_-]|$)",
     _I,
 )
-PLACE_ICON: Final = re.compile(r"map-marker|map-pin|fa-location|location-dot|icon-location|geo-alt|dashicons-location|glyphicon-map|icon-pin|location_on|marker", _I)
+PLACE_ICON: Final = re.compile(
+    r"map-marker|map-pin|fa-location|location-dot|icon-location|geo-alt|dashicons-location|glyphicon-map|icon-pin|location_on|marker",
+    _I,
+)
 EMPLOYMENT: Final = re.compile(
     r"\b(?:full[- ]?time|part[- ]?time|fixed[- ]term|permanent|temporary|contract(?:or)?|internship|freelance|seasonal|volunteer|consultancy|CDI|CDD|stage|alternance|temps (?:plein|partiel)|tiempo completo|medio tiempo|jornada completa|vollzeit|teilzeit|befristet|unbefristet|tempo integral|meio período|tempo pieno|tempo determinato|tempo indeterminato|fulltime|parttime|voltijd|deeltijd)\b|دوام كامل|دوام جزئي|полная занятость|частичная занятость|全职|兼职|实习|正社員|契約社員|パート|常勤|非常勤",
     _I,

@@ -8,7 +8,7 @@ from typing import Final
 
 # Beginnings of words, so that "Koordinatorin" and "managers" count as well.
 _STEMS: Final = """
-    officer manager managing director coordinator co-ordinator assistant specialist engineer developer analyst advisor adviser
+    officer manager managing directors?\\b coordinator co-ordinator assistant specialist engineer developer analyst advisor adviser
     consultan internship intern\\b associate\\b administrator accountant technician scientist researcher postdoc professor
     lecturer teacher nurse doctor\\b physician midwife driver secretary clerk supervisor representative editor designer architect
     trainer facilitator counsel\\b lawyer auditor controller planner buyer logistician programmer writer translator interpreter
@@ -18,13 +18,14 @@ _STEMS: Final = """
     head\\b lead\\b leader chief\\b phd\\b doctoral tenure faculty position superintendent pharmacist surgeon welder carpenter plumber
     \\w+ologist \\w+ographer botanist chemist physicist biologist registrar dean\\b bursar paralegal attorney sysadmin devops
     ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\b marketer copywriter
+    organi[sz]er captain veterinarian ranger educator generalist loader porter farmer keeper baker butcher gardener nanny
     president secretary-general ombudsman rapporteur vacancy
     chargé responsable directeur directrice coordinat coordonnat ingénieur développeu technicien comptable stagiaire stage\\b
     conseill gestionnaire adjoint animat éducat infirmi médecin juriste secrétaire chauffeur logistic alternan apprenti
     chercheu professeur enseignant délégué administrateur rédacteur rédactrice assistante chef\\b cheffe formateur formatrice
     coordinador técnic asistente auxiliar especialista ingenier analista consultor gerente jefe jefa encargad oficial asesor
     desarrollador contador contable abogad enfermer médic docente profesor investigador pasant becari practicante conductor
-    administrativ secretari facilitador promotor evaluaci consultoría director
+    administrativ secretari facilitador promotor evaluaci consultoría directora?\\b
     mitarbeiter referent sachbearbeit \\w*leiter \\w*leitung entwickler ingenieur koordinat assisten berater praktik werkstudent
     volontär auszubildende ausbildung \\w*fachkraft professur doktorand techniker \\w*pfleger \\w*erzieher sozialarbeiter
     sozialpädagog buchhalt manager hausmeister jurist arzt ärzt freiwillig bundesfreiwilligendienst hilfskraft geschäftsführ
@@ -49,14 +50,15 @@ _ANYWHERE: Final = re.compile(
     "専門家|アナリスト|デザイナー|看護師|医師|コンサルタント|ディレクター|オフィサー|事務|開発者|アドバイザー|매니저|엔지니어|연구원"
 )
 _GENDER: Final = re.compile(
-    r"\((?:[mwfdhxv]|all|h/f|f/h|gn)(?:\s*[/|*]\s*[mwfdhxv]\+?)+\)|\b[hf]/[hf]\b|\(m/w\)|:in\b|/-?in\b|\*in\b|\(e\)|/a\b", re.IGNORECASE
+    r"\((?:[mwfdhxv]|all|h/f|f/h|gn)(?:\s*[/|*]\s*[mwfdhxv]\+?)+\)|\b[hf]/[hf]\b|\(m/w\)|:in\b|/-?in\b|\*in\b|\(e\)|/a\b",
+    re.IGNORECASE,
 )
 _GENERIC: Final = re.compile(
     r"(?:apply(?: now| here| online| today| for this (?:job|position|role))?|how to apply|read more|learn more|more info(?:rmation)?|more|"
     r"(?:view|see|show|open|full|read)?(?: the| full| this)? ?(?:job|position|role|vacancy|opening|post)? ?(?:details?|descriptions?|posting|advert(?:isement)?|announcement|profile)|"
     r"view(?: job| position| role| vacancy| opening| more)?|see (?:job|position|role|more)|find out more|download(?: (?:pdf|tor|tors|jd|here|file|the tor|document|job description|advert))?|"
     r"click here(?: to apply)?|here|link|pdf|doc|docx|tor|tors|jd|terms of reference|english|français|french|español|share|save|bookmark|print|email|"
-    r"application form|job pack|information pack|apply (?:via|on|through|by) .{1,30}|submit (?:your )?(?:application|cv)|easy apply|continue reading|go|→|»|›|\+|"
+    r"application form|job pack|information pack|apply (?:via|on|through|by) .{1,30}|submit (?:your )?(?:application|cv)|easy apply|continue reading|(?:this |the |our |online )?(?:form|portal|website|page|application)|go|→|»|›|\+|"
     r"postuler|je postule|en savoir plus|lire la suite|voir l['’]offre|voir(?: le détail| plus| le poste)?|consulter(?: l['’]offre)?|télécharger.{0,30}|fiche de poste|détails?|candidater|cliquez ici|ici|"
     r"postular(?:se|me)?|aplicar(?: aquí| ahora)?|ver (?:más|oferta|detalles?|vacante)|leer más|más información|descargar.{0,30}|inscribirse|solicitar|aquí|"
     r"(?:jetzt )?(?:online )?bewerben|mehr(?: erfahren| dazu| infos?| informationen)?|weiterlesen|details(?: ansehen)?|zur stelle(?:nausschreibung|nanzeige)?|ansehen|herunterladen|stellenausschreibung(?: \(?pdf\)?)?|zum stellenangebot|weitere informationen|"
