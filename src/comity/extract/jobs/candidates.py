@@ -1,4 +1,4 @@
-"""Repeated structure: links that stand in alike places become items, each with its stretch of the page and its title."""
+"""Repeated structure: links in alike places become items, each with its stretch of the page and its title."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ _TITLE_NAME: Final = re.compile(
     r"(?:^|[\s_-])(?:title|titel|titre|titulo|job-?name|position|heading|headline|name|fw-bold|font-bold|bold)(?=[\s_-]|$)"
 )
 _TITLE_TAGS: Final = ("strong", "b", "summary", "dt", "button", "th")
+_BOLD_STYLE: Final = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)")
 _FLAT_SIBLINGS: Final = 60
 _BLOCK_TAGS: Final = frozenset(
     {"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
@@ -284,4 +285,7 @@ def _is_called_title(outline: Outline, number: int) -> bool:
 def _is_bold(outline: Outline, number: int) -> bool:
     if outline.tags[number] in _TITLE_TAGS:
         return True
-    return outline.tags[number] in ("span", "p", "div") and "bold" in (outline.elements[number].attr("style") or "")
+    return (
+        outline.tags[number] in ("span", "p", "div")
+        and _BOLD_STYLE.search(outline.elements[number].attr("style") or "") is not None
+    )

@@ -1,4 +1,4 @@
-"""Feeds and job files in XML: a tree enters, jobs leave. RSS 0.9 to 2.0, RDF, Atom, Personio's file, and lists of <job>.
+"""Feeds and job files in XML: a tree enters, jobs leave. RSS 0.9 to 2.0, RDF, Atom, Personio's file, lists of <job>.
 
 Elements count by their name without the prefix, because every job namespace chose another one for the same words.
 """
@@ -64,10 +64,9 @@ def read_feed(root: XmlNode, *, url: str) -> tuple[list[JobFound], str]:
     base = root.attributes.get("xml:base") or channel.attributes.get("xml:base") or url
     base = resolve(base, url) or url
     language = (channel.say("language") or root.attributes.get("xml:lang") or "")[:20]
-    feed_title = channel.say("title")
     found: list[JobFound] = []
     for item in _items(root):
-        job_found = _job(item, base=base, url=url, language=language, feed_title=feed_title)
+        job_found = _job(item, base=base, url=url, language=language)
         if job_found is not None:
             found.append(job_found)
         if len(found) >= MOST_JOBS:
@@ -93,7 +92,7 @@ def _items(root: XmlNode) -> list[XmlNode]:
     return items
 
 
-def _job(item: XmlNode, *, base: str, url: str, language: str, feed_title: str) -> JobFound | None:
+def _job(item: XmlNode, *, base: str, url: str, language: str) -> JobFound | None:
     title = plain(item.say("title", "jobtitle", "job_title", "name", "position"))
     fields = {name: item.say(*elements) for name, elements in _FIELDS}
     description = item.say("description", "summary", "encoded", "content", "body")
@@ -119,9 +118,7 @@ def _job(item: XmlNode, *, base: str, url: str, language: str, feed_title: str) 
 
 def _place(item: XmlNode) -> str:
     """Where the job is: one element, several, or city and country apart."""
-    places: list[str] = []
-    for node in item.all(*_PLACES):
-        places.append(_address(node))
+    places = [_address(node) for node in item.all(*_PLACES)]
     for group in item.all("locations", "additionaloffices", "offices"):
         places += [_address(node) for node in group.children]
     said = list(dict.fromkeys(filter(None, map(plain, places))))

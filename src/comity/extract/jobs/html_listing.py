@@ -11,7 +11,7 @@ from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
-from comity.extract.jobs.paging import is_onward, next_page
+from comity.extract.jobs.paging import next_page
 from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.structured import structured_jobs
@@ -45,9 +45,9 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
     jobs = _joined(jobs, looks)
     following = next_page(document, outline, url)
     if not jobs or not sure:
-        if notice := no_openings_words(outline):
-            if not jobs or jobs is looks:
-                return Listing(ListingKind.NO_OPENINGS, message=notice)
+        notice = no_openings_words(outline)
+        if notice and (not jobs or jobs is looks):
+            return Listing(ListingKind.NO_OPENINGS, message=notice)
         if not jobs and (apology := error_words(outline, title=title)):
             return Listing(ListingKind.ERROR_PAGE, message=apology)
     if not jobs:

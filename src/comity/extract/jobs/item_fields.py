@@ -20,7 +20,7 @@ from comity.extract.jobs.words_labels import (
     labelled_fields,
     meaning_of,
 )
-from comity.extract.jobs.words_pages import DEADLINE_CLASS, EMPLOYMENT, PLACE_CLASS, PLACE_ICON, WORKPLACE
+from comity.extract.jobs.words_pages import DEADLINE_CLASS, DEPARTMENT, EMPLOYMENT, PLACE_CLASS, PLACE_ICON, WORKPLACE
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 _MOST_LINES: Final = 120
@@ -65,6 +65,9 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
             continue
         text = outline.texts[index]
         if text != "\n" and (line := collapse(text)):
+            owner = outline.text_owners[index]
+            if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
+                line = f"{line.rstrip(':： ')}:"
             lines += [part for part in _SPLIT.split(line) if part]
             if len(lines) >= _MOST_LINES:
                 break
@@ -122,7 +125,7 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
         if "location_raw" not in fields and PLACE_CLASS.search(name):
             value = outline.text(number, 200)
             if not value and PLACE_ICON.search(name):
-                value = _after(outline, number, end)
+                value = _after(outline, number)
             if value and outline.text_starts[number] not in title_texts and len(value) <= 120:
                 said = labelled(value)
                 fields["location_raw"] = _tidy(said[1] if said else value)
@@ -134,7 +137,7 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
                 fields["deadline_raw"] = _tidy(value)
 
 
-def _after(outline: Outline, number: int, end: int) -> str:
+def _after(outline: Outline, number: int) -> str:
     """The text behind an icon."""
     stop = outline.text_ends[outline.parents[number]] if outline.parents[number] >= 0 else 0
     for index in range(outline.text_ends[number], min(stop, outline.text_ends[number] + 5)):
@@ -162,13 +165,9 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
-    if (
-        known
-        and len(rest) == 1
-        and _NAME_LIKE.fullmatch(rest[0])
-        and not is_job_title(rest[0])
-        and not is_navigation(rest[0])
-    ):
+    if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]):
+        return
+    if not (is_job_title(rest[0]) or is_navigation(rest[0]) or DEPARTMENT.fullmatch(rest[0])):
         fields["location_raw"] = rest[0]
 
 

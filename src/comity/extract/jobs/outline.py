@@ -126,8 +126,12 @@ def outline_of(document: Document, base: str) -> Outline:
 
 _BREAKS: Final = frozenset({"br", "hr"})
 _BLOCKS: Final = frozenset(
-    "address article aside blockquote button caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
-    " header li main nav ol p pre section summary table tbody td tfoot th thead tr ul".split()
+    (
+        *("address", "article", "aside", "blockquote", "button", "caption", "dd", "details", "div", "dl", "dt"),
+        *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
+        *("li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th"),
+        *("thead", "tr", "ul"),
+    )
 )
 
 
@@ -207,11 +211,9 @@ def _mark_chrome(outline: Outline, flagged: list[bool]) -> None:
             end = outline.ends[number]
             at = bisect_left(mains, number)
             tag = outline.tags[number]
-            if at < len(mains) and mains[at] < end and (tag != "header" or outline.tags[mains[at]] == "main"):
-                own = False
-            elif tag == "header" and inside[number]:
-                own = False
-            elif tag not in ("nav", "footer") and (outline.text_ends[number] - outline.text_starts[number]) * 2 > whole:
+            has_main = at < len(mains) and mains[at] < end and (tag != "header" or outline.tags[mains[at]] == "main")
+            is_large = (outline.text_ends[number] - outline.text_starts[number]) * 2 > whole
+            if has_main or (tag == "header" and inside[number]) or (tag not in ("nav", "footer") and is_large):
                 own = False
         outline.chrome.append(inherited or own)
         if parent >= 0 and outline.hidden[parent]:

@@ -20,20 +20,41 @@ MOST_JOBS: Final = 5_000
 MOST_NODES: Final = 200_000
 _LEAST_SCORE: Final = 3.0
 _KEYS: Final = {
-    "title": "title jobtitle positiontitle position name jobname role vacancytitle text postingtitle vacancy headline postname displaytitle",
-    "apply_url": "url applyurl joburl link href absoluteurl applylink permalink hostedurl detailurl joblink applicationurl canonicalurl careersurl path externalpath weburl externalurl uri slug",
-    "org_name": "company companyname organization organisation employer orgname hiringorganization agency department.org",
-    "location_raw": "location locations joblocation city place dutystation locationname office offices primarylocation locationtext worklocation country station",
-    "description_snippet": "description summary shortdescription excerpt descriptionhtml body content jobdescription snippet intro teaser",
-    "deadline_raw": "deadline closingdate validthrough applicationdeadline expires expirydate expirationdate enddate closedate closeat closesat applyby duedate datelimite unpublishdate",
-    "posted_raw": "dateposted posted postedat publishedat published created createdat date publicationdate posteddate postedon releasedate datepublished firstpublished startdate",
+    "title": (
+        "title jobtitle positiontitle position name jobname role vacancytitle text postingtitle vacancy "
+        "headline postname displaytitle"
+    ),
+    "apply_url": (
+        "url applyurl joburl link href absoluteurl applylink permalink hostedurl detailurl joblink "
+        "applicationurl canonicalurl careersurl path externalpath weburl externalurl uri slug"
+    ),
+    "org_name": (
+        "company companyname organization organisation employer orgname hiringorganization agency department.org"
+    ),
+    "location_raw": (
+        "location locations joblocation city place dutystation locationname office offices primarylocation "
+        "locationtext worklocation country station"
+    ),
+    "description_snippet": (
+        "description summary shortdescription excerpt descriptionhtml body content jobdescription snippet intro teaser"
+    ),
+    "deadline_raw": (
+        "deadline closingdate validthrough applicationdeadline expires expirydate expirationdate enddate "
+        "closedate closeat closesat applyby duedate datelimite unpublishdate"
+    ),
+    "posted_raw": (
+        "dateposted posted postedat publishedat published created createdat date publicationdate posteddate "
+        "postedon releasedate datepublished firstpublished startdate"
+    ),
     "employment_raw": "employmenttype type contracttype jobtype commitment schedule worktype timetype",
     "workplace_raw": "workplacetype remotetype remote workmode locationtype",
     "level_raw": "level grade seniority experiencelevel",
     "country_raw": "country countryname countrycode",
-    "reference": "id jobid reference referencenumber requisitionid ref refnumber code shortcode vacancyid number reqid",
+    "reference": (
+        "id jobid reference referencenumber requisitionid ref refnumber code shortcode vacancyid number reqid"
+    ),
     "language": "language lang locale",
-}  # fmt: skip
+}
 _MEANINGS: Final = {field: {key: rank for rank, key in enumerate(keys.split())} for field, keys in _KEYS.items()}
 _SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
 _LIST_NAME: Final = re.compile(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-
 from comity.extract.jobs.addresses import posting_key, resolve, same_page
 from comity.extract.jobs.feed import is_feed, read_feed
 from comity.extract.jobs.html_listing import read_page

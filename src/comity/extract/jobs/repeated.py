@@ -1,4 +1,4 @@
-"""Jobs in lists and cards: groups of alike items enter; those whose words, addresses and surroundings speak of jobs leave.
+"""Jobs in lists and cards: groups of alike items enter; those whose words and surroundings speak of jobs leave.
 
 The score is a sum of shares: how many titles read like jobs, how many items have a deadline, what the heading above
 and the page itself say; headlines, events, people and navigation count against it. Bench: bench/extraction.py.
@@ -23,12 +23,13 @@ from comity.extract.jobs.words_pages import (
     CLOSED_HEADING,
     JOB_CLASS,
     JOB_PATH,
+    NO_OPENINGS,
     NOT_JOB_PATH,
     NOT_JOBS_HEADING,
     OPENINGS_HEADING,
     SYSTEM_HOST,
 )
-from comity.extract.jobs.words_titles import is_job_title, is_news_title
+from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
 from comity.model.job import FoundBy, JobFound
 
 LEAST_SCORE: Final = 3.5
@@ -134,13 +135,14 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     elif NOT_JOBS_HEADING.search(heading) and not is_job_title(heading):
         score -= 3.0
         run.is_apart = job_like < _KIN_SHARE  # "People" is also a department
-    elif OPENINGS_HEADING.search(heading):
+    elif OPENINGS_HEADING.search(heading) or (OPENINGS_HEADING.search(nearby) and not NO_OPENINGS.search(nearby)):
         score += 1.5
-    elif OPENINGS_HEADING.search(nearby):
-        score += 1.0
+    elif is_navigation(heading) and CAREERS.search(heading):
+        score += 0.75  # "Jobs", "Careers"
     score -= 2.0 * sum(BYLINE.search(_words(outline, item)) is not None for item in sample) / size
     score -= 2.5 * sum(map(is_news_title, titles)) / size
     score -= 1.5 * sum(_PERSON.fullmatch(title) is not None and not is_job_title(title) for title in titles) / size
+    score -= 2.0 * sum(title[0].islower() for title in titles) / size  # words of a sentence
     score -= 1.5 if sum(map(len, titles)) / size > 120 else 0.0
     score -= 1.0 if len(set(titles)) * 2 <= size and size > 2 else 0.0
     if run.group.by_button:
@@ -181,8 +183,8 @@ def _above(outline: Outline, start: int) -> tuple[str, str]:
             heading = outline.text(number, 200)
             break
     first = outline.text_starts[start]
-    nearby = collapse(" ".join(outline.texts[max(0, first - 8) : first]))[-160:]
-    return heading, nearby
+    nearby = next((line for text in reversed(outline.texts[max(0, first - 8) : first]) if (line := collapse(text))), "")
+    return heading, nearby[-120:]
 
 
 def _words(outline: Outline, item: Item) -> str:

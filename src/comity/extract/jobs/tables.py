@@ -31,8 +31,10 @@ _FIELDS: Final = frozenset(
 )
 # Columns of lists of people, who also have positions.
 _PEOPLE: Final = re.compile(
-    r"(?:(?:full |first |last |sur|staff )?name|e-?mail(?: address)?|(?:tele)?phone|tel\.?|contact|nom|prénom|nom et prénom|courriel|téléphone|"
-    r"nombre|apellidos?|correo(?: electrónico)?|teléfono|nachname|vorname|telefon|nome|cognome|telefono|naam|telefoon|الاسم|البريد الإلكتروني|الهاتف|имя|фио|телефон|姓名|电话|电子邮件|氏名|電話|メール)",
+    r"(?:(?:full |first |last |sur|staff )?name|e-?mail(?: address)?|(?:tele)?phone|tel\.?|contact|nom|prénom|"
+    r"nom et prénom|courriel|téléphone|"
+    r"nombre|apellidos?|correo(?: electrónico)?|teléfono|nachname|vorname|telefon|nome|cognome|telefono|naam|"
+    r"telefoon|الاسم|البريد الإلكتروني|الهاتف|имя|фио|телефон|姓名|电话|电子邮件|氏名|電話|メール)",
     re.IGNORECASE,
 )
 Cells = list[int]
