@@ -207,7 +207,7 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, back: 
 def _job_line(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
     """The first line of a stretch that reads like a job, where no markup tells the title."""
     for index in outline.text_range(start, end)[:80]:
-        line = collapse(outline.texts[index])
+        line = collapse(outline.texts[index][:500])
         if 3 <= len(line) <= 120 and is_job_title(line):
             return line, range(index, index + 1)
     return None
@@ -252,7 +252,7 @@ def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
     stop = min(outline.text_ends[element], begin + 200)
     for index in range(begin, stop + 1):
         if index == stop or outline.texts[index] == "\n":
-            lines.append((collapse("".join(outline.texts[begin:index])), range(begin, index)))
+            lines.append((collapse("".join(outline.texts[begin:index])[:2000]), range(begin, index)))
             begin = index + 1
     return lines
 

@@ -39,6 +39,7 @@ _KEPT: Final = frozenset(
     }
 )
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
+_LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
 _NAME_LIKE: Final = re.compile(r"[^\W\d_a-z][^\W\d_]*(?:[\s'’-][^\W\d_]+){0,3}(?:\s?\([^()\d]{2,20}\))?")
 
@@ -64,7 +65,7 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
         if index in title_texts:
             continue
         text = outline.texts[index]
-        if text != "\n" and (line := collapse(text)):
+        if text != "\n" and (line := collapse(text[:_LONGEST_LINE])):
             owner = outline.text_owners[index]
             if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
                 line = f"{line.rstrip(':： ')}:"
@@ -157,8 +158,8 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             continue
         if (
             labelled(line)
-            or DATE.search(bare)
-            or EMPLOYMENT.search(bare)
+            or DATE.search(bare[:100])
+            or EMPLOYMENT.search(bare[:100])
             or bare in fields.values()
             or meaning_of(bare)
         ):

@@ -98,7 +98,7 @@ class Outline:
         said: list[str] = []
         length = 0
         for index in range(self.text_starts[element], self.text_ends[element]):
-            said.append(self.texts[index])
+            said.append(self.texts[index][: limit + 1000])
             length += len(self.texts[index])
             if length > limit:
                 break

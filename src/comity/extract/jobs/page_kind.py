@@ -22,6 +22,7 @@ from comity.rules.login_wall import is_login_address, is_login_wall
 _CHALLENGE_BYTES: Final = 200_000
 _FEW_WORDS: Final = 1_500
 _MOST_TEXT: Final = 60_000
+_MOST_LINE: Final = 2_000
 _LONGEST_NOTICE: Final = 300
 _FEW_LINKS: Final = 10
 _LOGIN_WORDS: Final = 1_200
@@ -83,9 +84,11 @@ def error_words(outline: Outline, *, title: str) -> str:
         for number, tag in enumerate(outline.tags)
         if tag in _SIGNS and not outline.chrome[number]
     ]
-    main = "".join(_main_text(outline))
-    if len(collapse(main)) > _FEW_WORDS:
-        return ""
+    length = 0
+    for text in _main_text(outline):
+        length += len(text.strip())
+        if length > _FEW_WORDS:
+            return ""
     for said in (title, *headings[:2]):
         if ERROR_TITLE.search(said):
             return collapse(said)
@@ -96,7 +99,7 @@ def no_openings_words(outline: Outline) -> str:
     """The sentence by which a page says that there are no jobs now."""
     text = ""
     for line in _notice_lines(outline):
-        text += line + "\n"
+        text += line[:_MOST_LINE] + "\n"
         if len(text) > _MOST_TEXT:
             break
     found = NO_OPENINGS.search(text)
@@ -116,8 +119,8 @@ def _notice_lines(outline: Outline) -> list[str]:
             if tidy := collapse(line):
                 lines.append(tidy)
             line = ""
-        else:
-            line += text
+        elif len(line) < _MOST_TEXT:
+            line += text[:_MOST_TEXT]
     if tidy := collapse(line):
         lines.append(tidy)
     return lines
@@ -135,7 +138,7 @@ def _said(outline: Outline, limit: int) -> str:
     said: list[str] = []
     length = 0
     for text in outline.texts:
-        said.append(text)
+        said.append(text[:limit])
         length += len(text)
         if length > limit:
             break

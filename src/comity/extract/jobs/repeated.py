@@ -7,7 +7,7 @@ and the page itself say; headlines, events, people and navigation count against 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_labels import deadline_in
 from comity.extract.jobs.words_pages import (
+    APPLY_WORDS,
     BYLINE,
     CAREERS,
     CLOSED_HEADING,
@@ -84,7 +85,8 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
             continue
         kin.add(id(run.group))
         accepted += fresh
-        taken = sorted([*taken, *((item.start, item.end) for item, _ in fresh)])
+        for item, _ in fresh:
+            insort(taken, (item.start, item.end))
         if len(accepted) >= MOST_JOBS:
             break
     accepted.sort(key=lambda pair: pair[0].start)
@@ -146,7 +148,8 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     score -= 1.5 if sum(map(len, titles)) / size > 120 else 0.0
     score -= 1.0 if len(set(titles)) * 2 <= size and size > 2 else 0.0
     if run.group.by_button:
-        score -= 0.5  # a title that is itself a link is the surer sign
+        # A title that is itself a link is the surer sign, unless the buttons say what one does with jobs.
+        score += sum(1.0 if APPLY_WORDS.search(item.link.text) else -0.5 for item in sample) / size
     return score
 
 
@@ -183,13 +186,15 @@ def _above(outline: Outline, start: int) -> tuple[str, str]:
             heading = outline.text(number, 200)
             break
     first = outline.text_starts[start]
-    nearby = next((line for text in reversed(outline.texts[max(0, first - 8) : first]) if (line := collapse(text))), "")
+    nearby = next(
+        (line for text in reversed(outline.texts[max(0, first - 8) : first]) if (line := collapse(text[-1000:]))), ""
+    )
     return heading, nearby[-120:]
 
 
 def _words(outline: Outline, item: Item) -> str:
     numbers = outline.text_range(item.start, item.end)
-    return collapse(" ".join(outline.texts[index] for index in numbers[:60]))[:1000]
+    return collapse(" ".join(outline.texts[index][:1000] for index in numbers[:60]))[:1000]
 
 
 def _job(outline: Outline, item: Item, fields: dict[str, str]) -> JobFound | None:

@@ -228,7 +228,9 @@ def deadline_in(text: str) -> str:
     text = text[:1000]
     if not any(map(text.__contains__, "0123456789")):
         return ""
-    found = _DEADLINE_PHRASE.search(text) or _BACKWARD_DATE.search(text)
+    found = _DEADLINE_PHRASE.search(text)
+    if found is None and any(map(text.__contains__, ("まで", "必着", "截止", "前"))):
+        found = _BACKWARD_DATE.search(text)
     return found[1].strip() if found else ""
 
 

@@ -208,6 +208,12 @@ PLACE_ICON: Final = re.compile(
     r"location_on|marker",
     _I,
 )
+APPLY_WORDS: Final = re.compile(
+    r"\bapply|job description|\btors?\b|\bjd\b|terms of reference|postul|candidat|aplicar|bewerb|"
+    r"stellenausschreibung|inscrever|edital|"
+    r"sollicit|قدم|التقديم|откликнуться|подать заявку|申请|申請|応募|エントリー|ansök|başvur",
+    _I,
+)
 DEPARTMENT: Final = re.compile(
     r"(?:engineering|finance|programs?|programmes?|marketing|operations|ops|human resources|hr|people|sales|legal|"
     r"communications?|product|design|it|technology|data|research|administration|support|customer \w+|"
