@@ -11,7 +11,8 @@ from typing import Final
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
 from comity.extract.jobs.text import collapse
-from comity.extract.jobs.words_labels import labelled, meaning_of
+from comity.extract.jobs.words_labels import DATE, labelled, meaning_of
+from comity.extract.jobs.words_pages import EMPLOYMENT
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 MOST_CANDIDATES: Final = 6_000
@@ -231,7 +232,8 @@ def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
             return found
         blocks = [line for line in _block_lines(outline, element) if line[0] and meaning_of(line[0]) is None]
         if len(blocks) > 1:
-            return blocks[0]
+            likely = [line for line in blocks[:4] if is_job_title(line[0]) and not EMPLOYMENT.fullmatch(line[0])]
+            return next(iter(likely), None) or next((line for line in blocks if not _is_remark(line[0])), blocks[0])
         children = [
             number for number in range(element + 1, end) if outline.parents[number] == element and outline.text(number)
         ]
@@ -243,6 +245,12 @@ def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
             first = children[0]
             return outline.text(first, 300), range(outline.text_starts[first], outline.text_ends[first])
     return link.text, range(outline.text_starts[element], outline.text_ends[element])
+
+
+def _is_remark(line: str) -> bool:
+    """Whether a line stands beside a title rather than being one: "Full-time", "3 May 2026"."""
+    is_date = len(line) < 30 and DATE.match(line) is not None
+    return is_date or EMPLOYMENT.fullmatch(line) is not None or is_generic(line)
 
 
 def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:

@@ -25,7 +25,8 @@ from comity.extract.jobs.words_titles import is_generic, is_job_title, is_naviga
 
 _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
-_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦]|\s[–—]\s|\n)\s*")
+_PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
+_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s|\n)\s*")
 _KEPT: Final = frozenset(
     {
         "location_raw",
@@ -39,6 +40,11 @@ _KEPT: Final = frozenset(
     }
 )
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
+_BEHIND: Final = re.compile(
+    r"^\s?(?:,|–|—|-|\()\s*([^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,3}"
+    r"(?:, [^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,2})?)(?:[.;)]|\s[–—-]\s|$)"
+)
+_NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
 _LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
 _NAME_LIKE: Final = re.compile(r"[^\W\d_a-z][^\W\d_]*(?:[\s'’-][^\W\d_]+){0,3}(?:\s?\([^()\d]{2,20}\))?")
@@ -52,6 +58,7 @@ def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dic
     _by_names(outline, start, end, title_texts, fields)
     _by_shape(lines, fields)
     _by_remainder(lines, fields)
+    _behind_title(lines, fields)
     rest = collapse(" ".join(line for line in lines if not is_generic(line)))
     if rest:
         fields["description_snippet"] = clip(rest, MAX_SNIPPET)
@@ -69,7 +76,7 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
             owner = outline.text_owners[index]
             if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
                 line = f"{line.rstrip(':： ')}:"
-            lines += [part for part in _SPLIT.split(line) if part]
+            lines += [part for part in _SPLIT.split(_PIN.sub(" | Location: ", line)) if part]
             if len(lines) >= _MOST_LINES:
                 break
     return lines
@@ -112,7 +119,7 @@ def _deadline(value: str) -> str:
 
 
 def _tidy(value: str) -> str:
-    return _LEADING.sub("", value).strip()
+    return _LEADING.sub("", _NUMBER_OF_POSTS.sub("", value)).strip()
 
 
 def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields: dict[str, str]) -> None:
@@ -145,6 +152,15 @@ def _after(outline: Outline, number: int) -> str:
         if text := collapse(outline.texts[index]):
             return text
     return ""
+
+
+def _behind_title(lines: list[str], fields: dict[str, str]) -> None:
+    """A place right behind the title in the same line: "Hydrologist, Wageningen. Closes …"."""
+    found = _BEHIND.match(_NUMBER_OF_POSTS.sub("", lines[0])) if lines and "location_raw" not in fields else None
+    if found:
+        place = found[1].strip()
+        if not (is_job_title(place) or is_navigation(place) or DEPARTMENT.fullmatch(place) or EMPLOYMENT.search(place)):
+            fields["location_raw"] = place
 
 
 def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:

@@ -48,6 +48,7 @@ _PAGER_NAME: Final = re.compile(
     r"pag(?:er|ing|ination|inate|es|e-numbers)|wp-pagenavi|nav-links|page-nav|seiten", re.IGNORECASE
 )
 _DEAD: Final = re.compile(r"(?:^|[\s_-])disabled(?=[\s_-]|$)")
+_COUNT: Final = re.compile(r"\s*\(?\d+\)?$")
 _LARGEST: Final = 100_000
 
 
@@ -84,7 +85,7 @@ def _by_words(outline: Outline, url: str) -> str:
         if _DEAD.search(around) or element.attr("aria-disabled") == "true":
             continue
         label = (element.attr("aria-label") or element.attr("title") or "").strip()
-        said = [text for text in (link.text, label) if 0 < len(text) <= 40]
+        said = [_COUNT.sub("", text) for text in (link.text, label) if 0 < len(text) <= 40]
         if any(PREVIOUS_WORDS.search(text) for text in said) and not any("older" in text.lower() for text in said):
             continue
         by_words = any(NEXT_WORDS.fullmatch(text) for text in said)

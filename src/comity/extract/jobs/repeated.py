@@ -22,6 +22,7 @@ from comity.extract.jobs.words_pages import (
     BYLINE,
     CAREERS,
     CLOSED_HEADING,
+    CLOSED_MARK,
     JOB_CLASS,
     JOB_PATH,
     NO_OPENINGS,
@@ -37,6 +38,7 @@ LEAST_SCORE: Final = 3.5
 _KIN_SCORE: Final = 1.5
 MOST_JOBS: Final = 5_000
 _KIN_SHARE: Final = 0.8
+_LONGEST_MARK: Final = 60
 _SAMPLE: Final = 60
 _MOST_WORDS: Final = 200_000  # texts that are looked at for fields
 _PERSON: Final = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ]\.)?(?: [A-ZÀ-Þ][\w'’-]+){1,2}")
@@ -69,7 +71,9 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     """Jobs of every run that scores enough, in document order, and the best score."""
     room = [_MOST_WORDS]
     runs = [run for group in groups_of(outline, page.url) for run in _runs(outline, group, room)]
+    runs = [run for run in runs if run.items]
     for run in runs:
+        _drop_strangers(run)
         run.score = _score(outline, run, page)
     runs.sort(key=lambda run: (-run.score, run.items[0].start))
     taken: list[tuple[int, int]] = []
@@ -94,6 +98,16 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     return jobs, runs[0].score if runs else 0.0
 
 
+def _drop_strangers(run: _Run) -> None:
+    """Leave out the few links of a run that plainly lead elsewhere: "Contact" at the end of a list of jobs."""
+    strange = [
+        NOT_JOB_PATH.search(path_of(item.link.url)) is not None and not is_job_title(item.title) for item in run.items
+    ]
+    if 0 < sum(strange) * 3 <= len(strange):
+        run.fields = [fields for fields, is_strange in zip(run.fields, strange, strict=True) if not is_strange]
+        run.items = [item for item, is_strange in zip(run.items, strange, strict=True) if not is_strange]
+
+
 def _overlaps(taken: list[tuple[int, int]], item: Item) -> bool:
     at = bisect_right(taken, (item.start, 1 << 60))
     return (at > 0 and taken[at - 1][1] > item.start) or (at < len(taken) and taken[at][0] < item.end)
@@ -108,10 +122,22 @@ def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
         if last is None or not together or _heading_between(outline, last.end, item.start):
             runs.append(_Run(group, [], []))
         last = item
+        if _is_closed(outline, item):
+            continue
         runs[-1].items.append(item)
         room[0] -= len(outline.text_range(item.start, item.end))
         runs[-1].fields.append(fields_of(outline, item.start, item.end, item.title_texts) if room[0] > 0 else {})
     return runs
+
+
+def _is_closed(outline: Outline, item: Item) -> bool:
+    """Whether a badge on an item says that the job is gone."""
+    numbers = outline.text_range(item.start, item.end)[:80]
+    return any(
+        len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip())
+        for text in (outline.texts[index] for index in numbers)
+        if text != "\n"
+    )
 
 
 def _heading_between(outline: Outline, end: int, start: int) -> bool:
@@ -129,7 +155,7 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     score += 2.0 * sum("deadline_raw" in said for said in fields) / size
     score += 0.75 * sum("location_raw" in said for said in fields) / size
     score += 0.75 * sum(bool({"employment_raw", "level_raw", "reference"} & said.keys()) for said in fields) / size
-    score += 1.0 if _called_jobs(outline, sample[0].root) else 0.0
+    score += _called_jobs(outline, sample[0].root)
     score += 1.0 if page.about_openings else 0.5 if page.about_careers else 0.0
     heading, nearby = _above(outline, sample[0].start)
     if CLOSED_HEADING.search(heading):
@@ -170,12 +196,12 @@ def _address_score(url: str, page_url: str) -> float:
     return 1.0 if own and path.startswith(own + "/") and (JOB_PATH.search(own) or CAREERS.search(own)) else 0.0
 
 
-def _called_jobs(outline: Outline, root: int) -> bool:
-    return any(
-        JOB_CLASS.search(outline.names[number])
-        for number in (root, *outline.ancestors(root, 3))
-        if outline.tags[number] != "body"
-    )
+def _called_jobs(outline: Outline, root: int) -> float:
+    """Whether the elements around an item are named after jobs; the nearer, the surer."""
+    for distance, number in enumerate((root, *outline.ancestors(root, 3))):
+        if outline.tags[number] != "body" and JOB_CLASS.search(outline.names[number]):
+            return 1.5 if distance < 2 else 1.0
+    return 0.0
 
 
 def _above(outline: Outline, start: int) -> tuple[str, str]:

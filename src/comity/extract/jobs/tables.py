@@ -55,7 +55,7 @@ def table_jobs(outline: Outline, *, url: str, careers_page: bool) -> list[JobFou
     jobs: list[JobFound] = []
     for table, cells in list(rows.items())[:MOST_TABLES]:
         if not outline.chrome[table]:
-            jobs += _read(outline, cells, links, url, careers_page)
+            jobs += _read(outline, _spread(outline, cells), links, url, careers_page)
     return jobs
 
 
@@ -76,6 +76,40 @@ def _rows_by_table(outline: Outline) -> dict[int, list[Cells]]:
                 row.append(number)
     tables.pop(-1, None)
     return tables
+
+
+def _spread(outline: Outline, rows: list[Cells]) -> list[Cells]:
+    """Rows with every cell in each column and row that it spans, as a browser lays them out."""
+    pending: dict[int, tuple[int, int]] = {}  # column: cell, rows that it still covers
+    spread: list[Cells] = []
+    for cells in rows:
+        row: Cells = []
+        waiting = iter(cells)
+        following: dict[int, tuple[int, int]] = {}
+        cell = next(waiting, None)
+        while len(row) < _MOST_CELLS and (cell is not None or len(row) in pending):
+            column = len(row)
+            if column in pending:
+                held, left = pending[column]
+                row.append(held)
+                if left > 1:
+                    following[column] = (held, left - 1)
+                continue
+            assert cell is not None
+            across, down = _span(outline, cell, "colspan"), _span(outline, cell, "rowspan")
+            for offset in range(min(across, _MOST_CELLS - column)):
+                row.append(cell)
+                if down > 1:
+                    following[column + offset] = (cell, down - 1)
+            cell = next(waiting, None)
+        pending = following
+        spread.append(row)
+    return spread
+
+
+def _span(outline: Outline, cell: int, attribute: str) -> int:
+    said = outline.elements[cell].attr(attribute) or "1"
+    return max(1, int(said)) if said.isascii() and said.isdigit() and len(said) < 4 else 1
 
 
 def _header(outline: Outline, rows: list[Cells]) -> tuple[int, list[str | None]] | None:
@@ -114,7 +148,7 @@ def _read(
     found: list[JobFound] = []
     job_like = 0
     for cells in rows[index + 1 : index + 1 + _MOST_ROWS]:
-        if len(cells) <= title_column or (len(cells) == 1 and len(meanings) > 1):
+        if len(cells) <= title_column or (len(set(cells)) == 1 and len(meanings) > 1):
             continue
         read = _row(outline, cells, meanings, title_column, links, url)
         if read is not None:

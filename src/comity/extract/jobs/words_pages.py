@@ -48,7 +48,8 @@ NO_OPENINGS: Final = re.compile(
 OPENINGS_HEADING: Final = re.compile(
     r"(?:(?:current|open|available|latest|our|job|all|new|active|live|advertised)\s+(?:\w+\s+)?(?:vacanc|"
     r"positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|"
-    r"job openings?|job (?:board|listings?|search|opportunities)|open calls?|we(?:['’]re| are) (?:hiring|"
+    r"job openings?|(?:following|these|vacant) (?:\w+ )?(?:posts|positions|vacancies|jobs|roles)|"
+    r"invit\w+ applications|job (?:board|listings?|search|opportunities)|open calls?|we(?:['’]re| are) (?:hiring|"
     r"recruiting|looking)|one opening|"
     r"offres? d['’]emploi|offres (?:de stage|en cours|disponibles)|postes? (?:à pourvoir|ouverts?|vacants?)|"
     r"nos offres|appels? à candidatures?|recrutements? en cours|avis de (?:vacance|recrutement)|"
@@ -84,6 +85,15 @@ NOT_JOBS_HEADING: Final = re.compile(
     r"eventos|equipo|publicaciones|documentos|aktuelles|veranstaltungen|über uns|downloads|notícias|equipe|"
     r"notizie|eventi|nieuws|agenda|أخبار|فعاليات|новости|события|команда|新闻|活动|团队|ニュース|イベント|"
     r"お知らせ|スタッフ紹介)\b)",
+    _I,
+)
+CLOSED_MARK: Final = re.compile(
+    r"(?:(?:this )?(?:position|vacancy|job|role|post|application|applications)?\s?(?:is |are |has been |"
+    r"now )*(?:closed|filled|expired)(?: for applications)?|no longer (?:available|accepting applications)|"
+    r"(?:poste |offre )?(?:pourvue?|clôturée?|expirée?|fermée?)|(?:convocatoria |vacante )?(?:cerrad[ao]|"
+    r"cubiert[ao]|finalizad[ao]|vencid[ao])|(?:stelle )?(?:besetzt|vergeben|geschlossen|abgelaufen)|"
+    r"(?:vaga )?(?:encerrad[ao]|preenchid[ao])|(?:bando )?(?:scadut[ao]|chius[ao])|(?:vacature )?(?:gesloten|"
+    r"vervuld|ingevuld)|مغلق[ةه]?|منتهي[ةه]?|(?:вакансия )?закрыта|已结束|已截止|已关闭|募集終了|受付終了)[.!]?",
     _I,
 )
 CLOSED_HEADING: Final = re.compile(
@@ -179,7 +189,8 @@ LOGIN_TITLE: Final = re.compile(
     _I,
 )
 NEXT_WORDS: Final = re.compile(
-    r"(?:next(?: page| \d+| results)?(?: of results)?|more (?:jobs|results|vacancies)|older(?: posts| entries)?|"
+    r"(?:next(?: page| \d+| results)?(?: of results)?|(?:show |load |view |see )?more (?:jobs|results|vacancies|"
+    r"positions|openings)|older(?: posts| entries)?|"
     r"(?:page )?suivante?(?: page)?|page suivante|siguiente(?: página)?|página siguiente|(?:nächste|"
     r"weiter)(?: seite)?|nächste seite|vor|próxim[ao](?: página)?|seguinte|"
     r"(?:pagina )?successiv[ao]|avanti|prossim[ao]|volgende(?: pagina)?|التالي|الصفحة التالية|التالية|"

@@ -28,6 +28,7 @@ _STEMS: Final = """
     sysadmin devops
     ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\b
     marketer copywriter
+    installer \\w*keeper fitter helper practitioner nutritionist painter roofer mason tailor sailor pilot
     organi[sz]er captain veterinarian ranger educator generalist loader porter farmer keeper baker butcher
     gardener nanny
     president secretary-general ombudsman rapporteur vacancy
