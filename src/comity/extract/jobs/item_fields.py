@@ -19,8 +19,17 @@ from comity.extract.jobs.words_labels import (
     labelled,
     labelled_fields,
     meaning_of,
+    split_at_labels,
 )
-from comity.extract.jobs.words_pages import DEADLINE_CLASS, DEPARTMENT, EMPLOYMENT, PLACE_CLASS, PLACE_ICON, WORKPLACE
+from comity.extract.jobs.words_pages import (
+    DEADLINE_CLASS,
+    DEPARTMENT,
+    EMPLOYMENT,
+    PLACE_CLASS,
+    PLACE_ICON,
+    TERMS,
+    WORKPLACE,
+)
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 _MOST_LINES: Final = 120
@@ -76,7 +85,8 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
             owner = outline.text_owners[index]
             if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
                 line = f"{line.rstrip(':： ')}:"
-            lines += [part for part in _SPLIT.split(_PIN.sub(" | Location: ", line)) if part]
+            for part in _SPLIT.split(_PIN.sub(" | Location: ", line)):
+                lines += split_at_labels(part) if part else []
             if len(lines) >= _MOST_LINES:
                 break
     return lines
@@ -119,7 +129,8 @@ def _deadline(value: str) -> str:
 
 
 def _tidy(value: str) -> str:
-    return _LEADING.sub("", _NUMBER_OF_POSTS.sub("", value)).strip()
+    value = _LEADING.sub("", _NUMBER_OF_POSTS.sub("", value)).strip()
+    return value[:-1] if value.endswith(".") and value.count(".") == 1 else value
 
 
 def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields: dict[str, str]) -> None:
@@ -159,7 +170,7 @@ def _behind_title(lines: list[str], fields: dict[str, str]) -> None:
     found = _BEHIND.match(_NUMBER_OF_POSTS.sub("", lines[0])) if lines and "location_raw" not in fields else None
     if found:
         place = found[1].strip()
-        if not (is_job_title(place) or is_navigation(place) or DEPARTMENT.fullmatch(place) or EMPLOYMENT.search(place)):
+        if not (is_job_title(place) or is_navigation(place) or _is_no_place(place) or EMPLOYMENT.search(place)):
             fields["location_raw"] = place
 
 
@@ -184,8 +195,12 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             rest.append(bare)
     if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]):
         return
-    if not (is_job_title(rest[0]) or is_navigation(rest[0]) or DEPARTMENT.fullmatch(rest[0])):
+    if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]
+
+
+def _is_no_place(text: str) -> bool:
+    return DEPARTMENT.fullmatch(text) is not None or TERMS.fullmatch(text) is not None
 
 
 def _by_shape(lines: list[str], fields: dict[str, str]) -> None:

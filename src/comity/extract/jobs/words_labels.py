@@ -16,6 +16,7 @@ _WORDS: Final[dict[str, str]] = {
     "title": """
         position|positions|job title|job|jobs|title|post|post title|vacancy|vacancies|role|position title|
         vacancy title|
+        advertisement|advt|name of post|name of the post|post name|notification|advertised post|recruitment|
         opening|job opening|name of position|position name|designation|opportunity|job name|posting title|function|
         poste|intitulé du poste|intitulé|offre|titre|titre du poste|offres|emploi|fonction|libellé du poste|
         puesto|cargo|título|vacante|plaza|convocatoria|denominación|puesto de trabajo|nombre del puesto|oferta|perfil|
@@ -126,6 +127,7 @@ _WORDS: Final[dict[str, str]] = {
         fachbereich|fakultät|institut|
         departamento|setor|área|dipartimento|ufficio|settore|area|afdeling|team|القسم|الإدارة|отдел|подразделение|部门|院系|部門|部署""",
     "other": """
+        s no|sl no|sr no|serial no|serial number|
         salary|remuneration|pay|salaire|rémunération|salario|sueldo|gehalt|salário|stipendio|salaris|الراتب|
         зарплата|薪资|薪水|給与|
         apply|how to apply|download|documents|details|attachment|more|link|postuler|télécharger|descargar|
@@ -187,6 +189,11 @@ _OPEN_ENDED: Final = re.compile(
 _LONGEST_VALUE: Final = 120
 _LONGEST_LABEL: Final = 50
 _MOST_LABEL_WORDS: Final = 6
+# Words that are put together without blanks.
+_EASTERN: Final = re.compile(
+    "(?P<deadline_raw>締切|〆切|応募期限|截止)|(?P<location_raw>勤務地|勤務場所|工作地|地点)|(?P<title>職名|職種|岗位|职位|職位)|(?P<posted_raw>掲載|公開日|发布)"
+)
+_LONGEST_EASTERN: Final = 12
 _COLON: Final = re.compile(r"\s*[:：]\s*")
 _WORD: Final = re.compile(r"[\w'’°/-]+")
 
@@ -200,6 +207,8 @@ def meaning_of(label: str) -> str | None:
     for said in (bare, bare.removesuffix("s")):
         if said in _MEANINGS:
             return _MEANINGS[said]
+    if len(bare) <= _LONGEST_EASTERN and (eastern := _EASTERN.search(bare)):
+        return eastern.lastgroup
     for part in re.split(r"\s*[/(&,]\s*", bare):
         if part.strip(" )") in _MEANINGS:
             return _MEANINGS[part.strip(" )")]
@@ -213,6 +222,15 @@ def labelled(line: str) -> tuple[str, str] | None:
         return None
     meaning = meaning_of(found[1])
     return (meaning, found[2].strip()) if meaning else None
+
+
+def split_at_labels(line: str) -> list[str]:
+    """A line cut before each label in it: "Kraków, closing date: 3 May" are two things."""
+    if ":" not in line and "：" not in line:
+        return [line]
+    cuts = [start for start, _, _ in _inline_labels(line[:1000]) if start > 0]
+    parts = [line[start:end].strip(" ,;|") for start, end in zip([0, *cuts], [*cuts, len(line)], strict=True)]
+    return [part for part in parts if part]
 
 
 def before_next_label(value: str) -> str:

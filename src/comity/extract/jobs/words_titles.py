@@ -14,7 +14,7 @@ _STEMS: Final = """
     postdoc professor
     lecturer teacher nurse doctor\\b physician midwife driver secretary clerk supervisor representative editor
     designer architect
-    trainer facilitator counsel\\b lawyer auditor controller planner buyer logistician programmer writer
+    trainer facilitator counsell?ors? counsel\\b lawyer auditor controller planner buyer logistician programmer writer
     translator interpreter
     receptionist cleaner guard\\b cook\\b chef electrician mechanic operator fundraiser trainee apprentice
     fellowship fellow\\b
