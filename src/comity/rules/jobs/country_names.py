@@ -11,7 +11,8 @@ NAMES_TO_ADD: Final = {
     "BN": "brunei",
     "BO": "bolivia",
     "CD": (
-        "drc|dr congo|d r congo|rdc|r d c|rd congo|congo drc|congo kinshasa|congo dr|congo dem rep|democratic republic of congo|"
+        "drc|dr congo|d r congo|rdc|r d c|rd congo|congo drc|congo kinshasa|congo dr|congo dem rep|"
+        "democratic republic of congo|"
         "democratic republic of the congo|dem rep congo|dem rep of the congo|congo democratic republic of|"
         "congo the democratic republic of|republique democratique du congo|rep dem du congo|congo rdc|"
         "republica democratica del congo|republica democratica do congo|repubblica democratica del congo|"
@@ -22,7 +23,10 @@ NAMES_TO_ADD: Final = {
         "congo brazzaville|republic of congo|republic of the congo|congo republic|congo rep|congo republic of the|"
         "republique du congo|republica del congo|republica do congo|repubblica del congo|republik kongo|جمهورية الكونغو"
     ),
-    "CI": "ivory coast|cote d ivoire|cote divoire|cote d ivoire ivory coast|costa de marfil|elfenbeinkuste|ساحل العاج|كوت ديفوار",
+    "CI": (
+        "ivory coast|cote d ivoire|cote divoire|cote d ivoire ivory coast|costa de marfil|"
+        "elfenbeinkuste|ساحل العاج|كوت ديفوار"
+    ),
     "CN": "prc|p r china|mainland china|people s republic of china|الصين",
     "CV": "cape verde|cabo verde|cap vert|kap verde",
     "CZ": "czech republic|republique tcheque|republica checa|tschechische republik|repubblica ceca",
@@ -67,7 +71,8 @@ NAMES_TO_ADD: Final = {
     "TZ": "tanzania|united republic of tanzania|tanzanie|tansania|zanzibar",
     "US": (
         "usa|u s a|u s|united states|united states of america|the united states|etats unis|estados unidos|ee uu|eeuu|"
-        "vereinigte staaten|stati uniti|estados unidos da america|us of a|america usa|الولايات المتحدة|الولايات المتحدة الامريكية|"
+        "vereinigte staaten|stati uniti|estados unidos da america|us of a|america usa|الولايات المتحدة|"
+        "الولايات المتحدة الامريكية|"
         "сша|美国|アメリカ"
     ),
     "VA": "vatican|vatican city|holy see",
@@ -111,6 +116,5 @@ SHARED_NAMES: Final = {
 # Where a country's name or code is also a part of another one.
 LANGUAGES: Final = ("fr", "es", "de", "pt", "it", "ar", "nl", "ru", "zh_CN", "ja", "uk", "tr", "sv", "pl", "pt_BR")
 # Codes that are everyday words in lower case, or mean something else in postings.
-WORDS_NOT_CODES: Final = frozenset(
-    ("and are per can cog fin ago mac mar nor gin guy ben bra cub dom dna lie mus pan ton tun vat hun".split())
-)
+_WORDS: Final = "and are per can cog fin ago mac mar nor gin guy ben bra cub dom dna lie mus pan ton tun vat hun"
+WORDS_NOT_CODES: Final = frozenset(_WORDS.split())

@@ -1,4 +1,4 @@
-"""Where a job is: the page's words for a location enter; city, country and time zone leave, or None where it is unclear.
+"""Where a job is: the page's words for a location enter; city, country and time zone leave, or None where unclear.
 
 Every part of the text may be a country, a state or a city, often several at once ("Georgia", "CA"). The country is the
 one that all parts can agree on; where none or more than one is left, there is no answer. A wrong country
@@ -28,24 +28,28 @@ _SPLIT: Final = re.compile(
     r"[,;|/()\[\]\n•·،、，；]+|\s[-–—]\s|\s*[–—:]\s*|\s(?:or|and|ou|et|o|y|oder|und|e|&|\+|أو|или|и)\s", re.IGNORECASE
 )
 _LABEL: Final = re.compile(
-    r"^(?:(?:primary |job |work |main )?locations?|duty stations?|based (?:in|at)|lieu(?: d'affectation)?|ubicaci[oó]n|standort|"
-    r"city|country|place|office|lugar|sede|local|localiza[cç][aã]o|home[- ]?based(?: in)?|remote(?: in| from)?|hybrid(?: in)?|in|"
+    r"^(?:(?:primary |job |work |main )?locations?|duty stations?|based (?:in|at)|lieu(?: "
+    r"d'affectation)?|ubicaci[oó]n|standort|"
+    r"city|country|place|office|lugar|sede|local|localiza[cç][aã]o|home[- ]?based(?: in)?|remote(?: "
+    r"in| from)?|hybrid(?: in)?|in|"
     r"at|near|flexible|preferably)\b[\s:.\-–]*",
     re.IGNORECASE,
 )
 _TRAILING: Final = re.compile(
-    r"\b(?:with (?:frequent |some |regular )?travel.*|area|city|metropolitan area|country office|regional office|head office|office|"
+    r"\b(?:with (?:frequent |some |regular )?travel.*|area|city|metropolitan area|country office|"
+    r"regional office|head office|office|"
     r"headquarters|hq|region|duty station|remote|hybrid|on-?site|home[- ]based|preferred|only|based)$",
     re.IGNORECASE,
 )
 _CODES: Final = re.compile(r"[A-Z]{2,3}|D\.C\.?")
 _ZIP: Final = re.compile(r"\b\d+(?:-\d+)?\b|\b[A-Z]\d[A-Z] ?\d[A-Z]\d\b")
 # Places that postings mean as words: Mobile and Reading are cities, Union and Central too.
-_WORDS_NOT_PLACES: Final = frozenset(
-    "remote mobile field home central union orange various multiple global worldwide anywhere international reading march "
-    "of us eu emea apac africa asia europe america office hub campus university north south east west flexible national "
-    "bar best to have man spring".split()
+_WORDS: Final = (
+    "remote mobile field home central union orange various multiple global worldwide anywhere "
+    "international reading march of us eu emea apac africa asia europe america office hub campus "
+    "university north south east west flexible national bar best to have man spring"
 )
+_WORDS_NOT_PLACES: Final = frozenset(_WORDS.split())
 _CITY_STATES: Final = frozenset({"SG", "MC", "VA", "GI"})
 _RIVAL_THOUSANDS: Final = 500
 
@@ -71,7 +75,7 @@ class _Part(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def locate(location: str, country_text: str = "", source_country: str | None = None) -> Place:
-    """Find city, country and zone; `country_text` is a field of its own on the page, `source_country` only breaks ties."""
+    """Find city, country and zone; `country_text` is the page's own field, `source_country` only breaks ties."""
     location = location[:_LONGEST]
     parts = [part for text in _SPLIT.split(location)[:_MOST_PARTS] if text and (part := _read(text.strip()))]
     if not any(part.is_firm for part in parts):
@@ -128,7 +132,7 @@ def _meaning(name: str, code: str) -> _Part | None:
 
 
 def _read_state_after_city(text: str) -> _Part | None:
-    """"Washington DC", "New York NY", "Nairobi Kenya": a city and what it lies in, without a comma."""
+    """ "Washington DC", "New York NY", "Nairobi Kenya": a city and what it lies in, without a comma."""
     words = text.split()
     if not 2 <= len(words) <= 5:
         return None
@@ -136,9 +140,7 @@ def _read_state_after_city(text: str) -> _Part | None:
         first, last = cities_called(key(" ".join(words[:at]))), " ".join(words[at:])
         codes = countries_called(key(last)) or tuple(filter(None, (country_of_code(last),)))
         regions = REGIONS_BY_LETTERS.get(last, ()) or REGIONS_BY_NAME.get(key(last), ())
-        inside = tuple(
-            city for city in first if city.country in codes or (city.country, city.region) in regions
-        )
+        inside = tuple(city for city in first if city.country in codes or (city.country, city.region) in regions)
         if inside:
             return _Part({city.country: _CLEAR_CITY for city in inside}, (), inside, True)
     return None
@@ -174,7 +176,7 @@ def _clear(cities: tuple[City, ...]) -> City | None:
 
 
 def _agreed(parts: list[_Part], source_country: str | None) -> str | None:
-    """The country that every firm part can lie in; by weight where there are several, by the source if they are even."""
+    """The country that every firm part can lie in; by weight where there are several, else by the source."""
     firm = [part for part in parts if part.is_firm]
     possible = _possible(firm)
     if not possible:  # "Bogotá, D.C., Colombia": letters mean least
@@ -222,7 +224,7 @@ def _unless_doubtful(part: _Part, country: str, source_country: str | None) -> s
     if states and part.weights[country] == _CODE:
         return country if country == source_country else None
     is_rivalled = any(
-        city.country != country and (city.is_capital and part.by_region or city.thousands >= _RIVAL_THOUSANDS)
+        city.country != country and ((city.is_capital and part.by_region) or city.thousands >= _RIVAL_THOUSANDS)
         for city in part.cities
     )
     if is_rivalled and part.weights[country] >= _STATE:

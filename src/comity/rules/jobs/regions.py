@@ -8,15 +8,18 @@ from comity.rules.jobs.words import key
 
 _UNITED_STATES: Final = (
     "AL Alabama|AK Alaska|AZ Arizona|AR Arkansas|CA California|CO Colorado|CT Connecticut|DE Delaware|"
-    "DC District of Columbia|FL Florida|GA Georgia|HI Hawaii|ID Idaho|IL Illinois|IN Indiana|IA Iowa|KS Kansas|KY Kentucky|"
+    "DC District of Columbia|FL Florida|GA Georgia|HI Hawaii|ID Idaho|IL Illinois|IN Indiana|IA "
+    "Iowa|KS Kansas|KY Kentucky|"
     "LA Louisiana|ME Maine|MD Maryland|MA Massachusetts|MI Michigan|MN Minnesota|MS Mississippi|MO Missouri|MT Montana|"
     "NE Nebraska|NV Nevada|NH New Hampshire|NJ New Jersey|NM New Mexico|NY New York|NC North Carolina|ND North Dakota|"
-    "OH Ohio|OK Oklahoma|OR Oregon|PA Pennsylvania|RI Rhode Island|SC South Carolina|SD South Dakota|TN Tennessee|TX Texas|"
+    "OH Ohio|OK Oklahoma|OR Oregon|PA Pennsylvania|RI Rhode Island|SC South Carolina|SD South "
+    "Dakota|TN Tennessee|TX Texas|"
     "UT Utah|VT Vermont|VA Virginia|WA Washington|WV West Virginia|WI Wisconsin|WY Wyoming"
 )
 # GeoNames numbers these; the letters are what postings write.
 _CANADA: Final = (
-    "AB 01 Alberta|BC 02 British Columbia|MB 03 Manitoba|NB 04 New Brunswick|NL 05 Newfoundland and Labrador|NS 07 Nova Scotia|"
+    "AB 01 Alberta|BC 02 British Columbia|MB 03 Manitoba|NB 04 New Brunswick|NL 05 Newfoundland and "
+    "Labrador|NS 07 Nova Scotia|"
     "ON 08 Ontario|PE 09 Prince Edward Island|QC 10 Quebec|SK 11 Saskatchewan|YT 12 Yukon|NT 13 Northwest Territories|"
     "NU 14 Nunavut"
 )

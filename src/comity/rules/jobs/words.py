@@ -13,22 +13,30 @@ LONGEST_LINE: Final = 500
 LONGEST_SNIPPET: Final = 4_000
 _MOST_UNESCAPES: Final = 4  # feeds escape what was escaped before; a hostile page does so without end
 
-_INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]+")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
-_ALIKE: Final = str.maketrans(
-    {
-        **dict.fromkeys("‐‑‒–—―−﹘﹣－⁃", "-"),
-        **dict.fromkeys("‘’‚‛′`´ʼʻ＇", "'"),
-        **dict.fromkeys("“”„‟″«»＂", '"'),
-    }
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]+"
 )
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
+_ALIKE: Final[dict[int, str]] = {
+    ord(sign): one
+    for one, signs in {
+        "-": "‐‑‒–—―−﹘﹣－⁃",
+        "'": "‘’‚‛′`´ʼʻ＇",
+        '"': "“”„‟″«»＂",
+    }.items()
+    for sign in signs
+}
 # Accents of Latin, Cyrillic and Greek; vowel signs of Hebrew and Arabic; sound marks of Kana; the Arabic stretch.
-_MARKS: Final = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u3099\u309a]+")
+_MARKS: Final = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u3099\u309a]+"
+)
 _NOT_WORD: Final = re.compile(r"[^\w]+|_+")
-_FOLDED: Final = {
+_FOLDED: Final[dict[int, int | str]] = {
     **_ALIKE,
     **str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९", "0123456789" * 3),
-    **str.maketrans({"ß": "ss", "ø": "o", "đ": "d", "ł": "l", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"}),
+    **{
+        ord(sign): one for sign, one in zip("ßøđłıæœðþ", ("ss", "o", "d", "l", "i", "ae", "oe", "d", "th"), strict=True)
+    },
 }
 
 
