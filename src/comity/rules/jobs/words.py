@@ -42,6 +42,8 @@ _FOLDED: Final[dict[int, int | str]] = {
 
 def tidy(text: str, longest: int = LONGEST_LINE) -> str:
     """Text to show: entities read, control and invisible characters gone, white space single, cut to a limit."""
+    if not text:
+        return text
     text = text[: longest * 4]
     if text.isascii() and text.isprintable() and "&" not in text and "  " not in text:
         return text[:longest].strip()
@@ -59,6 +61,8 @@ def tidy(text: str, longest: int = LONGEST_LINE) -> str:
 @lru_cache(maxsize=4096)
 def alike(text: str) -> str:
     """Text to compare: what looks alike is alike (NFKC, case, dashes, quotes, white space, invisible characters)."""
+    if text.isascii() and text.isprintable() and "&" not in text and "`" not in text and "  " not in text:
+        return text.strip().lower()
     for _ in range(_MOST_UNESCAPES):
         again = unescape(unicodedata.normalize("NFKC", text)).translate(_ALIKE)
         again = _CONTROL.sub(" ", _INVISIBLE.sub("", again)).strip().casefold()
