@@ -100,7 +100,7 @@ def _moment(
         here = named or zone or UTC
         today = now.astimezone(here).date()
         found, rest = _days(folded, today, order_country, looks_back)
-        if _OPEN.search(folded) and (not found or _REVIEWED.search(folded)):
+        if (not found or _REVIEWED.search(folded)) and _OPEN.search(folded):
             return None
         day = _chosen(found, looks_back)
         if day is None:

@@ -35,32 +35,19 @@ _ANYBODY: Final = re.compile(
     r"toutes les nationalites|todas las nacionalidades|جميع الجنسيات|международн\w+ персонал"
 )
 
-# A look for these costs a tenth of the patterns above.
-_STEMS: Final = (
-    *(
-        "national",
-        "nacional",
-        "nationaux",
-        "local",
-        "citizen",
-        "resident",
-        "visa",
-        "sponsor",
-        "right to",
-        "authori",
-        "permi",
-    ),
-    *("legal", "expat", "relocation"),
+# Looking for these first costs a tenth of the patterns above.
+_STEMS: Final = ("national", "nacional", "nationaux", "local", "citizen", "resident", "sponsor", "right to", "work in")
+_STEMS_ANYBODY: Final = (
+    *("internationa", "internaciona", "expat", "nationali", "nacionali", "visa", "permit", "relocation", "open to"),
 )
 
 
 def is_open_to_foreigners(title: str, description: str, employment: str, grade: Grade | None) -> bool | None:
     """True, False or None; words beat the grade, and words that contradict each other say nothing."""
     text = f"{title} | {employment} | {description}"
-    if text.isascii() and not any(stem in text for stem in _STEMS):
-        return grade.is_international if grade else None
-    is_national = _NATIONALS.search(text) is not None
-    is_international = _ANYBODY.search(text) is not None
+    is_other = not text.isascii()
+    is_national = (is_other or any(stem in text for stem in _STEMS)) and _NATIONALS.search(text) is not None
+    is_international = (is_other or any(stem in text for stem in _STEMS_ANYBODY)) and _ANYBODY.search(text) is not None
     if is_national != is_international:
         return is_international
     if is_national:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from comity.rules.jobs.words import plain
-
 _LONGEST: Final = 800
 _CODE: Final = re.compile(r"([a-z]{2})(?:[-_][a-z0-9]+)*", re.IGNORECASE)
 _SCRIPTS: Final = (
@@ -75,7 +73,7 @@ _WEIGHTS: Final = _weights()
 
 
 def language_of(declared: str, title: str, description: str) -> str | None:
-    """The language that the page declares, else the one its words are from; None if too few of them tell."""
+    """The language that the page declares, else that of its folded words; None if too few of them tell."""
     stated = _CODE.fullmatch(declared.strip()[:35])
     if stated:
         return stated[1].lower()
@@ -98,7 +96,7 @@ def _by_script(text: str) -> str | None:
 
 def _by_words(text: str) -> str | None:
     score: dict[str, int] = {}
-    for word in plain(text).split():
+    for word in text.split():
         told = _WEIGHTS.get(word)
         if told:
             for language, weight in told:

@@ -77,7 +77,7 @@ def normalize(
         career_type=career_of(said_employment, said_title, said),
         international_eligible=is_open_to_foreigners(said_title, said, said_employment, grade),
         mission_tags=mission_tags(said_title, said),
-        language=language_of(found.language, title, snippet),
+        language=language_of(found.language, said_title, said),
     )
 
 

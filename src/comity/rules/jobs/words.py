@@ -16,7 +16,7 @@ _MOST_UNESCAPES: Final = 4  # feeds escape what was escaped before; a hostile pa
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]+"
 )
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _ALIKE: Final[dict[int, str]] = {
     ord(sign): one
     for one, signs in {
@@ -30,7 +30,7 @@ _ALIKE: Final[dict[int, str]] = {
 _MARKS: Final = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u3099\u309a]+"
 )
-_NOT_WORD: Final = re.compile(r"[^\w]+|_+")
+_NOT_WORD: Final = re.compile(r"[\W_]+")
 _FOLDED: Final[dict[int, int | str]] = {
     **_ALIKE,
     **str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९", "0123456789" * 3),
@@ -54,8 +54,7 @@ def tidy(text: str, longest: int = LONGEST_LINE) -> str:
         text = again
     # Surrogates cannot be stored or sent: they are what a broken escape leaves behind.
     text = text.encode("utf-8", "replace").decode()
-    text = _CONTROL.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", text)))
-    return text[:longest].strip()
+    return _spaced(unicodedata.normalize("NFC", text))[:longest].strip()
 
 
 @lru_cache(maxsize=4096)
@@ -65,11 +64,16 @@ def alike(text: str) -> str:
         return text.strip().lower()
     for _ in range(_MOST_UNESCAPES):
         again = unescape(unicodedata.normalize("NFKC", text)).translate(_ALIKE)
-        again = _CONTROL.sub(" ", _INVISIBLE.sub("", again)).strip().casefold()
+        again = _spaced(again).casefold()
         if again == text:
             break
         text = again
     return text
+
+
+def _spaced(text: str) -> str:
+    """Without invisible characters, and with one blank for all white space and control characters."""
+    return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", text)).split())
 
 
 def plain(text: str) -> str:
