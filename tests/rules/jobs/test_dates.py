@@ -15,22 +15,24 @@ NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 # The last second of 31 December 2026 in UTC.
 END_OF_YEAR = """
-2026-12-31|2026-12-31T23:59:59Z|2026-12-31T23:59:59+00:00|2026-12-31T23:59:59.000Z|2026-12-31T00:00:00|2026/12/31|2026.12.31|
-20261231|31 December 2026|31 Dec 2026|31 Dec. 2026|31-Dec-2026|31/Dec/2026|31-Dec-26|31 Dec '26|December 31, 2026|Dec 31, 2026|
-Dec. 31, 2026|December 31st, 2026|31st December 2026|31st of December, 2026|the 31st of December 2026|Thursday, 31 December 2026|
-Thursday, December 31, 2026|Thu 31 Dec 2026|DECEMBER 31, 2026|31 DECEMBER 2026|31/12/2026|12/31/2026|31.12.2026|31-12-2026|
-31/12/26|31. 12. 2026|31 / 12 / 2026|2026 December 31|
+2026-12-31|2026-12-31T23:59:59Z|2026-12-31T23:59:59+00:00|2026-12-31T23:59:59.000Z|2026-12-31T00:00:00|2026/12/31|
+2026.12.31|20261231|31 December 2026|31 Dec 2026|31 Dec. 2026|31-Dec-2026|31/Dec/2026|31-Dec-26|31 Dec '26|
+December 31, 2026|Dec 31, 2026|Dec. 31, 2026|December 31st, 2026|31st December 2026|31st of December, 2026|
+the 31st of December 2026|Thursday, 31 December 2026|Thursday, December 31, 2026|Thu 31 Dec 2026|DECEMBER 31, 2026|
+31 DECEMBER 2026|31/12/2026|12/31/2026|31.12.2026|31-12-2026|31/12/26|31. 12. 2026|31 / 12 / 2026|2026 December 31|
 31 décembre 2026|31 DÉCEMBRE 2026|jeudi 31 décembre 2026|le 31 déc. 2026|31 de diciembre de 2026|31 diciembre 2026|
-jueves, 31 de diciembre de 2026|31 de diciembre del 2026|31. Dezember 2026|31. Dez. 2026|Donnerstag, 31. Dezember 2026|
-31 de dezembro de 2026|31 dez 2026|quinta-feira, 31 de dezembro de 2026|31 dicembre 2026|giovedì 31 dicembre 2026|31 dic 2026|
-31 december 2026|donderdag 31 december 2026|31 декабря 2026|31 декабря 2026 г.|31 грудня 2026|31 ديسمبر 2026|٣١ ديسمبر ٢٠٢٦|
-۳۱ ديسمبر ۲۰۲۶|٣١/١٢/٢٠٢٦|31 كانون الأول 2026|31 كانون الأول/ديسمبر 2026|2026年12月31日|2026 年 12 月 31 日|２０２６年１２月３１日|
-2026년 12월 31일|31 Aralık 2026|31 grudnia 2026|31. desember 2026|Closing date: 31 December 2026|Deadline: 31/12/2026|
+jueves, 31 de diciembre de 2026|31 de diciembre del 2026|31. Dezember 2026|31. Dez. 2026|
+Donnerstag, 31. Dezember 2026|31 de dezembro de 2026|31 dez 2026|quinta-feira, 31 de dezembro de 2026|
+31 dicembre 2026|giovedì 31 dicembre 2026|31 dic 2026|31 december 2026|donderdag 31 december 2026|31 декабря 2026|
+31 декабря 2026 г.|31 грудня 2026|31 ديسمبر 2026|٣١ ديسمبر ٢٠٢٦|۳۱ ديسمبر ۲۰۲۶|٣١/١٢/٢٠٢٦|31 كانون الأول 2026|
+31 كانون الأول/ديسمبر 2026|2026年12月31日|2026 年 12 月 31 日|２０２６年１２月３１日|2026년 12월 31일|
+31 Aralık 2026|31 grudnia 2026|31. desember 2026|Closing date: 31 December 2026|Deadline: 31/12/2026|
 Apply by 31 December 2026|Closes on December 31, 2026|Date limite : 31 décembre 2026|Bewerbungsfrist: 31.12.2026|
 Fecha límite: 31 de diciembre de 2026|Prazo: 31/12/2026|Scadenza: 31 dicembre 2026|آخر موعد: 31 ديسمبر 2026|
-1 - 31 December 2026|1–31 December 2026|December 1-31, 2026|1 December 2026 to 31 December 2026|from 1 Dec to 31 Dec 2026|
-01/12/2026 - 31/12/2026|1 décembre 2026 au 31 décembre 2026|Posted 1 Nov 2026, closes 31 Dec 2026|31 December|31 December 2026, midnight|
-December 31|31 Dec|Dec 31|12月31日|31.12.|COB 31 December 2026|31 December 2026 (end of day)|31 December 2026 24:00|
+1 - 31 December 2026|1–31 December 2026|December 1-31, 2026|1 December 2026 to 31 December 2026|
+from 1 Dec to 31 Dec 2026|01/12/2026 - 31/12/2026|1 décembre 2026 au 31 décembre 2026|
+Posted 1 Nov 2026, closes 31 Dec 2026|31 December|31 December 2026, midnight|December 31|31 Dec|Dec 31|12月31日|
+31.12.|COB 31 December 2026|31 December 2026 (end of day)|31 December 2026 24:00|
 Rolling basis until 31 December 2026|31 Δεκεμβρίου 2026|31 ธันวาคม 2026|31 दिसंबर 2026|31. prosince 2026
 """.replace("\n", "").split("|")
 
@@ -94,10 +96,11 @@ aujourd’hui | 2026-11-15 23:59:59
 """.strip().splitlines()
 
 NO_DAY = """
-|Open until filled|Until filled|ongoing|On-going|Rolling|Rolling basis|Continuous|ASAP|N/A|No deadline|Open until filled; first review
- 5 March 2027|Open-ended|As soon as possible|dès que possible|hello|24/7 support|P-3|1 January 1970|1970-01-01|1970-01-01T00:00:00Z|
-9999-12-31|31 December 9999|31/12/2031|31 December 2030|30 February 2027|31/02/2027|13/13/2026|2026-13-45|0000-00-00|2026-02-30|November
- 2026|end of November|March|5|12|-|TBC|to be announced|January 1, 0001|0001-01-01T00:00:00|99/99/9999|١٢|in 99999 days|3 weeks|32 December
+|Open until filled|Until filled|ongoing|On-going|Rolling|Rolling basis|Continuous|ASAP|N/A|No deadline|
+Open until filled; first review 5 March 2027|Open-ended|As soon as possible|dès que possible|hello|24/7 support|P-3|
+1 January 1970|1970-01-01|1970-01-01T00:00:00Z|9999-12-31|31 December 9999|31/12/2031|31 December 2030|
+30 February 2027|31/02/2027|13/13/2026|2026-13-45|0000-00-00|2026-02-30|November 2026|end of November|March|5|12|-|
+TBC|to be announced|January 1, 0001|0001-01-01T00:00:00|99/99/9999|١٢|in 99999 days|3 weeks|32 December
 """.replace("\n", "").split("|")
 
 

@@ -30,7 +30,7 @@ _LEVELS: Final = (
         r"direct(?:eur|rice) general\w*|director(?:a)? general|diretor(?:a)? geral|general director|"
         r"ceo|cfo|coo|cto|cio|cmo|chro|chief (?:[a-z]+ ){1,3}officer|secretary[- ]general|managing "
         r"director|geschaftsfuhr\w+|"
-        r"vorstand\w*|president|executive secretary|amministratore delegato|генеральный директор|المدير "
+        r"vorstand\w*|(?<!vice[ -])president|executive secretary|amministratore delegato|генеральный директор|المدير "
         r"التنفيذي|مدير تنفيذي|المدير العام",
     ),
     (
@@ -65,7 +65,7 @@ _LEVELS: Final = (
     ),
     (
         "mid",
-        r"officers?|specialists?|coordinators?|analysts?|charge\w? (?:de|d'|du|des)\b|coordinat\w+|"
+        r"officers?|specialists?|coordinators?|analysts?|charge\w? (?:de|d'|du|des)\b|coordina\w+|"
         r"coordenador\w*|koordinator\w*|"
         r"oficial\w*|especialistas?|specialistes?|analist\w*|analystes?|referent\w*|engineers?|"
         r"ingenieur\w*|nurses?|doctors?|midwi\w+|"
