@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.rules.jobs.dates import deadline_of, posted_of
@@ -198,6 +198,7 @@ def test_what_is_vague_or_still_to_come_is_no_date_of_posting(text: str) -> None
     assert posted(text) is None
 
 
+@settings(deadline=None)  # the first question loads the tables
 @given(st.dates(min_value=NOW.date(), max_value=NOW.date() + timedelta(days=1000)), st.integers(0, 7))
 def test_every_day_is_read_in_every_usual_form(day: object, form: int) -> None:
     formats = ("%Y-%m-%d", "%d %B %Y", "%B %d, %Y", "%d.%m.%Y", "%d/%m/%Y", "%a, %d %b %Y", "%Y年%m月%d日", "%d-%b-%Y")
@@ -206,6 +207,7 @@ def test_every_day_is_read_in_every_usual_form(day: object, form: int) -> None:
     assert (found.date(), found.hour, found.tzinfo) == (day, 23, UTC)
 
 
+@settings(deadline=None)  # the first question loads the tables
 @given(
     st.one_of(
         st.text(max_size=300), st.from_regex(r"[0-9]{1,4}[-/. ][0-9a-z]{1,4}[-/. ,][0-9]{1,4}.{0,20}", fullmatch=True)

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pycountry
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.rules.jobs.cities import cities_called, zone_of_country
@@ -271,6 +271,7 @@ def test_names_that_two_countries_share_are_said_to_be_shared() -> None:
     assert set(countries_called("congo")) == {"CD", "CG"}
 
 
+@settings(deadline=None)  # the first question loads the tables
 @given(st.text(max_size=400), st.text(max_size=60), st.sampled_from([None, "US", "KE", "??"]))
 def test_any_text_has_a_place_or_none(location: str, country_text: str, source: str | None) -> None:
     found = locate(location, country_text, source)
@@ -278,12 +279,14 @@ def test_any_text_has_a_place_or_none(location: str, country_text: str, source: 
     assert found.city is None or found.country_iso is not None
 
 
+@settings(deadline=None)  # the first question loads the tables
 @given(st.sampled_from(CLEAR))
 def test_white_space_around_a_location_does_not_matter(row: str) -> None:
     location = row.rsplit("|", 2)[0].strip()
     assert locate(f"  {location}\n") == locate(location)
 
 
+@settings(deadline=None)  # the first question loads the tables
 @given(st.text(max_size=60))
 def test_folding_twice_changes_nothing(text: str) -> None:
     assert key(key(text)) == key(text)

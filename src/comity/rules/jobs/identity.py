@@ -73,8 +73,9 @@ _ID_PARAMETERS: Final = frozenset(_ID_NAMES.split())
 _YEAR_OR_DAY: Final = re.compile(r"(?:19|20)\d\d|(?:19|20)\d\d[01]\d(?:[0-3]\d)?")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NUMBER: Final = re.compile(r"\d{3,}")
-_MIXED: Final = re.compile(r"(?=(?:[a-z]*\d){2})(?=\d*[a-z])[0-9a-z]{8,}")
-_WORD_AND_NUMBER: Final = re.compile(r"[a-z]{4,}\d{1,4}")
+# Digits and letters in turns, as nobody writes words: "8f3a9c21d0", but not "covid19response2026".
+_MIXED: Final = re.compile(r"(?=.{8})(?:(?=(?:[a-f]*\d){3})(?=\d*[a-f])[0-9a-f]+|[a-z]*(?:\d+[a-z]+){2,}\d*)")
+_MIXED_WORDS: Final = re.compile(r"[a-z]{3,}\d{1,4}(?:[a-z]{3,}(?:\d{1,4})?)?")
 _NUMBER_FIRST: Final = re.compile(r"(\d{4,})[-_](?=.*[^\W\d_])")
 _NUMBER_LAST: Final = re.compile(r"[-_](\d{4,})$")
 _REQUISITION: Final = re.compile(r"(?:^|[-_])((?:jr|req|r|jo|job|vac|va|ref|jid|pos)[-_]?\d{3,}(?:-\d+)?)$")
@@ -145,7 +146,10 @@ def link_identity(url: str) -> LinkIdentity:
 
 def alike_link(url: str) -> str:
     """A link without the white space, invisible characters and entities that a page wraps around it."""
-    return "".join(url.replace("&amp;", "&").replace("\u200b", "").replace("\ufeff", "").split())
+    bare = "".join(url.replace("\u200b", "").replace("\ufeff", "").split())
+    while "&amp;" in bare:  # each turn makes it shorter
+        bare = bare.replace("&amp;", "&")
+    return bare
 
 
 def _numbered(segments: list[str]) -> tuple[list[str], bool]:
@@ -165,7 +169,7 @@ def _number_in(segment: str) -> str | None:
         if found and not _YEAR_OR_DAY.fullmatch(found[1]):
             return found[1]
     is_number = _NUMBER.fullmatch(segment) and not _YEAR_OR_DAY.fullmatch(segment)
-    is_mixed = _MIXED.fullmatch(segment) and not _WORD_AND_NUMBER.fullmatch(segment)
+    is_mixed = _MIXED.fullmatch(segment) and not _MIXED_WORDS.fullmatch(segment)
     return segment if is_number or is_mixed else None
 
 

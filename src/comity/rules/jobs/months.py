@@ -32,7 +32,7 @@ _MONTHS: Final = (
     "ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim aralik",
     "stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrzesnia pazdziernika listopada grudnia",
     "januari februari mars april maj juni juli augusti september oktober november december",
-    "januar februar marts april maj juni juli august september oktober november december/des",
+    "januar februar marts april maj juni juli august september oktober november december/desember/des",
 )
 
 
