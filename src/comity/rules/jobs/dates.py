@@ -33,7 +33,7 @@ _GUESSED_LANGUAGES: Final = (
     (re.compile("[\u0530-\u058f]"), ["hy"]),
     (re.compile("[\u0600-\u06ff]"), ["fa", "ar"]),
     (re.compile("[\u0400-\u04ff]"), ["bg", "sr", "uk"]),
-    (re.compile("[a-zA-Z]"), ["cs", "ro", "hu", "fi", "hr", "vi", "id", "sw"]),
+    (re.compile("[a-zA-Z]"), ["vi", "fi", "hu"]),
 )
 # A day, a year not far away and a word: less is no date that it could tell us for certain.
 _GUESSABLE: Final = re.compile(r"(?=.*(?<!\d)\d{1,2}(?!\d))(?=.*(?<!\d)20\d\d(?!\d)).*[^\W\d_].*[^\W\d_]", re.DOTALL)

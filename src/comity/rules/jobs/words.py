@@ -80,7 +80,7 @@ def plain(text: str) -> str:
     """Lower case without accents and with European digits; punctuation stays."""
     if text.isascii():
         return text.lower()
-    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())
     return unicodedata.normalize("NFC", bare).translate(_FOLDED)
 
 
