@@ -33,7 +33,8 @@ Fecha límite: 31 de diciembre de 2026|Prazo: 31/12/2026|Scadenza: 31 dicembre 2
 from 1 Dec to 31 Dec 2026|01/12/2026 - 31/12/2026|1 décembre 2026 au 31 décembre 2026|
 Posted 1 Nov 2026, closes 31 Dec 2026|31 December|31 December 2026, midnight|December 31|31 Dec|Dec 31|12月31日|
 31.12.|COB 31 December 2026|31 December 2026 (end of day)|31 December 2026 24:00|
-Rolling basis until 31 December 2026|31 Δεκεμβρίου 2026|31 ธันวาคม 2026|31 दिसंबर 2026|31. prosince 2026|31 Desember 2026|31 Desemba 2026|31 decembrie 2026|31 tháng 12 2026
+Rolling basis until 31 December 2026|31 Δεκεμβρίου 2026|31 ธันวาคม 2026|31 दिसंबर 2026|31. prosince 2026|31 Desember 2026|
+31 Desemba 2026|31 decembrie 2026|31 tháng 12 2026
 """.replace("\n", "").split("|")
 
 # text | moment in UTC
