@@ -132,8 +132,8 @@ def link_identity(url: str) -> LinkIdentity:
     _, _, anchor = text.partition("#")
     if anchor.startswith(("/", "!")):
         path = f"{path}/#/{anchor.lstrip('/!')}"
-    segments = [alike(unquote_plus(segment)) for segment in path.split("/") if segment][-_MOST_SEGMENTS:]
-    parameters = sorted(alike(unquote_plus(parameter)) for parameter in query.split("&") if parameter)
+    segments = [segment for segment in alike(unquote_plus(path)).split("/") if segment][-_MOST_SEGMENTS:]
+    parameters = sorted(filter(None, alike(unquote_plus(query)).split("&"))) if query else []
     is_form = address.host.endswith(_FORM_HOSTS)
     reduced, has_number = _numbered(segments)
     is_posting = not is_form and (has_number or any(map(_is_id_parameter, parameters)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_LONGEST: Final = 800
+_LONGEST: Final = 500
 _CODE: Final = re.compile(r"([a-z]{2})(?:[-_][a-z0-9]+)*", re.IGNORECASE)
 _SCRIPTS: Final = (
     ("ja", re.compile("[\u3040-\u30ff]")),

@@ -14,7 +14,7 @@ MOST_TAGS: Final = 6
 _MOST_WORDS: Final = 100  # a description is read so far
 _SHORTEST_STEM: Final = 3
 _LONGEST_PHRASE: Final = 4
-_WORDS: Final = re.compile(r"[^\W_]+")
+_WORDS: Final = re.compile(r"[^\W\d_]+")
 _ORDER: Final = {tag: at for at, tag in enumerate(MISSION_TAGS)}
 _HAN_OR_KANA: Final = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 

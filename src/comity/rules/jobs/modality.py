@@ -32,6 +32,11 @@ _SHORT: Final = tuple(
     (modality, re.compile(rf"(?<!\w)(?:{words})(?!\w)"))
     for modality, words in (("hybrid", _HYBRID), ("remote", _REMOTE), ("onsite", _ONSITE), ("field", _FIELD))
 )
+# Every ASCII alternative above holds one of these; looking for them is cheaper.
+_SHORT_STEMS: Final = (
+    *("brid", "remot", "home", "wfh", "tele", "distan", "fern", "where", "wide", "virtual", "site", "offic", "person"),
+    *("presen", "ort", "sede", "field", "flexible", "family", "terr", "camp", "hardship"),
+)
 # A description speaks of hybrid seeds, remote villages and the field of health: there only phrases count.
 _LONG: Final = (
     ("hybrid", ("hybrid",), re.compile(r"\bhybrid (?:work\w*|position|role|model|schedule|arrangement|mode)\b")),
@@ -57,7 +62,7 @@ def modality_of(workplace: str, location: str, title: str, description: str) -> 
     if workplace and "field" in workplace:
         return "field"
     for text in (workplace, location, title):
-        if text:
+        if text and (not text.isascii() or any(stem in text for stem in _SHORT_STEMS)):
             bare = _NOT_REMOTE.sub(" ", text)
             for modality, words in _SHORT:
                 if words.search(bare):

@@ -16,6 +16,7 @@ _MOST_UNESCAPES: Final = 4  # feeds escape what was escaped before; a hostile pa
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]+"
 )
+_UNSEEN: Final = re.compile(_INVISIBLE.pattern[:-2] + r"\x00-\x1f\x7f-\x9f]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _ALIKE: Final[dict[int, str]] = {
     ord(sign): one
@@ -73,7 +74,9 @@ def alike(text: str) -> str:
 
 def _spaced(text: str) -> str:
     """Without invisible characters, and with one blank for all white space and control characters."""
-    return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", text)).split())
+    if _UNSEEN.search(text):
+        text = _CONTROL.sub(" ", _INVISIBLE.sub("", text))
+    return " ".join(text.split())
 
 
 def plain(text: str) -> str:
