@@ -96,11 +96,9 @@ def _by_script(text: str) -> str | None:
 
 def _by_words(text: str) -> str | None:
     score: dict[str, int] = {}
-    for word in text.split():
-        told = _WEIGHTS.get(word)
-        if told:
-            for language, weight in told:
-                score[language] = score.get(language, 0) + weight
+    for word in _WEIGHTS.keys() & text.split():
+        for language, weight in _WEIGHTS[word]:
+            score[language] = score.get(language, 0) + weight
     if not score:
         return None
     best = max(score.values())

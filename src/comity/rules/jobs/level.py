@@ -100,25 +100,27 @@ def level_of(title: str, level_text: str, employment: str, org_type: str | None)
     grade = grade or grade_in(title, org_type)
     if grade and grade.level:
         return grade.level
-    folded = plain(title)
-    if _TITLES[0][1].search(_NO_RANK.sub(" ", folded)):
-        return "intern"
+    folded = _NO_RANK.sub(" ", plain(title))
+    intern, words = _TITLES[0]
+    if words.search(folded):
+        return intern
     if level_text:
         field = plain(level_text)
-        for level, words in _FIELDS:
-            if words.search(field):
+        for level, said in _FIELDS:
+            if said.search(field):
                 return level
     if "intern" in employment.lower().replace("international", "").replace("internal", ""):
         return "intern"
-    return _by_title(_NO_RANK.sub(" ", folded))
+    return _by_title(folded)
 
 
 def _by_title(folded: str) -> str | None:
-    if _SENIOR_HELPER.search(folded) and not _DEPUTY.search(folded):
+    is_deputy = _DEPUTY.search(folded) is not None
+    if not is_deputy and _SENIOR_HELPER.search(folded):
         return "mid"
-    if _DEPUTY.search(folded) and "assistant to" not in folded:
+    if is_deputy and "assistant to" not in folded:
         return "director"
-    for level, words in _TITLES:
+    for level, words in _TITLES[1:]:
         if words.search(folded):
             return level
     return None
