@@ -6,7 +6,9 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from time import process_time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -181,6 +183,30 @@ def test_what_is_normalized_stays_as_it_is(found: JobFound) -> None:
         )
     )
     assert again == once
+
+
+HOSTILE = (
+    *("a" * 1_000_000, "&amp;" * 200_000, "-1111" * 100_000, "chief officer " * 50_000, "senior " * 100_000),
+    *(
+        "1a" * 300_000,
+        "nationals of " * 50_000,
+        "\u0301" * 500_000,
+        "(" * 500_000,
+        "Congo, " * 100_000,
+        "\ud800" * 10_000,
+    ),
+    *("https://example.org/" + "x-" * 200_000, "https://example.org/?" + "id=1&" * 200_000, "31 12 2026 ab " * 50_000),
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_fields_of_any_size_are_read_in_bounded_time(text: str) -> None:
+    normalized(JobFound(title="Officer", apply_url="", location_raw="Nairobi", deadline_raw="31. prosince 2026"))
+    started = process_time()
+    found = normalized(JobFound(text, text, text, text, text, text, text, text, text, text, text, text, text))
+    assert process_time() - started < 1
+    assert len(found.title) <= 300
+    assert len(found.description_snippet) <= 4000
 
 
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:

@@ -113,7 +113,6 @@ London | London | GB
 London, UK | London | GB
 Belfast, Northern Ireland | Belfast | GB
 Edinburgh, Scotland | Edinburgh | GB
-Birmingham | Birmingham | GB
 Birmingham, Alabama | Birmingham | US
 Cambridge, MA | Cambridge | US
 Cambridge, UK | Cambridge | GB
@@ -162,11 +161,27 @@ Iran (Islamic Republic of) | - | IR
 Bolivia (Plurinational State of) | - | BO
 Venezuela, Bolivarian Republic of | - | VE
 Tanzania, United Republic of | - | TZ
+Trinidad and Tobago | - | TT
+Bosnia and Herzegovina | - | BA
+Sarajevo, Bosnia and Herzegovina | Sarajevo | BA
+Santa Cruz, Bolivia | - | BO
+Eastern DRC | - | CD
+Riyadh, KSA | Riyadh | SA
+Jerusalem, Israel | Jerusalem | IL
+Jerusalem, oPt | - | PS
+East Jerusalem | - | PS
+Syria - Damascus | Damascus | SY
+WFP Headquarters, Rome, Italy | Rome | IT
+Northeast Nigeria | - | NG
+Podgorica, ME | Podgorica | ME
+Kabul and provinces | Kabul | AF
+Kinshasa / Goma | - | CD
 """.strip().splitlines()
 
 UNCLEAR = """
 |Remote|Home-based|Multiple locations|Various|Worldwide|Global|Anywhere|Field based|Congo|Korea|Cambridge|San Jose|
-Valencia|Hyderabad|Victoria|Mobile|Reading|CA|IN|DE|GA|Dakar or Nairobi|Kenya, Uganda, Tanzania|Kenya and Uganda|عمان|
+Valencia|Hyderabad|Granada|Birmingham|Jerusalem|Nigeria/Niger|West Africa|
+Victoria|Mobile|Reading|CA|IN|DE|GA|Dakar or Nairobi|Kenya, Uganda, Tanzania|Kenya and Uganda|عمان|
 Dublin, Ireland; London, UK|Addis Ababa or Nairobi, Kenya|x|12345|???|Samoa and more|To be determined|Regional Office
 """.replace("\n", "").split("|")
 
