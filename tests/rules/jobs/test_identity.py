@@ -50,6 +50,8 @@ SAME_LINK = [
         "https://x.wd3.example.com/job/Geneva/Officer_JR-1234",
         "https://x.wd3.example.com/job/Geneva/Senior-Officer_JR-1234",
     ),
+    ("https://example.org/en-us/job/581234/old-title", "https://example.org/en-us/job/581234/new-title"),
+    ("https://example.org/job/581234", "https://example.org/job/581234/officer"),
     ("https://example.org/caf%C3%A9/job-9/officer", "https://example.org/café/job-9/officer"),
     ("https://example.org/a%20job/officer", "https://example.org/a+job/officer"),
     ("mailto:jobs@example.org", "MAILTO:jobs@example.org "),
@@ -63,6 +65,8 @@ OTHER_LINK = [
     ("https://example.org/j?id=1", "https://example.org/j?id=1&company=7"),
     ("https://example.org/careers#/job/123", "https://example.org/careers#/job/124"),
     ("https://example.org/officer", "https://example.org/manager"),
+    ("https://example.org/company/581234/officer", "https://example.org/company/581234/manager"),
+    ("https://example.org/careers/45", "https://example.org/careers/46"),
     ("https://example.org/jobs/123", ""),
     ("https://example.org/2026/officer", "https://example.org/2027/officer"),
 ]
@@ -80,6 +84,8 @@ POSTINGS = [
     "https://example.org/careers?gh_jid=445566",
     "https://example.org/careers#/jobs/1234",
     "https://example.org/files/48213.pdf",
+    "https://example.org/careers/45",
+    "https://example.org/job/581234/officer",
 ]
 NO_POSTINGS = [
     "https://example.org/careers",
@@ -88,6 +94,8 @@ NO_POSTINGS = [
     "https://example.org/careers/officer-20261231",
     "https://example.org/apply?form=contact",
     "https://example.org/jobs?page=2",
+    "https://example.org/jobs/page/2",
+    "https://example.org/jobs/2026/officer",
     "https://docs.google.com/forms/d/e/1FAIpQLSf0a1b2c3d4e5f6/viewform",
     "https://bit.ly/3xYz12abcd",
     "https://example.org/covid19response2026",

@@ -95,6 +95,12 @@ _ACTIONS: Final = frozenset(
         "thanks",
     }
 )
+_JOB_NAMES: Final = (
+    "job jobs vacancy vacancies position positions posting postings opportunity opportunities opening openings "
+    "career careers requisition requisitions offre offres oferta ofertas empleo empleos emploi emplois stelle "
+    "stellen vaga vagas jobdetail"
+)
+_JOB_WORDS: Final = frozenset(_JOB_NAMES.split())
 _MOST_SEGMENTS: Final = 20
 
 
@@ -155,9 +161,14 @@ def alike_link(url: str) -> str:
 def _numbered(segments: list[str]) -> tuple[list[str], bool]:
     """The path with the segment that bears the posting's number cut down to it."""
     for at in range(len(segments) - 1, -1, -1):
-        number = _number_in(_EXTENSION.sub("", segments[at]))
+        bare = _EXTENSION.sub("", segments[at])
+        is_after_job = at > 0 and segments[at - 1] in _JOB_WORDS
+        number = bare if is_after_job and bare.isdecimal() and not _YEAR_OR_DAY.fullmatch(bare) else _number_in(bare)
         if number:
-            return [*segments[:at], number, *segments[at + 1 :]], True
+            after = segments[at + 1 :]
+            # "/job/581234/programme-officer": the slug after a job's number is made from the title.
+            is_slug = is_after_job and number.isdecimal() and len(after) == 1
+            return [*segments[:at], number, *([] if is_slug else after)], True
     return segments, False
 
 

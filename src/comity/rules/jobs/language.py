@@ -27,7 +27,7 @@ _UKRAINIAN: Final = re.compile("[\u0456\u0457\u0454\u0491]", re.IGNORECASE)
 _STOP_WORDS: Final = {
     "en": (
         "the of and to in for with on is are will we you our as at by an be this that from or officer "
-        "manager assistant coordinator director adviser head"
+        "manager coordinator adviser head"
     ),
     "fr": (
         "le la les des du de et en un une pour dans avec sur est sont au aux qui nous vous par ce cette "

@@ -20,7 +20,8 @@ _LEVELS: Final = (
     ),
     (
         "junior",
-        r"(?:personal|executive|administrative|management) (?:assistant|secretary)|assistant to|secretary to|"
+        r"(?:personal|executive|administrative|management) (?:assistant|secretary)|assistant to|"
+        r"director'?s assistant|secretary to|"
         r"assistant(?:e)? (?:administrativ\w+|de direction|executive)|assistente executiv\w|asistente ejecutiv\w",
     ),
     (
@@ -36,7 +37,7 @@ _LEVELS: Final = (
     (
         "director",
         r"directors?|directeurs?|directrice|directora|diretor(?:a)?|direttor\w+|direktor\w*|vice[- "
-        r"]president|country representative|"
+        r"]president|country representative|[se]?vp|"
         r"resident representative|chief of party|head of (?:mission|delegation|office)|chef(?:fe)? de "
         r"mission|deputy representative|"
         r"директор\w*|bereichsleit\w+",
@@ -45,7 +46,8 @@ _LEVELS: Final = (
         "lead",
         r"(?:team |technical |cluster |sector |project |programme |program )?leads?|leaders?|managers?|"
         r"heads?|head of|chief|supervisors?|"
-        r"gestionnaires?|responsables?|chef(?:fe)?|gerentes?|gestor(?:a)?|jef[ea]|encargad[oa]|leiter\w*|"
+        r"projektmanage\w*|gestionnaires?|responsables?|chef(?:fe)?|gerentes?|gestor(?:a)?|jef[ea]|encargad[oa]|"
+        r"leiter\w*|"
         r"leitung|teamleit\w*|coordenador chefe|"
         r"responsabile|capo|manager\w*|менеджер\w*|руководител\w*|начальник\w*|مدير\w*|رئيس",
     ),
@@ -65,9 +67,9 @@ _LEVELS: Final = (
     ),
     (
         "mid",
-        r"officers?|specialists?|coordinators?|analysts?|charge\w? (?:de|d'|du|des)\b|coordina\w+|"
+        r"officers?|specialists?|coordinators?|analysts?|charge\S{0,4} (?:de|d'|du|des)\b|coordina\w+|"
         r"coordenador\w*|koordinator\w*|"
-        r"oficial\w*|especialistas?|specialistes?|analist\w*|analystes?|referent\w*|engineers?|"
+        r"oficial\w*|especialistas?|specialistes?|tecnic[oa]|analist\w*|analystes?|referent\w*|engineers?|"
         r"ingenieur\w*|nurses?|doctors?|midwi\w+|"
         r"accountants?|comptables?|technicians?|researchers?|lecturers?|editors?|developers?|"
         r"координатор\w*|специалист\w*|منسق\w*|"
