@@ -5,7 +5,7 @@ Every column has the default that a row written by hand would expect.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
@@ -25,12 +25,15 @@ from sqlalchemy import (
     Text,
     Uuid,
     false,
-    func,
     text,
     true,
 )
 
-from comity.database.spelling import generated_uuid, indexed_order
+from comity.database.column_kinds import at_least as _at_least
+from comity.database.column_kinds import count as _count
+from comity.database.column_kinds import row_id as _id
+from comity.database.column_kinds import written_at as _now
+from comity.database.spelling import indexed_order
 from comity.database.types import JsonDocument, RowNumber, UtcDateTime
 from comity.model.host import HostStatus
 
@@ -55,23 +58,6 @@ domain_status: Final = Enum(
 # The same words stand in the index and in the claim statement, so that the planner can match them.
 CANDIDATE: Final = "status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL"
 ACTIVE_FIRST: Final = "(CASE WHEN status = 'active' THEN 0 ELSE 1 END)"
-
-
-def _id(name: str = "id") -> Column[Any]:
-    return Column(name, Uuid(), primary_key=True, server_default=generated_uuid())
-
-
-def _now(name: str) -> Column[Any]:
-    return Column(name, UtcDateTime(), nullable=False, server_default=func.current_timestamp())
-
-
-def _count(name: str, kind: type[Integer] = BigInteger, at_first: int = 0) -> Column[Any]:
-    return Column(name, kind(), nullable=False, server_default=text(str(at_first)))
-
-
-def _at_least(column: str, least: int) -> CheckConstraint:
-    return CheckConstraint(f"{column} >= {least}", name=f"{column}_at_least_{least}")
-
 
 crawl_runs: Final = Table(
     "crawl_runs",

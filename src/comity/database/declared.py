@@ -1,0 +1,8 @@
+"""Every table there is, whichever file declares it: what migrations are held to."""
+
+from __future__ import annotations
+
+from comity.database import source_tables, tables
+
+metadata = tables.metadata
+__all__ = ["metadata", "source_tables", "tables"]
