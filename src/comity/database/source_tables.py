@@ -1,4 +1,4 @@
-"""The tables of sources: pages that are re-read on a schedule, what was found on them, and what search is still to hear.
+"""The tables of sources: pages that are re-read on a schedule, what was found there, and what search is still to hear.
 
 Apart from `tables`, so that a crawl does not load them; `declared` knows both.
 """
@@ -66,13 +66,15 @@ sources: Final = Table(
     Index("idx_sources_org_type", "org_type"),
 )
 
-# The pages of a listing as they were last read: what to ask them with, and where the next one is if they did not change.
+# The pages of a listing as they were last read: what to ask them with, and where to go on if they did not change.
 source_pages: Final = Table(
     "source_pages",
     metadata,
     Column("source_id", Uuid(), ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
     Column("number", SmallInteger(), primary_key=True, autoincrement=False),
     Column("url", Text(), nullable=False),
+    # After redirects: the two validators below are this address's.
+    Column("final_url", Text(), nullable=False),
     Column("etag", Text()),
     Column("last_modified", Text()),
     Column("next_url", Text()),

@@ -41,6 +41,7 @@ CREATE TABLE source_pages (
     source_id UUID NOT NULL,
     number SMALLINT NOT NULL,
     url TEXT NOT NULL,
+    final_url TEXT NOT NULL,
     etag TEXT,
     last_modified TEXT,
     next_url TEXT,
