@@ -126,6 +126,23 @@ class Settings(BaseSettings):
     heartbeat_minutes: float = _set(10.0, "How often leases are renewed.", "HEARTBEAT_MINUTES", gt=0, le=10_080)
     refresh_days: float = _set(14.0, "When a host that is done is due again.", "REFRESH_DAYS", gt=0, le=3650)
 
+    # Sources.
+    source_delay_s: float = _set(
+        3.0, "Seconds between two requests to a host for its sources.", "SOURCE_DELAY", ge=0, le=86_400
+    )
+    sources_every_minutes: float = _set(
+        5.0, "How often the scheduler looks for sources that are due.", "SOURCES_EVERY_MINUTES", gt=0, le=1440
+    )
+    sources_limit: int = _set(20, "Sources that one look takes up.", "SOURCES_LIMIT", ge=1, le=1000)
+    sources_at_once: int = _set(3, "Sources that are run at once.", "SOURCES_AT_ONCE", ge=1, le=64)
+    disable_scheduler: bool = _set(
+        False,
+        "Whether the scheduler of sources stays off.",
+        "DISABLE_SCHEDULER",
+        "DISABLE_SCHEDULER",
+        "AIDJOBS_DISABLE_SCHEDULER",
+    )
+
     # What can be turned off alone.
     enable_domain_tracking: bool = _set(
         True,

@@ -98,11 +98,11 @@ class HostBoard:
             host.lose_lease()
         return lost_hosts
 
-    async def release_guests(self, *, idle_only: bool = True) -> int:
-        """Give back hosts that were only passed through; gives how many."""
+    async def release_guests(self, *, idle_only: bool = True, but: Collection[str] = ()) -> int:
+        """Give back hosts that were only passed through, but for some; gives how many."""
         now, released = self._clock.seconds(), 0
         for name, guest in list(self._guests.items()):
-            if idle_only and _may_be_waited_for(guest, now):
+            if name in but or (idle_only and _may_be_waited_for(guest, now)):
                 continue
             del self._guests[name]
             guest.host.close()
