@@ -1,0 +1,145 @@
+"""The default schedule of sources: how often by kind of organisation, sooner when busy, later when quiet or failing.
+
+A source's row, what its run came to, the time and a chance go in; NextRun comes out. The rules in their order:
+
+- base: crawl_frequency_days, else by org_type (un 1 day, ingo 2, ngo 3, academic 7, any other 3);
+- ten or more postings inserted or updated: one day less than base, but at least half a day;
+- none: one more quiet run; from the third in a row, one day more than base, but at most 14 days;
+- failure: 6 hours, doubled for each failure in a row before this one, but at most 7 days;
+- up to 15 % sooner or later, by chance; then, outside the time window, at its next opening.
+
+How the rules are read where they leave a choice is told in docs/schedules.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+from comity.model.schedule import NextRun, ScheduleRule, SourcePace, SourceRun, WindowRefused
+from comity.rules.time_window import is_open, opening_at_or_after, parse_time_window
+
+BASE_DAYS: Final = {"un": 1.0, "ingo": 2.0, "ngo": 3.0, "academic": 7.0}
+OTHER_BASE_DAYS: Final = 3.0
+BUSY_CHANGES: Final = 10
+SHORTEST_DAYS: Final = 0.5
+QUIET_RUNS: Final = 3
+LONGEST_QUIET_DAYS: Final = 14.0
+FIRST_BACKOFF_DAYS: Final = 0.25
+LONGEST_BACKOFF_DAYS: Final = 7.0
+JITTER: Final = 0.15
+_DOUBLINGS_THAT_MATTER: Final = 32  # keeps a huge counter from overflowing a float
+# No row can push a time out of the calendar.
+_LONGEST_BASE_DAYS: Final = 3650.0
+
+
+@dataclass(frozen=True, slots=True)
+class Frequency:
+    """How long to wait before jitter and window, the counters after the run, and why."""
+
+    days: float
+    consecutive_failures: int
+    consecutive_nochange: int
+    rule: ScheduleRule
+    reason: str
+
+
+def compute_next_run(
+    pace: SourcePace, run: SourceRun, *, finished_at: datetime, chance: float, zone: tzinfo | None = None
+) -> NextRun:
+    """When a source is read again; `chance` is a number from 0 up to 1, `zone` that of the organisation if known."""
+    frequency = frequency_after(pace, run)
+    planned = finished_at.astimezone(UTC) + timedelta(days=frequency.days * jitter_factor(chance))
+    next_run_at, remark = within_window(planned, pace.time_window, zone)
+    return NextRun(
+        next_run_at,
+        frequency.days,
+        frequency.consecutive_failures,
+        frequency.consecutive_nochange,
+        frequency.rule,
+        f"{frequency.reason}{jitter_words(chance)}{remark}",
+    )
+
+
+def frequency_after(pace: SourcePace, run: SourceRun) -> Frequency:
+    """The rules without the clock: how long to wait after this run."""
+    if not run.succeeded:
+        days = backoff_days(pace.consecutive_failures)
+        failures = pace.consecutive_failures + 1
+        reason = f"failure {failures} in a row: back off for {shown_days(days)}"
+        return Frequency(days, failures, pace.consecutive_nochange, ScheduleRule.FAILURE, reason)
+    base, origin = base_days(pace.crawl_frequency_days, pace.org_type)
+    changes = run.inserted + run.updated
+    if changes >= BUSY_CHANGES:
+        days = max(SHORTEST_DAYS, base - 1)
+        reason = f"busy, {changes} postings new or changed: {shown_days(days)}, a day less than {origin}"
+        if days != base - 1:
+            reason += f", but at least {shown_days(SHORTEST_DAYS)}"
+        return Frequency(days, 0, 0, ScheduleRule.BUSY, reason)
+    if changes > 0:
+        reason = f"{changes} {'posting' if changes == 1 else 'postings'} new or changed: {shown_days(base)}, {origin}"
+        return Frequency(base, 0, 0, ScheduleRule.STEADY, reason)
+    quiet = pace.consecutive_nochange + 1
+    if quiet < QUIET_RUNS:
+        reason = f"nothing new, {quiet} in a row (slower from {QUIET_RUNS}): {shown_days(base)}, {origin}"
+        return Frequency(base, 0, quiet, ScheduleRule.STEADY, reason)
+    days = min(LONGEST_QUIET_DAYS, base + 1)
+    reason = f"nothing new, {quiet} in a row: {shown_days(days)}, a day more than {origin}"
+    if days != base + 1:
+        reason += f", but at most {shown_days(LONGEST_QUIET_DAYS)}"
+    return Frequency(days, 0, quiet, ScheduleRule.QUIET, reason)
+
+
+def base_days(crawl_frequency_days: float | None, org_type: str | None) -> tuple[float, str]:
+    """The base of a source, and in words where it comes from."""
+    if crawl_frequency_days is not None and crawl_frequency_days > 0:
+        days = min(float(crawl_frequency_days), _LONGEST_BASE_DAYS)
+        return days, f"the source's own base of {shown_days(days)}"
+    kind = (org_type or "").strip().lower()
+    if kind in BASE_DAYS:
+        return BASE_DAYS[kind], f"the base of {shown_days(BASE_DAYS[kind])} for {kind}"
+    return OTHER_BASE_DAYS, f"the general base of {shown_days(OTHER_BASE_DAYS)}"
+
+
+def backoff_days(failures_before: int) -> float:
+    """How long to wait after a failure that so many others in a row went before."""
+    doublings = min(max(0, failures_before), _DOUBLINGS_THAT_MATTER)
+    return min(LONGEST_BACKOFF_DAYS, FIRST_BACKOFF_DAYS * 2.0**doublings)
+
+
+def jitter_factor(chance: float) -> float:
+    """From a chance of 0 up to 1 to a factor between 0.85 and 1.15."""
+    if not 0.0 <= chance <= 1.0:
+        raise ValueError(f"a chance lies between 0 and 1, not at {chance}")
+    return 1.0 + JITTER * (2.0 * chance - 1.0)
+
+
+def within_window(planned: datetime, text: str | None, zone: tzinfo | None) -> tuple[datetime, str]:
+    """The planned time, or the window's next opening; and in words what the window did, if there is one."""
+    if text is None or not text.strip():
+        return planned, ""
+    window = parse_time_window(text)
+    if isinstance(window, WindowRefused):
+        return planned, f"; time window ignored: {window.reason}"
+    if zone is None:
+        return planned, f"; time window {window} ignored: the organisation's time zone is not known"
+    if is_open(window, planned, zone):
+        return planned, f"; inside the time window {window} ({zone})"
+    opening = opening_at_or_after(window, planned, zone)
+    if opening is None:
+        return planned, f"; time window {window} ignored: it never opens in {zone}"
+    return opening, f"; moved to the next opening of the time window {window} ({zone})"
+
+
+def jitter_words(chance: float) -> str:
+    """What jitter did, to end a reason with."""
+    percent = round((jitter_factor(chance) - 1.0) * 100, 1)
+    return f"; jitter {percent:+.1f} %"
+
+
+def shown_days(days: float) -> str:
+    """A time for people: `6 h`, `1 day`, `2.5 days`."""
+    if days < 1:
+        return f"{days * 24:.3g} h"
+    return "1 day" if days == 1 else f"{days:.4g} days"

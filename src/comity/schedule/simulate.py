@@ -1,0 +1,116 @@
+"""Comparing schedules at an equal budget.
+
+A SimulationPlan goes in; a Comparison comes out, the same for the same seed. Every schedule is run again with another
+`stretch` until its visits are the budget within half a percent (the number of visits falls about as 1/stretch, so
+each run corrects the next). What cannot be brought within one percent, because limits forbid it, says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from comity.model.revisit import RevisitLimits
+from comity.schedule.contenders import Contest, Schedule, Visits, run_schedule
+from comity.schedule.measures import Measured, measure
+from comity.schedule.synthetic import World, WorldPlan, make_world
+
+CLOSE_ENOUGH: Final = 0.005
+WITHIN_BUDGET: Final = 0.01
+_MOST_RUNS: Final = 12
+AIM_DELAY_GAIN: Final = 0.40
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationPlan:
+    """A world, and the visits a day that every schedule may make."""
+
+    world: WorldPlan
+    visits_per_day: float
+    limits: RevisitLimits = field(default_factory=RevisitLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One schedule at the budget."""
+
+    schedule: Schedule
+    measured: Measured
+    stretch: float
+    budget: float
+
+    @property
+    def budget_used(self) -> float:
+        """Visits made in relation to visits allowed."""
+        return self.measured.visits / self.budget
+
+    @property
+    def is_within_budget(self) -> bool:
+        """Whether the comparison with the others is fair."""
+        return abs(self.budget_used - 1.0) <= WITHIN_BUDGET
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All schedules on one world at one budget."""
+
+    plan: SimulationPlan
+    results: tuple[Result, ...]
+
+    def of(self, schedule: Schedule) -> Result:
+        """The result of one schedule."""
+        return next(result for result in self.results if result.schedule is schedule)
+
+    def delay_gain(self, schedule: Schedule) -> float:
+        """By how much the mean delay is under that of the fixed schedule; 0.4 is 40 % under."""
+        fixed = self.of(Schedule.FIXED).measured.mean_delay_days
+        return 1.0 - self.of(schedule).measured.mean_delay_days / fixed if fixed > 0 else 0.0
+
+    def freshness_gain(self, schedule: Schedule) -> float:
+        """How much more of the time sources are in step than with the fixed schedule."""
+        return self.of(schedule).measured.freshness - self.of(Schedule.FIXED).measured.freshness
+
+    @property
+    def meets_aim(self) -> bool:
+        """Whether adaptive has 40 % less delay than fixed, and no less freshness."""
+        return self.delay_gain(Schedule.ADAPTIVE) >= AIM_DELAY_GAIN and self.freshness_gain(Schedule.ADAPTIVE) >= 0.0
+
+
+def compare(plan: SimulationPlan, *, on_schedule: Callable[[], None] = lambda: None) -> Comparison:
+    """Run every schedule at the budget; `on_schedule` is called after each."""
+    return _compare(plan, make_world(plan.world), on_schedule)
+
+
+def sweep(
+    plan: SimulationPlan, budgets: Sequence[float], *, on_schedule: Callable[[], None] = lambda: None
+) -> list[Comparison]:
+    """Compare on one world at several budgets."""
+    world = make_world(plan.world)
+    return [_compare(replace(plan, visits_per_day=budget), world, on_schedule) for budget in budgets]
+
+
+def _compare(plan: SimulationPlan, world: World, on_schedule: Callable[[], None]) -> Comparison:
+    contest = Contest(world, plan.visits_per_day, plan.limits, plan.world.seed)
+    results = []
+    for schedule in Schedule:
+        results.append(_at_budget(schedule, contest))
+        on_schedule()
+    return Comparison(plan, tuple(results))
+
+
+def _at_budget(schedule: Schedule, contest: Contest) -> Result:
+    budget = contest.visits_per_day * contest.world.days
+    stretch, best_stretch = 1.0, 1.0
+    best: Visits | None = None
+    smallest_error = 0.0
+    for _ in range(_MOST_RUNS):
+        visits = run_schedule(schedule, contest, stretch)
+        used = sum(len(times) - 1 for times in visits) / budget
+        if best is None or abs(used - 1.0) < smallest_error:
+            best, best_stretch, smallest_error = visits, stretch, abs(used - 1.0)
+        if smallest_error <= CLOSE_ENOUGH or used <= 0.0:
+            break
+        stretch *= used
+    assert best is not None
+    return Result(schedule, measure(contest.world, best), best_stretch, budget)
