@@ -135,6 +135,12 @@ class Settings(BaseSettings):
     )
     sources_limit: int = _set(20, "Sources that one look takes up.", "SOURCES_LIMIT", ge=1, le=1000)
     sources_at_once: int = _set(3, "Sources that are run at once.", "SOURCES_AT_ONCE", ge=1, le=64)
+    source_visits_per_day: float = _set(
+        0.0,
+        "Runs a day that adaptive sources share; 0: as many as their base frequencies would take.",
+        "SOURCE_VISITS_PER_DAY",
+        ge=0,
+    )
     disable_scheduler: bool = _set(
         False,
         "Whether the scheduler of sources stays off.",

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 from comity.database.instants import instant
 from comity.database.source_tables import crawl_locks, crawl_logs, source_pages, sources
 from comity.database.spelling import insert_into
-from comity.model.source import SourceStatus
+from comity.model.source import ScheduleName, SourceStatus
 
 LOCK_S: Final = 1800.0  # longer than any run may take
 
@@ -116,6 +116,19 @@ def due(connection: Connection, now: datetime | None, limit: int, but: Collectio
 def count_due(connection: Connection, now: datetime | None) -> int:
     """How many sources are due, also those that are being run."""
     return connection.execute(select(func.count()).select_from(sources).where(_is_due(connection, now))).scalar_one()
+
+
+def adaptive(connection: Connection) -> Sequence[Any]:
+    """What the sources of the adaptive schedule claim of its budget."""
+    columns = sources.c
+    statement = select(
+        columns.careers_url,
+        columns.org_type,
+        columns.crawl_frequency_days,
+        columns.importance,
+        columns.change_statistics,
+    ).where(columns.schedule == ScheduleName.ADAPTIVE, columns.status == SourceStatus.ACTIVE)
+    return connection.execute(statement).all()
 
 
 def locked(connection: Connection, now: datetime | None) -> Sequence[Row[Any]]:

@@ -240,9 +240,9 @@ def _check_window(text: str | None) -> None:
 
 def _check_zone(name: str | None) -> None:
     if name is not None:
-        from zoneinfo import available_timezones
+        from comity.schedule.zones import load_zone
 
-        if name not in available_timezones():
+        if load_zone(name) is None:
             raise BadInput(f"time_zone must be a name such as Africa/Nairobi, not {name!r}")
 
 
@@ -252,4 +252,4 @@ def _check_hint(text: str | None) -> None:
 
         hint = parse_hint(text)
         if isinstance(hint, HintProblem):
-            raise BadInput(f"parser_hint: {hint}")
+            raise BadInput(f"parser_hint: {hint.message}")

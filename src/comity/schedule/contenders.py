@@ -143,4 +143,3 @@ def _run_adaptive(contest: Contest, stretch: float, chance: Random) -> Visits:
                 rate = min(high, max(low, share.pace * roots[index])) * share.thinning
                 times.append(at + jitter_factor(chance.random()) / rate)
     return visits
-

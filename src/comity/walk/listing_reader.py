@@ -35,7 +35,7 @@ def read_here(
 
     hint = parse_hint(hint_text) if hint_text else None
     if isinstance(hint, HintProblem):
-        return Listing(ListingKind.UNREADABLE, message=f"parser_hint: {hint}")
+        return Listing(ListingKind.UNREADABLE, message=f"parser_hint: {hint.message}")
     return read_listing(body, url=url, content_type=content_type, source_type=source_type, hint=hint)
 
 

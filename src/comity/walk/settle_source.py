@@ -63,7 +63,7 @@ class RunEnded:
     """When the site may be asked again, where it said so."""
 
 
-Plan = Callable[[RunEnded], Planned]
+Plan = Callable[[Connection, RunEnded], Planned]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class SourceSettling:
             for host in run.hosts:
                 self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
             counts = self._store(connection, run) if verdict.stores else Counts(found=run.reading.found)
-            planned = self._plan(RunEnded(source, counts, verdict, now, _until(run.reading)))
+            planned = self._plan(connection, RunEnded(source, counts, verdict, now, _until(run.reading)))
             becomes, message = self._standing(verdict, planned)
             self._write_source(connection, run, planned, becomes, message)
             report = SourceReport(
