@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.postgres import PostgresDatabases
 from tests.walk.crawling import Place
 from tests.walk.forking import ForkServer
 from tests.walk.site import Web
+from tests.walk.sourcing import Office, emptied, office, shared_state
 
 
 @pytest.fixture
@@ -32,3 +34,26 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     """An empty folder; the fork server is only started by who needs it."""
     server: Callable[[], ForkServer] = partial(request.getfixturevalue, "fork_server")
     return Place(tmp_path, server)
+
+
+@pytest.fixture(scope="session")
+def sources_on_postgres(postgres_server: PostgresDatabases) -> Iterator[str]:
+    """One database for all tests of sources: migrating takes longer than most of them."""
+    with shared_state(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def sources_url(request: pytest.FixtureRequest) -> str:
+    """An empty state on each of the two kinds of databases: the test runs twice."""
+    if request.param == "sqlite":
+        url: str = request.getfixturevalue("sqlite_url")
+        return url
+    return emptied(request.getfixturevalue("sources_on_postgres"))
+
+
+@pytest.fixture
+def bureau(sources_url: str) -> Iterator[Office]:
+    """Whoever runs sources, on each of the two databases."""
+    with office(sources_url) as opened:
+        yield opened

@@ -14,13 +14,15 @@ from sqlalchemy import text
 from comity.assemble import State, open_state
 from comity.database import schema
 from comity.database.connection import open_database
+from comity.database.declared import metadata
 from comity.model.source import Source, SourceReport, SourceSkipped
 from comity.operate.sources import add_source
 from comity.reports.sources import LoggedRun, find_source, list_runs
 from comity.settings import read_settings
 from comity.upkeep.due_sources import PassReport
 from comity.walk.read_source import SourceDesk
-from tests.walk.site import Answer, Site
+from tests.servers.postgres import PostgresDatabases
+from tests.walk.site import Answer
 
 LOOPBACK = "127.0.0.0/8"
 Given = TypeVar("Given")
@@ -160,7 +162,9 @@ class Office:
 
     def titles(self, *, is_open: bool = True) -> list[str]:
         word = "IS NULL" if is_open else "IS NOT NULL"
-        return [row["title"] for row in self.rows(f"SELECT title FROM job_postings WHERE closed_at {word} ORDER BY title")]
+        return [
+            row["title"] for row in self.rows(f"SELECT title FROM job_postings WHERE closed_at {word} ORDER BY title")
+        ]
 
     def outbox(self) -> list[str]:
         return [row["action"] for row in self.rows("SELECT action FROM search_outbox ORDER BY id")]
@@ -168,14 +172,28 @@ class Office:
 
 @contextmanager
 def office(database_url: str, **settings: Any) -> Iterator[Office]:
-    """Open an office on a new database of either kind."""
-    database = open_database(database_url)
-    schema.upgrade(database)
-    database.close()
+    """Open an office on an empty database of either kind; a shared one has its tables already."""
     given = {"database_url": database_url, "source_delay_s": 0.0, "allow_networks": (LOOPBACK,)}
     with open_state(read_settings(**(given | settings))) as state:
         yield Office(state)
 
 
-def pages_asked(site: Site) -> list[str]:
-    return site.pages()
+@contextmanager
+def shared_state(databases: PostgresDatabases) -> Iterator[str]:
+    """A PostgreSQL database with our tables, for many tests one after the other."""
+    url = databases.create_database()
+    database = open_database(url)
+    schema.upgrade(database)
+    database.close()
+    yield url
+    databases.drop_database(url)
+
+
+def emptied(url: str) -> str:
+    """The same without any rows."""
+    database = open_database(url)
+    names = ", ".join(table.name for table in metadata.sorted_tables)
+    with database.write() as connection:
+        connection.execute(text(f"TRUNCATE {names} CASCADE"))
+    database.close()
+    return url

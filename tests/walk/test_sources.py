@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
-
-import pytest
 
 from comity.model.source import NotRun, RunStatus, SourceStatus
 from comity.operate.policy import set_policy
@@ -14,12 +11,6 @@ from comity.operate.takedown import add_takedown
 from comity.rules.canonical import canonical_host
 from tests.walk.site import Answer, Asked, Web, redirect
 from tests.walk.sourcing import Job, Office, feed, jobs, listing, office
-
-
-@pytest.fixture
-def bureau(database_url: str) -> Iterator[Office]:
-    with office(database_url) as opened:
-        yield opened
 
 
 def test_a_new_source_is_due_at_once_and_its_postings_are_kept(web: Web, bureau: Office) -> None:
@@ -135,9 +126,7 @@ def test_all_pages_are_read_in_order_and_only_as_many_as_the_policy_allows(web: 
 
 
 def test_pages_that_lead_in_a_circle_end(web: Web, bureau: Office) -> None:
-    site = web.site(
-        {"/a": listing(jobs(2), following="/b"), "/b": listing(jobs(2, start=3), following="/a")}
-    )
+    site = web.site({"/a": listing(jobs(2), following="/b"), "/b": listing(jobs(2, start=3), following="/a")})
     report = bureau.run(bureau.add(site.url("/a")))
     assert (site.pages(), report.counts.inserted) == (["/a", "/b"], 4)
 
@@ -238,9 +227,9 @@ def test_a_site_that_asks_for_patience_is_asked_no_sooner(web: Web, bureau: Offi
     assert after.next_run_at - after.last_crawled_at > timedelta(days=9)
 
 
-def test_an_address_that_is_not_public_is_refused(web: Web, database_url: str) -> None:
+def test_an_address_that_is_not_public_is_refused(web: Web, sources_url: str) -> None:
     site = web.site({"/careers": listing(jobs(2))})
-    with office(database_url, allow_networks=()) as bureau:
+    with office(sources_url, allow_networks=()) as bureau:
         report = bureau.run(bureau.add(site.url("/careers")))
     assert (report.status, site.paths) == (RunStatus.FAIL, [])
     assert "127.0.0.1" in report.message

@@ -43,15 +43,15 @@ def judge(reading: Reading, *, last_found: int, empty_reads: int) -> RunVerdict:
     first, found = reading.pages[0], reading.found
     if first.kind in _QUARANTINED:
         return _quarantine(f"{_QUARANTINED[first.kind]}{_said(first.message)}", before)
-    if found == 0:
-        return _empty(first.kind, first.message, before)
     later = next((page for page in reading.pages if page.kind in _QUARANTINED), None)
     if later is not None or reading.obstacle is not None:
         number = later.number if later is not None else len(reading.pages) + 1
         reason = f"{_QUARANTINED[later.kind]}{_said(later.message)}" if later is not None else ""
         reason = reason or (reading.obstacle.reason if reading.obstacle is not None else "")
         message = f"page {number}: {reason}; nothing is closed"
-        return before.kept(RunStatus.WARN, message, stores=True, last_found=max(last_found, found))
+        return before.kept(RunStatus.WARN, message, stores=found > 0, last_found=max(last_found, found))
+    if found == 0:
+        return _empty(first.kind, first.message, before)
     if reading.is_cut:
         message = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"
         return RunVerdict(RunStatus.OK, message, stores=True, last_found=found)

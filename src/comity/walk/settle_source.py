@@ -222,6 +222,8 @@ class SourceSettling:
         if run.verdict.closes:
             gone = postings_table.forget_unseen(connection, source.id, now)
             closed = postings_table.close_unlisted(connection, gone, now)
+        else:
+            postings_table.detach_unseen(connection, source.id, now)
         postings_table.tell_search(connection, [*added.values(), *updated], "upsert", now)
         postings_table.tell_search(connection, closed, "delete", now)
         return Counts(len(pages), len(added), len(updated), skipped, len(closed))
