@@ -91,7 +91,7 @@ def sight(connection: Connection, source_id: UUID, pages: Mapping[UUID, int], no
 
 
 def detach_unseen(connection: Connection, source_id: UUID, since: datetime) -> None:
-    """Keep what a source seems not to list any more, but on no page of it: a page that stays as it is has it no more."""
+    """Keep what a source seems not to list any more, but on none of its pages: an unchanged page has it no more."""
     statement = update(job_sightings).where(job_sightings.c.source_id == source_id, job_sightings.c.seen_at < since)
     connection.execute(statement.values(page_number=0))
 
