@@ -8,6 +8,63 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
+
+# The vocabularies of a JobPosting, in order; plain text, as they stand in the database and in the search index.
+LEVELS: Final = ("intern", "junior", "mid", "senior", "lead", "director", "executive")
+MODALITIES: Final = ("onsite", "hybrid", "remote", "field")
+CAREER_TYPES: Final = (
+    *("internship", "volunteer", "fellowship", "consultancy", "secondment", "temporary", "fixed-term", "permanent"),
+    *("part-time", "full-time"),
+)
+MISSION_TAGS: Final = (
+    *(
+        "health",
+        "nutrition",
+        "education",
+        "wash",
+        "protection",
+        "child-protection",
+        "gender",
+        "food-security",
+        "livelihoods",
+    ),
+    *(
+        "shelter",
+        "emergency",
+        "climate",
+        "environment",
+        "agriculture",
+        "migration",
+        "human-rights",
+        "governance",
+        "peace",
+    ),
+    *(
+        "disability",
+        "youth",
+        "mine-action",
+        "cash",
+        "logistics",
+        "procurement",
+        "mel",
+        "research",
+        "data",
+        "it",
+        "finance",
+    ),
+    *(
+        "administration",
+        "human-resources",
+        "legal",
+        "security",
+        "communications",
+        "fundraising",
+        "advocacy",
+        "engineering",
+    ),
+    *("programme-management", "partnerships", "translation"),
+)
 
 
 class SourceType(StrEnum):

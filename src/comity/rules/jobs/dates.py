@@ -1,0 +1,279 @@
+"""Deadlines and dates of posting: the page's words enter, a time in UTC leaves; None where they tell no certain day.
+
+A deadline without an hour is the last second of its day where the job is; a date of posting the first. Of several
+dates a deadline is the last, a date of posting the first.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from comity.rules.jobs.months import MONTHS
+from comity.rules.jobs.relative_dates import days_from_today
+from comity.rules.jobs.words import plain
+from comity.rules.jobs.zones import zone_in
+
+_LONGEST: Final = 200
+_LONGEST_GUESS: Final = 60  # what the slow parser may see
+_FURTHEST: Final = timedelta(days=3 * 366)
+_END_OF_DAY: Final = time(23, 59, 59)
+# Day and month change places there; everywhere else the day is first, unless that cannot be.
+_MONTH_FIRST: Final = frozenset({"US", "PH", "FM", "PW", "MH", "PR", "GU", "VI", "AS", "MP"})
+_LANGUAGES: Final = (
+    "en fr es de pt it nl ru ar zh ja tr pl uk sv da nb fi cs ro hu el he hi bn th vi id fa ka hy sr hr bg ko sw"
+)
+_GUESSED_LANGUAGES: Final = _LANGUAGES.split()
+_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_EPOCH: Final = re.compile(r"1\d{9}(?:\d{3})?")
+_COMPACT: Final = re.compile(r"(20\d\d)(0[1-9]|1[0-2])([0-3]\d)")
+_NUMERIC: Final = re.compile(
+    # 2026-12-31, 2026/12/31, 2026年12月31日
+    r"(?<!\d)(?P<y1>\d{4})\s?[-/.年년]\s?(?P<m1>\d{1,2})\s?[-/.月월]\s?(?P<d1>\d{1,2})(?!\d)"
+    # 31/12/2026, 12-31-26, 31.12.2026
+    r"|(?<![\d.:])(?P<a2>\d{1,2})\s?(?P<sep>[./-])\s?(?P<b2>\d{1,2})\s?(?P=sep)\s?(?P<y2>\d{4}|\d{2})(?![\d:])"
+    # 12月31日, and 31.12. as Germans write it
+    r"|(?<!\d)(?P<m3>\d{1,2})\s?[月월]\s?(?P<d3>\d{1,2})\s?[日일]"
+    r"|(?<![\d.:])(?P<d4>\d{1,2})\.\s?(?P<m4>\d{1,2})\.(?!\s?\d)"
+)
+_LETTERS: Final = re.compile(r"[^\W\d_]{2,}(?: (?:الثاني|الاول))?")
+_ORDINAL: Final = r"(?:st|nd|rd|th|er|eme|[oa°.])?"
+# 31 [December], 1er [mars], 31 de [diciembre], 31-[Dec], 2026 [December]
+_BEFORE_MONTH: Final = re.compile(
+    rf"(?<![\d:])(?:(?P<day>\d{{1,2}}){_ORDINAL}|(?P<year>\d{{4}}))(?:\s*-\s*|/|\s+|)(?:(?:of|de|d'|the|di|من)\s*)?$"
+)
+_YEAR_AFTER: Final = re.compile(
+    r"(?:\.?/[^\W\d_]+)?[\s.,/-]*(?:(?:de|del|do|of|عام)\s+)?(\d{4}(?!\d)|'\d{2}(?!\d)|(?<=[-/])\d{2}(?![\d:]))"
+)
+# [December] 31, 2026; [December] 1-31, 2026
+_AFTER_MONTH: Final = re.compile(
+    rf"\.?,?\s*(?:the )?(\d{{1,2}}){_ORDINAL}(?![\d:])(?:\s*(?:-|to|and|"
+    rf"&)\s*(\d{{1,2}}){_ORDINAL}(?![\d:]))?(?:[\s,]+(\d{{4}})(?!\d))?"
+)
+_LONGEST_BEFORE_MONTH: Final = 14
+_TIMES: Final = re.compile(
+    r"(?<![\d+\-:.])(\d{1,2})(?:[:.h]|h\s|點|点|时|時)(\d{2})(?::\d\d)?(?![\d])\s*(?:hrs?|h\b|uhr)?\s*([ap])?\.?m?\b"
+    r"|(?<![\d+\-:.])(\d{1,2})\s*(?:([ap])\.?\s?m\b|h\b|uhr\b|heures?\b|horas?\b|hrs\b)|\b(noon|"
+    r"midday|mittag|midi|mediodia)\b"
+)
+_OPEN: Final = re.compile(
+    r"\b(?:until filled|till filled|open[- ]ended|ongoing|on-going|rolling|continuous(?:ly)?|no "
+    r"deadline|not specified|n/?a|asap|"
+    r"as soon as possible|des que possible|jusqu'a pourvoi|hasta cubrir|bis zur besetzung|ate "
+    r"preenchimento|permanent(?:e|ly)?)\b"
+)
+_REVIEWED: Final = re.compile(r"\b(?:review|reviewed|priority|screening|first consideration|examen|revision)\b")
+
+
+class _Found(NamedTuple):
+    day: date
+    has_year: bool
+
+
+def deadline_of(
+    text: str, *, now: datetime, zone: tzinfo | None, country: str | None, order_country: str | None
+) -> datetime | None:
+    """The last moment to apply, in UTC; zone and country are the job's, `order_country` says how dates are written."""
+    return _moment(text, now, zone, country, order_country, looks_back=False)
+
+
+def posted_of(
+    text: str, *, now: datetime, zone: tzinfo | None, country: str | None, order_country: str | None
+) -> datetime | None:
+    """When a job was posted, in UTC; a day that is still to come is no such date."""
+    found = _moment(text, now, zone, country, order_country, looks_back=True)
+    return found if found is not None and found <= now + timedelta(days=2) else None
+
+
+def _moment(
+    text: str, now: datetime, zone: tzinfo | None, country: str | None, order_country: str | None, *, looks_back: bool
+) -> datetime | None:
+    text = text[:_LONGEST].strip()
+    if not text:
+        return None
+    exact = _exact(text, zone, looks_back)
+    if exact is None:
+        folded = plain(text)
+        named = zone_in(text, country)
+        here = named or zone or UTC
+        today = now.astimezone(here).date()
+        found, rest = _days(folded, today, order_country, looks_back)
+        if _OPEN.search(folded) and (not found or _REVIEWED.search(folded)):
+            return None
+        day = _chosen(found, looks_back)
+        if day is None:
+            distance = days_from_today(folded, looks_back=looks_back)
+            day = today + timedelta(days=distance) if distance is not None else _guess(text, today)
+        if day is None:
+            return None
+        exact = _at(day, _hour(rest), here, looks_back)
+    if exact is None or abs(exact - now) > _FURTHEST:
+        return None
+    return exact.replace(microsecond=0)
+
+
+def _exact(text: str, zone: tzinfo | None, looks_back: bool) -> datetime | None:
+    """What machines write: ISO 8601 and seconds since 1970."""
+    if _ISO.fullmatch(text):
+        try:
+            read = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        if read.tzinfo is not None:
+            return _utc(read)
+        # Midnight without a zone is how systems print a bare day.
+        hour = None if read.time() == time(0) else read.time()
+        return _at(read.date(), hour, zone or UTC, looks_back)
+    if _EPOCH.fullmatch(text):
+        seconds = int(text[:10])
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    compact = _COMPACT.fullmatch(text)
+    if compact:
+        day = _day(int(compact[1]), int(compact[2]), int(compact[3]))
+        return _at(day, None, zone or UTC, looks_back) if day else None
+    return None
+
+
+def _days(folded: str, today: date, order_country: str | None, looks_back: bool) -> tuple[list[_Found], str]:
+    """All days that a folded text names, and the text without them."""
+    found: list[_Found] = []
+    rest = folded
+    for match in _NUMERIC.finditer(folded):
+        read = _numeric(match, today, order_country, looks_back)
+        if read is not None:
+            found.append(read)
+            rest = _blanked(rest, match.start(), match.end())
+    for word in _LETTERS.finditer(rest):
+        month = MONTHS.get(word[0])
+        if month is None:
+            continue
+        start, end, year, day = _around(rest, word)
+        read = None
+        if day and year:
+            read = _found(_day(year, month, day))
+        elif day:
+            read = _without_year(month, day, today, looks_back)
+        if read is not None:
+            found.append(read)
+            rest = _blanked(rest, start, end)
+    return found, rest
+
+
+def _around(text: str, month: re.Match[str]) -> tuple[int, int, int | None, int | None]:
+    """Where a date with a month in letters begins and ends, its year and its day."""
+    first = max(0, month.start() - _LONGEST_BEFORE_MONTH)
+    before = _BEFORE_MONTH.search(text[first : month.start()])
+    if before and before["day"]:
+        year = _YEAR_AFTER.match(text, month.end())
+        end = year.end() if year else month.end()
+        return first + before.start(), end, _year(year[1]) if year else None, int(before["day"])
+    after = _AFTER_MONTH.match(text, month.end())
+    if not after:
+        return month.start(), month.end(), None, None
+    year_text = after[3] or (before["year"] if before else None)
+    return month.start(), after.end(), int(year_text) if year_text else None, int(after[2] or after[1])
+
+
+def _blanked(text: str, start: int, end: int) -> str:
+    return text[:start] + " " * (end - start) + text[end:]
+
+
+def _numeric(match: re.Match[str], today: date, order_country: str | None, looks_back: bool) -> _Found | None:
+    if match["y1"]:
+        return _found(_day(int(match["y1"]), int(match["m1"]), int(match["d1"])))
+    if match["y2"]:
+        first, second, year = int(match["a2"]), int(match["b2"]), _year(match["y2"])
+        is_month_first = order_country in _MONTH_FIRST and match["sep"] != "."
+        if (is_month_first and first <= 12) or second > 12:
+            first, second = second, first
+        return _found(_day(year, second, first))
+    return _without_year(int(match["m3"] or match["m4"]), int(match["d3"] or match["d4"]), today, looks_back)
+
+
+def _without_year(month: int, day: int, today: date, looks_back: bool) -> _Found | None:
+    """The next such day, or the last one for what lies behind us."""
+    for year in (today.year, today.year - 1 if looks_back else today.year + 1):
+        read = _day(year, month, day)
+        if read and (read <= today if looks_back else read >= today):
+            return _Found(read, has_year=False)
+    return None
+
+
+def _chosen(found: list[_Found], looks_back: bool) -> date | None:
+    """Of several days the last, or the first for what lies behind; those with a year first ("1 Nov - 5 Dec 2026")."""
+    days = [entry.day for entry in found if entry.has_year] or [entry.day for entry in found]
+    if not days:
+        return None
+    return min(days) if looks_back else max(days)
+
+
+def _hour(rest: str) -> time | None:
+    """The hour that stands beside a date; midnight means the end of that day."""
+    match = _TIMES.search(rest)
+    if not match:
+        return None
+    if match[6]:
+        return time(12)
+    hour, minute = int(match[1] or match[4]), int(match[2] or 0)
+    half = match[3] or match[5]
+    if half == "p" and hour < 12:
+        hour += 12
+    elif half == "a" and hour == 12:
+        hour = 0
+    if hour > 23 or minute > 59 or (hour == 0 and minute == 0):
+        return None
+    return time(hour, minute)
+
+
+def _at(day: date, hour: time | None, zone: tzinfo, looks_back: bool) -> datetime | None:
+    return _utc(datetime.combine(day, hour or (time(0) if looks_back else _END_OF_DAY), zone))
+
+
+def _utc(moment: datetime) -> datetime | None:
+    try:
+        return moment.astimezone(UTC)
+    except (OverflowError, ValueError):  # year 1 and year 9999 lie at the edge of what a datetime holds
+        return None
+
+
+def _year(text: str) -> int:
+    digits = text.lstrip("'")
+    return int(digits) if len(digits) == 4 else 2000 + int(digits)
+
+
+def _day(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _found(day: date | None) -> _Found | None:
+    return _Found(day, has_year=True) if day else None
+
+
+@lru_cache(maxsize=2048)
+def _guess(text: str, today: date) -> date | None:
+    """The last resort: dateparser, slow to load and to run, only for short texts that hold a number and a word."""
+    if len(text) > _LONGEST_GUESS or not any(map(str.isdigit, text)) or not any(map(str.isalpha, text)):
+        return None
+    import dateparser
+
+    try:
+        found = dateparser.parse(
+            text,
+            languages=_GUESSED_LANGUAGES,
+            settings={
+                "RELATIVE_BASE": datetime.combine(today, time(12)),
+                "PREFER_DATES_FROM": "future",
+                "DATE_ORDER": "DMY",
+                "STRICT_PARSING": True,
+                "PARSERS": ["absolute-time"],
+                "RETURN_AS_TIMEZONE_AWARE": False,
+            },
+        )
+    except Exception:
+        return None
+    return found.date() if found else None

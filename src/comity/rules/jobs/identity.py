@@ -1,0 +1,181 @@
+"""Which posting this is: organisation, words and link enter, a hash leaves that edits keep and no other job has.
+
+Why it is made so stands in docs/decisions/0010-canonical-hash.md.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import sha256
+from typing import Final, NamedTuple
+from urllib.parse import unquote_plus
+
+from comity.rules.canonical import resolve_link
+from comity.rules.jobs.words import alike
+from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules
+
+# Which board sent the applicant; where the answer goes, not what is asked.
+_BOARD_PARAMETERS: Final = (
+    *(
+        "source",
+        "src",
+        "gh_src",
+        "lever-source*",
+        "lever-origin",
+        "referrer",
+        "referer",
+        "trk",
+        "trackingid",
+        "jobboardsource",
+    ),
+    *(
+        "source_id",
+        "sourceid",
+        "iis",
+        "iisn",
+        "utm",
+        "rx_*",
+        "jobsource",
+        "job_source",
+        "ss_source",
+        "codes",
+        "_jtochash",
+        "feedid",
+    ),
+)
+_TRACKING: Final = TrackingRules(parameters=(*TRACKING_PARAMETERS, *_BOARD_PARAMETERS))
+_BASE: Final = "https://relative.invalid/"
+_SEPARATOR: Final = "\x1f"
+
+# One form serves many jobs: its number names the form.
+_FORM_HOSTS: Final = (
+    *(
+        "docs.google.com",
+        "forms.gle",
+        "forms.office.com",
+        "forms.microsoft.com",
+        "typeform.com",
+        "surveymonkey.com",
+        "jotform.com",
+    ),
+    *("kobotoolbox.org", "airtable.com", "bit.ly", "tinyurl.com", "drive.google.com", "dropbox.com", "sharepoint.com"),
+)
+_ID_NAMES: Final = (
+    "id jobid job_id job-id job jid gh_jid vacancyid vacancy_id vacancy vacid vid reqid req "
+    "requisitionid requisition positionid position_id position pid postingid posting_id posting nid "
+    "jobpostingid job_posting_id jobopeningid openingid opening ref reference refid refno jobreq job_req "
+    "jobreqid career_job_req_id jobreference ad adid offerid offer oid annonce oferta stelle "
+    "opportunityid code jobcode vacancycode joborderid p rid joid jobad vacancyno vacancynumber "
+    "jobnumber job_number reference_number advertid"
+)
+_ID_PARAMETERS: Final = frozenset(_ID_NAMES.split())
+_YEAR_OR_DAY: Final = re.compile(r"(?:19|20)\d\d|(?:19|20)\d\d[01]\d(?:[0-3]\d)?")
+_UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_NUMBER: Final = re.compile(r"\d{3,}")
+_MIXED: Final = re.compile(r"(?=(?:[a-z]*\d){2})(?=\d*[a-z])[0-9a-z]{8,}")
+_WORD_AND_NUMBER: Final = re.compile(r"[a-z]{4,}\d{1,4}")
+_NUMBER_FIRST: Final = re.compile(r"(\d{4,})[-_](?=.*[^\W\d_])")
+_NUMBER_LAST: Final = re.compile(r"[-_](\d{4,})$")
+_REQUISITION: Final = re.compile(r"(?:^|[-_])((?:jr|req|r|jo|job|vac|va|ref|jid|pos)[-_]?\d{3,}(?:-\d+)?)$")
+_EXTENSION: Final = re.compile(r"\.(?:html?|aspx?|php|jsp|pdf|docx?|cfm|json)$")
+_ACTIONS: Final = frozenset(
+    {
+        "apply",
+        "application",
+        "apply-now",
+        "applynow",
+        "view",
+        "detail",
+        "details",
+        "login",
+        "postuler",
+        "bewerben",
+        "thanks",
+    }
+)
+_MOST_SEGMENTS: Final = 20
+
+
+class LinkIdentity(NamedTuple):
+    """A link reduced to what it names, and whether that is one posting."""
+
+    text: str
+    is_posting: bool
+
+
+def canonical_hash(
+    *, org_name: str, title: str, location: str, apply_url: str, reference: str = "", is_link_shared: bool = False
+) -> str:
+    """The hash of a posting: of its link where that names one posting, else of all its words and the link."""
+    link = link_identity(apply_url)
+    organisation, number = alike(org_name), _reference(reference)
+    if number and number in link.text.replace("-", "").replace("_", ""):
+        number = ""
+    if (link.is_posting or number) and not is_link_shared:
+        fields: tuple[str, ...] = ("posting", organisation, link.text, number)
+    else:
+        fields = ("words", organisation, alike(title), alike(location), link.text, number)
+    return sha256(_SEPARATOR.join(fields).encode("utf-8", "replace")).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def link_identity(url: str) -> LinkIdentity:
+    """Reduce a link: scheme, `www.`, port, case, order of parameters, tracking, anchors, slugs fall away."""
+    text = alike_link(url)
+    address = resolve_link(text, _BASE, tracking=_TRACKING)
+    if address is None:
+        return LinkIdentity(alike(text), False)
+    path, _, query = address.path.partition("?")
+    # Anchors lead to a place on the page; routes of a script ("#/jobs/7", "#!job=7") lead to another one.
+    _, _, anchor = text.partition("#")
+    if anchor.startswith(("/", "!")):
+        path = f"{path}/#/{anchor.lstrip('/!')}"
+    segments = [alike(unquote_plus(segment)) for segment in path.split("/") if segment][-_MOST_SEGMENTS:]
+    parameters = sorted(alike(unquote_plus(parameter)) for parameter in query.split("&") if parameter)
+    is_form = address.host.endswith(_FORM_HOSTS)
+    reduced, has_number = _numbered(segments)
+    is_posting = not is_form and (has_number or any(map(_is_id_parameter, parameters)))
+    if is_posting:
+        while reduced and reduced[-1] in _ACTIONS:
+            reduced.pop()
+        segments = reduced
+    return LinkIdentity(f"{address.host}/{'/'.join(segments)}?{'&'.join(parameters)}", is_posting)
+
+
+def alike_link(url: str) -> str:
+    """A link without the white space, invisible characters and entities that a page wraps around it."""
+    return "".join(url.replace("&amp;", "&").replace("\u200b", "").replace("\ufeff", "").split())
+
+
+def _numbered(segments: list[str]) -> tuple[list[str], bool]:
+    """The path with the segment that bears the posting's number cut down to it."""
+    for at in range(len(segments) - 1, -1, -1):
+        number = _number_in(_EXTENSION.sub("", segments[at]))
+        if number:
+            return [*segments[:at], number, *segments[at + 1 :]], True
+    return segments, False
+
+
+def _number_in(segment: str) -> str | None:
+    if _UUID.fullmatch(segment):
+        return segment
+    for pattern in (_NUMBER_FIRST, _REQUISITION, _NUMBER_LAST):
+        found = pattern.search(segment) if pattern is not _NUMBER_FIRST else pattern.match(segment)
+        if found and not _YEAR_OR_DAY.fullmatch(found[1]):
+            return found[1]
+    is_number = _NUMBER.fullmatch(segment) and not _YEAR_OR_DAY.fullmatch(segment)
+    is_mixed = _MIXED.fullmatch(segment) and not _WORD_AND_NUMBER.fullmatch(segment)
+    return segment if is_number or is_mixed else None
+
+
+def _is_id_parameter(parameter: str) -> bool:
+    name, _, value = parameter.partition("=")
+    return name in _ID_PARAMETERS and any(map(str.isdigit, value))
+
+
+def _reference(text: str) -> str:
+    """A reference number, bare of what is around its letters and digits; empty if it cannot be one."""
+    bare = "".join(letter for letter in alike(text[:80]) if letter.isalnum())
+    digits = sum(map(str.isdigit, bare))
+    return bare if digits >= 2 and len(bare) <= 40 and not _YEAR_OR_DAY.fullmatch(bare) else ""

@@ -1,0 +1,124 @@
+"""How senior a job is: title, grade field and the kind of organisation enter; a level leaves, None if nothing says."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from comity.rules.jobs.grades import grade_in
+from comity.rules.jobs.words import plain
+
+# What the title must hold, most telling first; folded words in several languages.
+_LEVELS: Final = (
+    (
+        "intern",
+        r"interns?|internships?|trainee(?:ship)?s?|stagiaires?|stage|stages|pasant[ei]s?|pasantias?|"
+        r"practicante|practicas|becari[oa]|"
+        r"praktikant\w*|praktikum|estagi\w*|tirocin\w*|stagista|stagair[e]?|apprentice\w*|alternance|"
+        r"alternant\w?|متدرب\w*|تدريب|стажер\w*|"
+        r"стажиров\w*|werkstudent\w*|实习\w*|インターン\w*",
+    ),
+    (
+        "junior",
+        r"(?:personal|executive|administrative|management) (?:assistant|secretary)|assistant to|secretary to|"
+        r"assistant(?:e)? (?:administrativ\w+|de direction|executive)|assistente executiv\w|asistente ejecutiv\w",
+    ),
+    (
+        "executive",
+        r"chief executive|executive director|director(?:a)? ejecutiv[oa]|diretor(?:a)? executiv[oa]|"
+        r"direct(?:eur|rice) executi(?:f|ve)|"
+        r"direct(?:eur|rice) general\w*|director(?:a)? general|diretor(?:a)? geral|general director|"
+        r"ceo|cfo|coo|cto|cio|cmo|chro|chief (?:[a-z]+ ){1,3}officer|secretary[- ]general|managing "
+        r"director|geschaftsfuhr\w+|"
+        r"vorstand\w*|president|executive secretary|amministratore delegato|генеральный директор|المدير "
+        r"التنفيذي|مدير تنفيذي|المدير العام",
+    ),
+    (
+        "director",
+        r"directors?|directeurs?|directrice|directora|diretor(?:a)?|direttor\w+|direktor\w*|vice[- "
+        r"]president|country representative|"
+        r"resident representative|chief of party|head of (?:mission|delegation|office)|chef(?:fe)? de "
+        r"mission|deputy representative|"
+        r"директор\w*|bereichsleit\w+",
+    ),
+    (
+        "lead",
+        r"(?:team |technical |cluster |sector |project |programme |program )?leads?|leaders?|managers?|"
+        r"heads?|head of|chief|supervisors?|"
+        r"gestionnaires?|responsables?|chef(?:fe)?|gerentes?|gestor(?:a)?|jef[ea]|encargad[oa]|leiter\w*|"
+        r"leitung|teamleit\w*|coordenador chefe|"
+        r"responsabile|capo|manager\w*|менеджер\w*|руководител\w*|начальник\w*|مدير\w*|رئيس",
+    ),
+    (
+        "senior",
+        r"seniors?|sr|principal|experienced|experts?|expert[ae]|experto|advisers?|advisors?|"
+        r"conseill(?:er|ere)\w*|asesor\w*|"
+        r"berater\w*|specialiste principal\w*|senior\w*|старши\w+|эксперт\w*|كبير|خبير\w*|مستشار\w*",
+    ),
+    (
+        "junior",
+        r"juniors?|jr|graduates?|entry[- ]level|assistants?|assistante\w?|asistentes?|assistentes?|"
+        r"assistent\w*|associates?|auxilia\w+|"
+        r"clerks?|receptionists?|drivers?|chauffeurs?|conductor(?:a)?|cleaners?|guards?|helpers?|aides?|"
+        r"ayudante|hilfskraft|jovem|"
+        r"secretar\w+|enumerators?|enqueteu\w+|storekeepers?|помощник\w*|ассистент\w*|مساعد\w*|سائق",
+    ),
+    (
+        "mid",
+        r"officers?|specialists?|coordinators?|analysts?|charge\w? (?:de|d'|du|des)\b|coordinat\w+|"
+        r"coordenador\w*|koordinator\w*|"
+        r"oficial\w*|especialistas?|specialistes?|analist\w*|analystes?|referent\w*|engineers?|"
+        r"ingenieur\w*|nurses?|doctors?|midwi\w+|"
+        r"accountants?|comptables?|technicians?|researchers?|lecturers?|editors?|developers?|"
+        r"координатор\w*|специалист\w*|منسق\w*|"
+        r"مسؤول\w*|اخصائي\w*|mid[- ](?:level|career)",
+    ),
+)
+_TITLES: Final = tuple((level, re.compile(rf"(?<!\w)(?:{words})(?!\w)")) for level, words in _LEVELS)
+_SENIOR_HELPER: Final = re.compile(r"\b(?:senior|sr|principal)\b.{0,40}\b(?:assistant|associate|clerk|secretary)")
+_DEPUTY: Final = re.compile(
+    r"\b(?:assistant|associate|deputy|senior|regional|country)\s+(?:\w+\s+)?(?:director|representative)\b"
+)
+# "Lead" and "chief" are also parts of words that mean no rank.
+_NO_RANK: Final = re.compile(
+    r"\b(?:internal|international|lead (?:poisoning|exposure|generation)|state of the art|stage manager)\b|\bm/f\b"
+)
+_FIELDS: Final = (
+    ("executive", re.compile(r"executive|c-?level|chief")),
+    ("director", re.compile(r"director|vp\b")),
+    ("lead", re.compile(r"lead|manag|supervis|head")),
+    ("intern", re.compile(r"intern(?:ship)?\b|student|stagiaire|trainee")),
+    ("junior", re.compile(r"entry|junior|graduate|associate|assistant|early|debutant|berufseinsteiger|0-2")),
+    ("senior", re.compile(r"senior|expert|principal|confirme")),
+    ("mid", re.compile(r"mid|intermediate|experienced|professional|confirmed|berufserfahren")),
+)
+
+
+def level_of(title: str, level_text: str, employment: str, org_type: str | None) -> str | None:
+    """A level, by grade first, then by the page's own field for it, then by the words of the title."""
+    grade = grade_in(level_text, org_type, is_field=True) if level_text else None
+    grade = grade or grade_in(title, org_type)
+    if grade and grade.level:
+        return grade.level
+    folded = plain(title)
+    if _TITLES[0][1].search(_NO_RANK.sub(" ", folded)):
+        return "intern"
+    if level_text:
+        field = plain(level_text)
+        for level, words in _FIELDS:
+            if words.search(field):
+                return level
+    if "intern" in employment.lower().replace("international", "").replace("internal", ""):
+        return "intern"
+    return _by_title(_NO_RANK.sub(" ", folded))
+
+
+def _by_title(folded: str) -> str | None:
+    if _SENIOR_HELPER.search(folded) and not _DEPUTY.search(folded):
+        return "mid"
+    if _DEPUTY.search(folded) and "assistant to" not in folded:
+        return "director"
+    for level, words in _TITLES:
+        if words.search(folded):
+            return level
+    return None

@@ -1,0 +1,48 @@
+"""Names of months, and words around dates, in the languages of postings; folded as `words.plain` folds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# One line a language, January first; spellings of one month are parted by a slash.
+_MONTHS: Final = (
+    (
+        "january/jan february/feb march/mar april/apr may june/jun july/jul august/aug "
+        "september/sep/sept october/oct november/nov december/dec"
+    ),
+    "janvier/janv fevrier/fevr/fev mars avril/avr mai juin juillet/juil aout septembre octobre novembre decembre",
+    (
+        "enero/ene febrero marzo abril/abr mayo junio julio agosto/ago septiembre/setiembre/set octubre "
+        "noviembre diciembre/dic"
+    ),
+    "januar/janner februar/feber marz/maerz/mrz april mai juni juli august september oktober/okt november dezember/dez",
+    "janeiro fevereiro marco abril maio/mai junho julho agosto setembro outubro/out novembro dezembro",
+    (
+        "gennaio/gen febbraio marzo aprile maggio/mag giugno/giu luglio/lug agosto settembre/sett "
+        "ottobre/ott novembre dicembre"
+    ),
+    "januari februari maart/mrt april mei juni juli augustus september oktober november december",
+    "января/январь/янв февраля/февраль/фев марта/март/мар апреля/апрель/апр мая/маи июня/июнь/июн "
+    "июля/июль/июл августа/август/авг "
+    "сентября/сентябрь/сен/сент октября/октябрь/окт ноября/ноябрь/ноя декабря/декабрь/дек",
+    "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
+    "يناير فبراير مارس ابريل مايو يونيو يوليو اغسطس سبتمبر اكتوبر نوفمبر ديسمبر",
+    "كانون_الثاني شباط اذار نيسان ايار حزيران تموز اب ايلول تشرين_الاول تشرين_الثاني كانون_الاول",
+    "جانفي فيفري مارس افريل ماي جوان جويلية اوت سبتمبر اكتوبر نوفمبر ديسمبر",
+    "ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim aralik",
+    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrzesnia pazdziernika listopada grudnia",
+    "januari februari mars april maj juni juli augusti september oktober november december",
+    "januar februar marts april maj juni juli august september oktober november december/des",
+)
+
+
+def _read() -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for line in _MONTHS:
+        for number, spellings in enumerate(line.split(" "), start=1):
+            for spelling in spellings.split("/"):
+                numbers.setdefault(spelling.replace("_", " "), number)
+    return numbers
+
+
+MONTHS: Final = _read()

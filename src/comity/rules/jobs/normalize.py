@@ -1,0 +1,112 @@
+"""What a posting means: `JobFound` in the page's words enters, `JobPosting` in one vocabulary leaves.
+
+Nothing here raises because of what a page says: what cannot be understood stays None, and the words are kept beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from comity.model.job import JobFound, JobPosting
+from comity.rules.canonical import LONGEST_URL
+from comity.rules.jobs.cities import zone_of_country
+from comity.rules.jobs.countries import country_of
+from comity.rules.jobs.dates import deadline_of, posted_of
+from comity.rules.jobs.eligibility import is_open_to_foreigners
+from comity.rules.jobs.grades import grade_in
+from comity.rules.jobs.identity import alike_link, canonical_hash, link_identity
+from comity.rules.jobs.language import language_of
+from comity.rules.jobs.level import level_of
+from comity.rules.jobs.mission import mission_tags
+from comity.rules.jobs.place import locate
+from comity.rules.jobs.terms import career_of, modality_of
+from comity.rules.jobs.words import LONGEST_SNIPPET, LONGEST_TITLE, alike, plain, tidy
+from comity.rules.jobs.zones import zone_named
+from comity.rules.tracking import DEFAULT_TRACKING, clean_query
+
+_READ_OF_SNIPPET: Final = 1_200  # terms and tags stand at the beginning of a description
+_UNSAFE_SCHEMES: Final = ("javascript:", "data:", "vbscript:", "file:", "blob:")
+
+
+def normalize(
+    found: JobFound,
+    *,
+    org_name: str,
+    org_type: str | None,
+    source_country: str | None,
+    now: datetime,
+    is_link_shared: bool = False,
+) -> JobPosting:
+    """Put one job into the common vocabulary; `is_link_shared` says that other jobs have the same apply link."""
+    title, location = tidy(found.title, LONGEST_TITLE), tidy(found.location_raw)
+    snippet, employment = tidy(found.description_snippet, LONGEST_SNIPPET), tidy(found.employment_raw)
+    home = country_of(source_country) if source_country else None
+    place = locate(location, tidy(found.country_raw), home)
+    zone = zone_named(place.zone) or zone_named(zone_of_country(home) if home else None)
+    order_country = home or place.country_iso
+    level_text = tidy(found.level_raw)
+    grade = (grade_in(level_text, org_type, is_field=True) if level_text else None) or grade_in(title, org_type)
+    said_title, said, said_employment = plain(title), plain(snippet[:_READ_OF_SNIPPET]), plain(employment)
+    return JobPosting(
+        canonical_hash=canonical_hash(
+            org_name=org_name or found.org_name,
+            title=title,
+            location=location,
+            apply_url=found.apply_url[:LONGEST_URL],
+            reference=found.reference,
+            is_link_shared=is_link_shared,
+        ),
+        title=title,
+        org_name=tidy(found.org_name) or tidy(org_name),
+        apply_url=_apply_url(found.apply_url),
+        location_raw=location,
+        description_snippet=snippet,
+        deadline=deadline_of(
+            tidy(found.deadline_raw), now=now, zone=zone, country=place.country_iso or home, order_country=order_country
+        ),
+        posted_at=posted_of(
+            tidy(found.posted_raw), now=now, zone=zone, country=place.country_iso or home, order_country=order_country
+        ),
+        city=place.city,
+        country_iso=place.country_iso,
+        level_norm=level_of(title, level_text, said_employment, org_type),
+        work_modality=modality_of(plain(tidy(found.workplace_raw)), plain(location), said_title, said),
+        career_type=career_of(said_employment, said_title, said),
+        international_eligible=is_open_to_foreigners(said_title, said, said_employment, grade),
+        mission_tags=mission_tags(title, snippet[:_READ_OF_SNIPPET]),
+        language=language_of(found.language, title, snippet),
+    )
+
+
+def normalize_listing(
+    jobs: Iterable[JobFound], *, org_name: str, org_type: str | None, source_country: str | None, now: datetime
+) -> tuple[JobPosting, ...]:
+    """Normalize the jobs of one listing: by their words where they share a link, each but once."""
+    jobs = tuple(jobs)
+    titles: dict[str, set[str]] = {}
+    for job in jobs:
+        titles.setdefault(link_identity(job.apply_url[:LONGEST_URL]).text, set()).add(
+            alike(tidy(job.title, LONGEST_TITLE))
+        )
+    postings: dict[str, JobPosting] = {}
+    for job in jobs:
+        posting = normalize(
+            job,
+            org_name=org_name,
+            org_type=org_type,
+            source_country=source_country,
+            now=now,
+            is_link_shared=len(titles[link_identity(job.apply_url[:LONGEST_URL]).text]) > 1,
+        )
+        postings.setdefault(posting.canonical_hash, posting)
+    return tuple(postings.values())
+
+
+def _apply_url(url: str) -> str:
+    """The link to show: without tracking, and never one that runs a script."""
+    bare = alike_link(url[:LONGEST_URL]).encode("utf-8", "replace").decode()
+    if bare.lower().startswith(_UNSAFE_SCHEMES):
+        return ""
+    return clean_query(bare, DEFAULT_TRACKING)

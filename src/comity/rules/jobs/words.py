@@ -1,0 +1,81 @@
+"""Words made comparable: text as a page has it enters, tidy text to show or folded text to look up leaves."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from html import unescape
+from typing import Final
+
+LONGEST_TITLE: Final = 300
+LONGEST_LINE: Final = 500
+LONGEST_SNIPPET: Final = 4_000
+_MOST_UNESCAPES: Final = 4  # feeds escape what was escaped before; a hostile page does so without end
+
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]+"
+)
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
+_ALIKE: Final[dict[int, str]] = {
+    ord(sign): one
+    for one, signs in {
+        "-": "‐‑‒–—―−﹘﹣－⁃",
+        "'": "‘’‚‛′`´ʼʻ＇",
+        '"': "“”„‟″«»＂",
+    }.items()
+    for sign in signs
+}
+# Accents of Latin, Cyrillic and Greek; vowel signs of Hebrew and Arabic; sound marks of Kana; the Arabic stretch.
+_MARKS: Final = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u3099\u309a]+"
+)
+_NOT_WORD: Final = re.compile(r"[^\w]+|_+")
+_FOLDED: Final[dict[int, int | str]] = {
+    **_ALIKE,
+    **str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९", "0123456789" * 3),
+    **{
+        ord(sign): one for sign, one in zip("ßøđłıæœðþ", ("ss", "o", "d", "l", "i", "ae", "oe", "d", "th"), strict=True)
+    },
+}
+
+
+def tidy(text: str, longest: int = LONGEST_LINE) -> str:
+    """Text to show: entities read, control and invisible characters gone, white space single, cut to a limit."""
+    text = text[: longest * 4]
+    if text.isascii() and text.isprintable() and "&" not in text and "  " not in text:
+        return text[:longest].strip()
+    for _ in range(_MOST_UNESCAPES):
+        again = unescape(text) if "&" in text else text
+        if again == text:
+            break
+        text = again
+    # Surrogates cannot be stored or sent: they are what a broken escape leaves behind.
+    text = text.encode("utf-8", "replace").decode()
+    text = _CONTROL.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", text)))
+    return text[:longest].strip()
+
+
+@lru_cache(maxsize=4096)
+def alike(text: str) -> str:
+    """Text to compare: what looks alike is alike (NFKC, case, dashes, quotes, white space, invisible characters)."""
+    for _ in range(_MOST_UNESCAPES):
+        again = unescape(unicodedata.normalize("NFKC", text)).translate(_ALIKE)
+        again = _CONTROL.sub(" ", _INVISIBLE.sub("", again)).strip().casefold()
+        if again == text:
+            break
+        text = again
+    return text
+
+
+def plain(text: str) -> str:
+    """Lower case without accents and with European digits; punctuation stays."""
+    if text.isascii():
+        return text.lower()
+    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    return unicodedata.normalize("NFC", bare).translate(_FOLDED)
+
+
+def key(text: str) -> str:
+    """Words only: lower case, no accents, one blank between words."""
+    return " ".join(_NOT_WORD.split(plain(text))).strip()
