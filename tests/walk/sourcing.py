@@ -6,7 +6,9 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import text
@@ -28,13 +30,18 @@ LOOPBACK = "127.0.0.0/8"
 Given = TypeVar("Given")
 
 
+def day_in(days: int) -> str:
+    """A day to come."""
+    return (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One opening."""
 
     title: str
     place: str = "Nairobi, Kenya"
-    closes: str = "2031-05-01"
+    closes: str = field(default_factory=partial(day_in, 60))
     words: str = "Helps people who need it."
 
     @property

@@ -10,7 +10,7 @@ from comity.operate.sources import edit_source
 from comity.operate.takedown import add_takedown
 from comity.rules.canonical import canonical_host
 from tests.walk.site import Answer, Asked, Web, redirect
-from tests.walk.sourcing import Job, Office, feed, jobs, listing, office
+from tests.walk.sourcing import Job, Office, day_in, feed, jobs, listing, office
 
 
 def test_a_new_source_is_due_at_once_and_its_postings_are_kept(web: Web, bureau: Office) -> None:
@@ -86,7 +86,7 @@ def test_new_changed_and_vanished_postings_are_told_apart(web: Web, bureau: Offi
     site = web.site({"/careers": listing(before)})
     source = bureau.add(site.url("/careers"))
     bureau.run(source)
-    changed = Job(before[1].title, closes="2031-12-24")
+    changed = Job(before[1].title, closes=day_in(90))
     site.routes["/careers"] = listing([before[0], changed, before[2], Job("Chief of Party")])
     report = bureau.run(source)
     counts = report.counts

@@ -6,7 +6,7 @@ Whatever is given is checked before anything is written, and refused in one line
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -59,7 +59,7 @@ def checked(**given: Any) -> dict[str, Any]:
     for name, value in given.items():
         values[name] = _text(name, value) if isinstance(value, str) else value
     if "careers_url" in values:
-        values["careers_url"] = web_address(values["careers_url"] or "").url
+        values["careers_url"] = _whole_address(values["careers_url"] or "")
     if values.get("source_type") is not None:
         values["source_type"] = _one_of("source_type", values["source_type"], SourceType)
     if values.get("schedule") is not None:
@@ -167,7 +167,7 @@ async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
 
 async def test_fetch(desk: SourceDesk, url: str) -> HeadRead:
     """Ask for the head of a page only: status, size, ETag, Last-Modified."""
-    return await desk.head(web_address(url).url)
+    return await desk.head(_whole_address(url))
 
 
 async def simulate_extract(desk: SourceDesk, source: Source) -> Simulation:
@@ -182,11 +182,19 @@ async def simulate_extract(desk: SourceDesk, source: Source) -> Simulation:
     return Simulation(source.careers_url, page.kind, page.found, jobs, page.next_url, page.message, page.status)
 
 
-def unsaved_source(careers_url: str, **columns: Any) -> Source:
-    """A source to try out before it is added."""
-    values = checked(careers_url=careers_url, **{name: value for name, value in columns.items() if value is not None})
-    kinds = {"source_type": SourceType(values.pop("source_type", SourceType.HTML))}
-    return Source(id=UUID(int=0), **(values | kinds))
+def source_to_try(database: Database, named: str, **columns: Any) -> Source:
+    """A stored source by its address or id, or a page that is none yet, with some columns otherwise; writes nothing."""
+    identity = _identity(named)
+    with database.read() as connection:
+        row = sources_table.get(connection, identity) if identity is not None else None
+        if row is None:
+            url = _whole_address(named)
+            row = sources_table.with_address(connection, url)
+    source = source_from(row) if row is not None else Source(id=UUID(int=0), careers_url=url)
+    values = checked(**columns)
+    if "source_type" in values:
+        values["source_type"] = SourceType(values["source_type"])
+    return replace(source, **values)
 
 
 def _set(database: Database, clock: Clock, source_id: UUID, **values: Any) -> Source:
@@ -201,6 +209,19 @@ def _changed(database: Database, clock: Clock, connection: Any, source_id: UUID,
     row = sources_table.change(connection, source_id, values, None if database.is_shared else clock.now())
     assert row is not None
     return source_from(row)
+
+
+def _identity(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _whole_address(text: str) -> str:
+    if not text.lower().startswith(("http://", "https://")):
+        raise BadInput(f"a source is a whole address such as https://example.org/careers, not {text[:80]!r}")
+    return web_address(text).url
 
 
 def _text(name: str, value: str) -> str | None:

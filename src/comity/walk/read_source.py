@@ -63,7 +63,7 @@ _TICK_S: Final = 1.0
 _TAKEDOWNS_FRESH_S: Final = 2.0
 _AT_ONCE: Final = 16
 
-Normalize = Callable[[JobFound, Source, datetime], JobPosting]
+Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class SourceDesk:
 
     def normalized(self, source: Source, jobs: Sequence[JobFound]) -> list[JobPosting]:
         """What would be kept of jobs."""
-        return [self._normalize(job, source, self._clock.now()) for job in jobs]
+        return list(self._normalize(jobs, source, self._clock.now()))
 
     async def head(self, url: str) -> HeadRead:
         """What a site says about a page without sending it; `ComityError` where it cannot be asked."""
@@ -250,8 +250,10 @@ class SourceDesk:
         found: dict[int, list[JobPosting]] = {}
         for page in reading.pages:
             if page.unchanged is None:
-                postings = (self._normalize(job, source, now) for job in page.jobs)
-                found[page.number] = [each for each in postings if not _is_covered(takedowns, each.apply_url)]
+                postings = self._normalize(page.jobs, source, now)
+                found[page.number] = [
+                    each for each in postings if each.title and not _is_covered(takedowns, each.apply_url)
+                ]
         return found
 
     async def _before_request(self) -> None:

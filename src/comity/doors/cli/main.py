@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "recalculate-priorities": "priorities",
     "policy": "policy",
     "takedown": "takedown",
+    "sources": "sources_run",  # and all of sources.py
     "db": "db",
     "domain-status": "older_spellings",
     "domain-info": "older_spellings",
