@@ -1,0 +1,81 @@
+"""Addresses on a page: an href and what it is relative to enter, an absolute web address leaves, or nothing."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import ada_url
+
+MAX_ADDRESS: Final = 4096
+_BLANKS: Final = "".join(map(chr, range(0x21)))
+_TRACKING: Final = re.compile(
+    r"^(?:utm_\w+|gclid|fbclid|mc_[ce]id|source|src|ref|gh_src|lever-source\W*|trk|_ga|jobboardsource|from)$", re.IGNORECASE
+)
+
+
+def resolve(href: str, base: str) -> str:
+    """Make an address absolute; empty for what no browser would open as a page."""
+    href = href.strip(_BLANKS)
+    if not href or len(href) > MAX_ADDRESS:
+        return ""
+    try:
+        url = ada_url.join_url(base, href)
+    except (ValueError, UnicodeError):
+        return ""
+    return url if url.startswith(("http://", "https://")) and len(url) <= MAX_ADDRESS else ""
+
+
+def without_fragment(url: str) -> str:
+    """The address without what is never sent."""
+    return url.partition("#")[0]
+
+
+def same_page(url: str, other: str) -> bool:
+    """Whether two addresses differ in nothing but a fragment or a last slash."""
+    return without_fragment(url).rstrip("/") == without_fragment(other).rstrip("/")
+
+
+@lru_cache(maxsize=256)
+def host_of(url: str) -> str:
+    """The host of an address, without www."""
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def path_of(url: str) -> str:
+    """The path of an address, lower case."""
+    try:
+        return urlsplit(url).path.lower()
+    except ValueError:
+        return ""
+
+
+def query_of(url: str) -> dict[str, str]:
+    """The parameters of an address."""
+    try:
+        return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=200))
+    except ValueError:
+        return {}
+
+
+def with_query(url: str, **changes: str) -> str:
+    """The address with some parameters set."""
+    parts = urlsplit(without_fragment(url))
+    return urlunsplit(parts._replace(query=urlencode(query_of(url) | changes)))
+
+
+def posting_key(url: str) -> str:
+    """What tells two postings apart: the address without the parameters that only say where a reader came from."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if not parts.query:
+        return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}#{parts.fragment}"
+    kept = [pair for pair in parts.query.split("&") if not _TRACKING.match(pair.partition("=")[0])]
+    return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}?{'&'.join(kept)}#{parts.fragment}"

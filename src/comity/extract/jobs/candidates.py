@@ -1,0 +1,240 @@
+"""Repeated structure: links that stand in alike places become items, each with its stretch of the page and its title."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from comity.extract.jobs.addresses import posting_key, same_page
+from comity.extract.jobs.outline import HEADINGS, Link, Outline
+from comity.extract.jobs.text import collapse
+from comity.extract.jobs.words_titles import is_generic, is_navigation
+
+MOST_CANDIDATES: Final = 6_000
+_CLIMB: Final = 30
+_STATES: Final = re.compile(r"(?:^|[\s_-])(?:odd|even|first|last|active|featured|sticky|new|open|closed|is-\w+|has-\w+)(?=[\s_-]|$)|\d+")
+_FLAT: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "p", "dt", "strong", "b", "a", "span", "summary", "em", "font"})
+_STOPS: Final = frozenset({"body", "main", "article", "section", "ul", "ol", "table", "tbody", "form", "html"})
+_TITLE_NAME: Final = re.compile(r"(?:^|[\s_-])(?:title|titel|titre|titulo|job-?name|position|heading|headline|name|fw-bold|font-bold|bold)(?=[\s_-]|$)")
+_TITLE_TAGS: Final = ("strong", "b", "summary", "dt", "button", "th")
+_FLAT_SIBLINGS: Final = 60
+_BLOCK_TAGS: Final = frozenset({"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6"})
+
+
+@dataclass(slots=True)
+class Item:
+    """One candidate: its link, the stretch of the page that is about it, and the title with its texts."""
+
+    link: Link
+    root: int
+    start: int
+    end: int
+    title: str
+    title_texts: range
+
+
+@dataclass(slots=True)
+class Group:
+    """Items whose links stand in alike places."""
+
+    items: list[Item]
+    by_button: bool
+
+
+def groups_of(outline: Outline, url: str) -> list[Group]:
+    """Every group of candidate items on a page, in document order of their first."""
+    buttons: dict[str, list[Link]] = {}
+    titled: dict[str, list[Link]] = {}
+    blocks: set[int] = set()
+    everything: list[int] = []
+    for link in outline.links[: 2 * MOST_CANDIDATES]:
+        if outline.chrome[link.element] or not link.url or "{{" in link.text:
+            continue
+        if same_page(link.url, url) and ("#" not in link.url or link.url.endswith("#")):
+            continue
+        if is_navigation(link.text) or _in_header_cell(outline, link.element):
+            continue
+        if is_generic(link.text):
+            block = _block(outline, link.element)
+            if block in blocks:
+                continue  # "Job description | Application form": the first is the job's own
+            blocks.add(block)
+            buttons.setdefault(_signature(outline, link.element), []).append(link)
+        else:
+            everything.append(link.element)
+            titled.setdefault(_signature(outline, link.element), []).append(link)
+    groups = [_group(outline, _distinct(links), everything, by_button=False) for links in titled.values()]
+    groups += [_group(outline, _distinct(links), everything, by_button=True) for links in buttons.values()]
+    return [group for group in groups if group.items]
+
+
+def _distinct(links: list[Link]) -> list[Link]:
+    """One link per posting and words: a picture and a title often lead to the same place."""
+    seen: set[str] = set()
+    kept: list[Link] = []
+    for link in links[:MOST_CANDIDATES]:
+        key = posting_key(link.url)
+        if key not in seen:
+            seen.add(key)
+            kept.append(link)
+    return kept
+
+
+def _in_header_cell(outline: Outline, element: int) -> bool:
+    """Whether a link sorts a table."""
+    return any(outline.tags[number] in ("th", "thead") for number in outline.ancestors(element, 6))
+
+
+def _block(outline: Outline, element: int) -> int:
+    for number in (element, *outline.ancestors(element, _CLIMB)):
+        if outline.tags[number] in _BLOCK_TAGS:
+            return number
+    return element
+
+
+def _signature(outline: Outline, element: int) -> str:
+    """What alike places have in common: the tags above, and the first name of the nearest few elements."""
+    parts: list[str] = []
+    for depth, number in enumerate((element, *outline.ancestors(element, 9))):
+        name = ""
+        if depth < 4 and outline.names[number]:
+            bare = _STATES.sub("", outline.names[number]).split()
+            name = bare[0] if bare else ""
+        parts.append(f"{outline.tags[number]}.{name}")
+    return ">".join(parts)
+
+
+def _group(outline: Outline, links: list[Link], everything: list[int], *, by_button: bool) -> Group:
+    places = sorted(link.element for link in links)
+    roots: list[list[int]] = []
+    for link in links:
+        path = [link.element, *outline.ancestors(link.element, _CLIMB)]
+        rivals = places if len(places) > 1 else everything
+        height = 0
+        while height + 1 < len(path) and _alone(outline, path[height + 1], link.element, rivals):
+            if len(places) == 1 and (outline.tags[path[height + 1]] in _STOPS or _crowded(outline, path[height + 1])):
+                break
+            height += 1
+        roots.append(path[: height + 1])
+    # One item in a section of its own would climb higher than its kind; the usual height counts for all.
+    usual = Counter(len(path) for path in roots).most_common(1)[0][0] if roots else 1
+    if len(roots) > 1:
+        roots = [path[:usual] for path in roots]
+    items: list[Item] = []
+    for index, (link, path) in enumerate(zip(links, roots, strict=True)):
+        following = roots[index + 1][-1] if index + 1 < len(roots) else None
+        before = links[index - 1].element if index else -1
+        item = _item(outline, link, path[-1], following, before, by_button)
+        if item is not None:
+            items.append(item)
+    return Group(items, by_button)
+
+
+def _alone(outline: Outline, ancestor: int, element: int, rivals: list[int]) -> bool:
+    """Whether an ancestor holds no rival of a link."""
+    inside = bisect_left(rivals, outline.ends[ancestor]) - bisect_left(rivals, ancestor)
+    here = bisect_left(rivals, element)
+    return inside <= (1 if here < len(rivals) and rivals[here] == element else 0)
+
+
+def _crowded(outline: Outline, ancestor: int) -> bool:
+    """Whether an element is too large to be about one job only."""
+    return outline.text_ends[ancestor] - outline.text_starts[ancestor] > 120
+
+
+def _item(outline: Outline, link: Link, root: int, following: int | None, before: int, by_button: bool) -> Item | None:
+    start, end = root, outline.ends[root]
+    if outline.tags[root] in _FLAT:
+        parent = outline.parents[root]
+        limit = outline.ends[parent] if parent >= 0 else end
+        if following is not None and outline.parents[following] == parent:
+            limit = min(limit, following)
+        end = _flat_end(outline, end, limit)
+        if by_button:
+            start = _heading_before(outline, link.element, max(before, parent))
+    if by_button:
+        titled = _title_in(outline, start, end)
+    else:
+        titled = _title_of_link(outline, link)
+    if titled is None:
+        return None
+    title, texts = titled
+    if not 3 <= len(title) <= 250 and not (len(title) >= 2 and ord(title[0]) > 0x2E80):
+        return None
+    return Item(link, root, start, end, title, texts)
+
+
+def _flat_end(outline: Outline, start: int, limit: int) -> int:
+    """Where the texts behind a title stop: at the next heading, or soon."""
+    for number in range(start, min(limit, start + _FLAT_SIBLINGS)):
+        if outline.tags[number] in HEADINGS or outline.tags[number] == "hr":
+            return number
+    return min(limit, start + _FLAT_SIBLINGS)
+
+
+def _heading_before(outline: Outline, element: int, least: int) -> int:
+    for number in range(element, max(least, element - _FLAT_SIBLINGS), -1):
+        if outline.tags[number] in HEADINGS:
+            return number
+    return element
+
+
+def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
+    """A link's title: a heading in it, an element called so, or its first line."""
+    element = link.element
+    end = outline.ends[element]
+    if end > element + 1:
+        found = _title_in(outline, element + 1, end)
+        if found and len(found[0]) >= 3:
+            return found
+        blocks = [line for line in _block_lines(outline, element) if line[0]]
+        if len(blocks) > 1:
+            return blocks[0]
+        children = [number for number in range(element + 1, end) if outline.parents[number] == element and outline.text(number)]
+        bare = any(
+            outline.text_owners[index] == element and outline.texts[index].strip()
+            for index in range(outline.text_starts[element], outline.text_ends[element])
+        )
+        if len(children) > 1 and not bare:
+            first = children[0]
+            return outline.text(first, 300), range(outline.text_starts[first], outline.text_ends[first])
+    return link.text, range(outline.text_starts[element], outline.text_ends[element])
+
+
+def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
+    """Lines of an element as a browser would break them."""
+    lines: list[tuple[str, range]] = []
+    begin = outline.text_starts[element]
+    stop = min(outline.text_ends[element], begin + 200)
+    for index in range(begin, stop + 1):
+        if index == stop or outline.texts[index] == "\n":
+            lines.append((collapse("".join(outline.texts[begin:index])), range(begin, index)))
+            begin = index + 1
+    return lines
+
+
+def _title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
+    """The title in a stretch: a heading, else an element called title, else something bold."""
+    stretch = range(start, min(end, start + 300))
+    for wanted in (_is_heading, _is_called_title, _is_bold):
+        for number in stretch:
+            if wanted(outline, number):
+                text = outline.text(number, 300)
+                if len(text) >= 2 and not is_generic(text) and not is_navigation(text) and not text.endswith((":", "：")):
+                    return text, range(outline.text_starts[number], outline.text_ends[number])
+    return None
+
+
+def _is_heading(outline: Outline, number: int) -> bool:
+    return outline.tags[number] in HEADINGS
+
+
+def _is_called_title(outline: Outline, number: int) -> bool:
+    return bool(outline.names[number]) and _TITLE_NAME.search(outline.names[number]) is not None
+
+
+def _is_bold(outline: Outline, number: int) -> bool:
+    return outline.tags[number] in _TITLE_TAGS

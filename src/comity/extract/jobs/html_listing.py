@@ -1,0 +1,135 @@
+"""One HTML page of a source: its tree enters, a `Listing` leaves. The order of asking is the order of trust."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from turbohtml import Document
+
+from comity.extract.jobs.addresses import path_of, posting_key, resolve
+from comity.extract.jobs.linkless import linkless_jobs
+from comity.extract.jobs.outline import Outline, outline_of
+from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
+from comity.extract.jobs.paging import is_onward, next_page
+from comity.extract.jobs.repeated import PageWords, repeated_jobs
+from comity.extract.jobs.selected import selected_jobs, selected_next
+from comity.extract.jobs.structured import structured_jobs
+from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs
+from comity.extract.jobs.tables import table_jobs
+from comity.extract.jobs.text import collapse
+from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
+from comity.model.job import FoundBy, JobFound, Listing, ListingKind
+from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
+
+# Below this a run of items is believed only where the page does not say that there are no openings.
+_SURE_SCORE: Final = 5.0
+
+
+def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | None) -> Listing:
+    """Read a page: by the hint alone if there is one, else by every way that is known."""
+    base_element = document.select_one("base[href]")
+    base = (resolve(base_element.attr("href") or "", url) if base_element is not None else "") or url
+    outline = outline_of(document, base)
+    if isinstance(hint, SelectorHint):
+        return _by_hint(document, outline, hint, url)
+    language = _language(document)
+    title = _title(document)
+    jobs = _by_machine_words(document, outline, base, url, language, hint)
+    if not jobs:
+        wall = wall_kind(document, outline, body=body, url=url, title=title)
+        if wall is not None:
+            return Listing(wall[0], message=wall[1])
+    words = _page_words(outline, url, title)
+    looks, sure = _by_looks(outline, words)
+    jobs = _joined(jobs, looks)
+    following = next_page(document, outline, url)
+    if not jobs or not sure:
+        if notice := no_openings_words(outline):
+            if not jobs or jobs is looks:
+                return Listing(ListingKind.NO_OPENINGS, message=notice)
+        if not jobs and (apology := error_words(outline, title=title)):
+            return Listing(ListingKind.ERROR_PAGE, message=apology)
+    if not jobs:
+        return Listing(ListingKind.NOTHING_FOUND, next_url=following, message="nothing on the page looks like jobs")
+    return Listing(ListingKind.JOBS, tuple(_in_language(jobs, language)), following)
+
+
+def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str) -> Listing:
+    jobs = selected_jobs(document, hint, base=outline.base, url=url, found_by=FoundBy.HINT)
+    following = selected_next(document, hint, outline.base) if hint.next else next_page(document, outline, url)
+    if jobs:
+        return Listing(ListingKind.JOBS, tuple(jobs), following or None)
+    if notice := no_openings_words(outline):
+        return Listing(ListingKind.NO_OPENINGS, message=notice)
+    return Listing(ListingKind.NOTHING_FOUND, message=f"the hint's selector “{hint.item[:80]}” finds no item with a title")
+
+
+def _by_machine_words(
+    document: Document, outline: Outline, base: str, url: str, language: str, hint: ParserHint | None
+) -> list[JobFound]:
+    """Structured data, then known systems, then data for the page's own scripts."""
+    structured = structured_jobs(document, base=url, language=language)
+    if structured:
+        by_title: dict[str, str] = {}
+        for link in outline.links:
+            if link.url and not outline.chrome[link.element]:
+                by_title.setdefault(link.text.lower(), link.url)
+        return [
+            found if own else replace(found, apply_url=by_title.get(found.title.lower(), found.apply_url))
+            for found, own in structured
+        ]
+    wanted = hint.system if isinstance(hint, SystemHint) else None
+    return page_system_jobs(document, base=base, url=url, wanted=wanted) or embedded_jobs(document, base=base, url=url)
+
+
+def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]:
+    """Tables, lists and cards; whether they are certain enough to outweigh a notice that there are none."""
+    tables = table_jobs(outline, url=words.url, careers_page=words.about_careers)
+    repeated, score = repeated_jobs(outline, words)
+    if tables:
+        known = {posting_key(found.apply_url) for found in tables}
+        titles = {found.title for found in tables}
+        # A table leaves room for a list beside it, but not for another reading of its own rows.
+        beside = [found for found in repeated if found.found_by is not FoundBy.TABLE]
+        fresh = [found for found in beside if posting_key(found.apply_url) not in known and found.title not in titles]
+        return [*tables, *(fresh if score >= _SURE_SCORE else [])], True
+    if repeated:
+        return repeated, score >= _SURE_SCORE
+    return linkless_jobs(outline, words), False
+
+
+def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:
+    """What machines are told, and the rest of the same list where they are told only of a part of it."""
+    if not sure:
+        return looks
+    known = {posting_key(found.apply_url) for found in sure}
+    shared = [found for found in looks if posting_key(found.apply_url) in known]
+    if len(looks) > len(sure) and len(shared) == len(known):
+        return [*sure, *(found for found in looks if posting_key(found.apply_url) not in known)]
+    return sure
+
+
+def _page_words(outline: Outline, url: str, title: str) -> PageWords:
+    heading = next((outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag == "h1"), "")
+    path = path_of(url).replace("-", " ").replace("_", " ")
+    said = f"{title}\n{heading}\n{path}"
+    return PageWords(
+        url=url,
+        about_careers=CAREERS.search(said) is not None,
+        about_openings=OPENINGS_HEADING.search(f"{heading}\n{title}") is not None,
+    )
+
+
+def _title(document: Document) -> str:
+    element = document.select_one("title")
+    return collapse(element.text)[:300] if element is not None else ""
+
+
+def _language(document: Document) -> str:
+    root = document.select_one("html[lang]")
+    return ((root.attr("lang") or "") if root is not None else "").strip()[:20]
+
+
+def _in_language(jobs: list[JobFound], language: str) -> list[JobFound]:
+    return [replace(found, language=language) if language and not found.language else found for found in jobs]

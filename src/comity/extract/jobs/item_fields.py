@@ -1,0 +1,137 @@
+"""What the words around a job's title say: a stretch of a page enters, raw fields leave.
+
+In order: labels ("Closing date:"), names of elements (class="location"), icons, then what looks like a place or a date.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from comity.extract.jobs.outline import Outline
+from comity.extract.jobs.places import is_place
+from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
+from comity.extract.jobs.words_labels import DATE, deadline_in, is_open_ended, labelled, labelled_fields, meaning_of
+from comity.extract.jobs.words_pages import DEADLINE_CLASS, EMPLOYMENT, PLACE_CLASS, PLACE_ICON, WORKPLACE
+from comity.extract.jobs.words_titles import is_generic
+
+_MOST_LINES: Final = 120
+_MOST_ELEMENTS: Final = 400
+_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦]|\s[–—]\s|\n)\s*")
+_KEPT: Final = frozenset(
+    {"location_raw", "deadline_raw", "posted_raw", "employment_raw", "workplace_raw", "level_raw", "reference", "org_name"}
+)
+_LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
+_LONGEST_LABEL: Final = 60
+
+
+def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
+    """Raw fields of the job between two elements, its title's own texts left out."""
+    fields: dict[str, str] = {}
+    lines = _lines(outline, start, end, title_texts)
+    _by_labels(lines, fields)
+    _by_names(outline, start, end, title_texts, fields)
+    _by_shape(lines, fields)
+    rest = collapse(" ".join(line for line in lines if not is_generic(line)))
+    if rest:
+        fields["description_snippet"] = clip(rest, MAX_SNIPPET)
+    return fields
+
+
+def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[str]:
+    """Texts of the stretch; runs inside one block stay together only where a separator does not part them."""
+    lines: list[str] = []
+    for index in outline.text_range(start, end)[: 4 * _MOST_LINES]:
+        if index in title_texts:
+            continue
+        text = outline.texts[index]
+        if text != "\n" and (line := collapse(text)):
+            lines += [part for part in _SPLIT.split(line) if part]
+            if len(lines) >= _MOST_LINES:
+                break
+    return lines
+
+
+def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
+    for index, line in enumerate(lines):
+        said = labelled(line)
+        if said is None and len(line) <= _LONGEST_LABEL and index + 1 < len(lines):
+            # A label in an element of its own: <dt>, <strong>, <span class="label">.
+            meaning = meaning_of(line)
+            following = lines[index + 1]
+            if meaning and (following[:1] in ":：" or len(meaning_words(line)) > 1 or meaning == "deadline_raw"):
+                said = (meaning, "")
+        if said is None:
+            continue
+        meaning, value = said
+        if not value and index + 1 < len(lines) and labelled(lines[index + 1]) is None:
+            value = lines[index + 1].lstrip(":： ")
+            if index + 2 < len(lines) and lines[index + 2].startswith(","):
+                value += lines[index + 2]
+        if meaning in _KEPT and meaning not in fields and value and len(value) <= 200:
+            fields[meaning] = _tidy(value)
+    if "deadline_raw" in fields:
+        fields["deadline_raw"] = _deadline(fields["deadline_raw"])
+    joined = " \n ".join(lines)[:4000]
+    for name, value in labelled_fields(joined).items():
+        fields.setdefault(name, value)
+
+
+def meaning_words(line: str) -> list[str]:
+    """Words of a label; one alone ("Office", "Team") may as well be a value."""
+    return line.split()
+
+
+def _deadline(value: str) -> str:
+    """Cut what follows a date in the same line."""
+    return value if len(value) <= 60 or not (date := DATE.search(value)) else date[0]
+
+
+def _tidy(value: str) -> str:
+    return _LEADING.sub("", value).strip()
+
+
+def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields: dict[str, str]) -> None:
+    for number in range(start, min(end, start + _MOST_ELEMENTS)):
+        name = outline.names[number]
+        tag = outline.tags[number]
+        if tag == "time" and "posted_raw" not in fields and "deadline_raw" not in fields:
+            fields["posted_raw"] = outline.text(number, 100)
+        if not name or number == start:
+            continue
+        if "location_raw" not in fields and PLACE_CLASS.search(name):
+            value = outline.text(number, 200)
+            if not value and PLACE_ICON.search(name):
+                value = _after(outline, number, end)
+            if value and outline.text_starts[number] not in title_texts and len(value) <= 120:
+                said = labelled(value)
+                fields["location_raw"] = _tidy(said[1] if said else value)
+        elif "deadline_raw" not in fields and DEADLINE_CLASS.search(name):
+            value = outline.text(number, 200)
+            said = labelled(value)
+            value = said[1] if said else deadline_in(value) or value
+            if DATE.search(value) or is_open_ended(value):
+                fields["deadline_raw"] = _tidy(value)
+
+
+def _after(outline: Outline, number: int, end: int) -> str:
+    """The text behind an icon."""
+    stop = outline.text_ends[outline.parents[number]] if outline.parents[number] >= 0 else 0
+    for index in range(outline.text_ends[number], min(stop, outline.text_ends[number] + 5)):
+        if text := collapse(outline.texts[index]):
+            return text
+    return ""
+
+
+def _by_shape(lines: list[str], fields: dict[str, str]) -> None:
+    taken = set(fields.values())
+    for line in lines:
+        bare = _tidy(line)
+        if not bare or bare in taken:
+            continue
+        if "employment_raw" not in fields and len(bare) <= 40 and EMPLOYMENT.search(bare):
+            fields["employment_raw"] = bare
+        elif "location_raw" not in fields and is_place(bare):
+            fields["location_raw"] = bare
+        elif "workplace_raw" not in fields and len(bare) <= 30 and WORKPLACE.search(bare):
+            fields["workplace_raw"] = bare

@@ -1,0 +1,61 @@
+"""Jobs by a mapping: a JSON answer and where it keeps what enter, jobs and the next address leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from comity.extract.jobs.addresses import resolve
+from comity.extract.jobs.text import job
+from comity.extract.jobs.values import find, first_said
+from comity.model.job import FoundBy, JobFound
+from comity.model.parser_hint import HintField, MappingHint
+
+MOST_JOBS: Final = 5_000
+FIELD_NAMES: Final = {
+    HintField.ORG: "org_name",
+    HintField.LOCATION: "location_raw",
+    HintField.DESCRIPTION: "description_snippet",
+    HintField.DEADLINE: "deadline_raw",
+    HintField.POSTED: "posted_raw",
+    HintField.EMPLOYMENT: "employment_raw",
+    HintField.WORKPLACE: "workplace_raw",
+    HintField.LEVEL: "level_raw",
+    HintField.COUNTRY: "country_raw",
+    HintField.REFERENCE: "reference",
+    HintField.LANGUAGE: "language",
+}
+
+
+def mapped_jobs(
+    value: object, hint: MappingHint, *, url: str, found_by: FoundBy, context: Mapping[str, str] | None = None
+) -> list[JobFound]:
+    """Read every item that the mapping finds; those without title or address are passed over."""
+    jobs: list[JobFound] = []
+    for item in items_of(value, hint):
+        said = {field: first_said(templates, item, context) for field, templates in hint.fields}
+        address = resolve(said.pop(HintField.URL, ""), url)
+        found = job(
+            title=said.pop(HintField.TITLE, ""),
+            apply_url=address,
+            found_by=found_by,
+            **{FIELD_NAMES[field]: text for field, text in said.items()},
+        )
+        if found is not None:
+            jobs.append(found)
+            if len(jobs) >= MOST_JOBS:
+                break
+    return jobs
+
+
+def items_of(value: object, hint: MappingHint) -> list[object]:
+    """The items themselves: a path that ends at a list means its members."""
+    items: list[object] = []
+    for found in find(value, hint.items):
+        items += found if isinstance(found, list) else [found]
+    return [item for item in items[: 2 * MOST_JOBS] if isinstance(item, dict)]
+
+
+def has_items(value: object, hint: MappingHint) -> bool:
+    """Whether the place where items stand is there, even if it holds none."""
+    return bool(find(value, hint.items))

@@ -1,0 +1,202 @@
+"""The outline of a page: its tree enters, flat lists leave on which everything else is arithmetic.
+
+Elements are numbered in document order, and `ends` says where the elements below one stop; so "the texts of this card"
+is a slice. Navigation, footers, banners and the like are marked once, here. Numbers and depth are bounded.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Final
+
+from turbohtml import Document, Element, Text
+
+from comity.extract.jobs.addresses import resolve
+from comity.extract.jobs.text import collapse
+from comity.extract.jobs.words_pages import CHROME_WORDS
+
+MAX_ELEMENTS: Final = 100_000
+MAX_DEPTH: Final = 400
+MAX_LINKS: Final = 10_000
+_SILENT: Final = frozenset({"script", "style", "noscript", "template", "svg", "head", "select", "textarea", "iframe", "object", "math", "option"})
+_CHROME_TAGS: Final = frozenset({"nav", "footer", "aside", "dialog"})
+_CHROME_ROLES: Final = frozenset({"navigation", "contentinfo", "banner", "search", "dialog", "alertdialog", "complementary", "menu", "menubar", "tablist", "toolbar"})
+_NEVER_CHROME: Final = frozenset({"html", "body", "main", "article", "h1", "table", "tbody", "tr", "td"})
+HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_MAIN_PARTS: Final = frozenset({"main", "article", "section", "li", "td"})
+
+
+@dataclass(slots=True)
+class Link:
+    """One link: its element's number, where it leads, and what it says."""
+
+    element: int
+    url: str
+    text: str
+
+
+@dataclass(slots=True)
+class Outline:
+    """Everything about a page's elements, by their numbers."""
+
+    base: str
+    tags: list[str] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """Class and id of each element in lower case."""
+    elements: list[Element] = field(default_factory=list)
+    chrome: list[bool] = field(default_factory=list)
+    hidden: list[bool] = field(default_factory=list)
+    text_owners: list[int] = field(default_factory=list)
+    """For every text: the number of its element."""
+    text_starts: list[int] = field(default_factory=list)
+    """For every element: the number of its first text."""
+    text_ends: list[int] = field(default_factory=list)
+    """For every element: the number of the first text behind it."""
+    texts: list[str] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+
+    def text_range(self, start: int, end: int) -> range:
+        """Numbers of the texts from the beginning of one element to the end of what lies before another."""
+        if end == self.ends[start]:
+            return range(self.text_starts[start], self.text_ends[start])
+        return range(self.text_starts[start], self.text_starts[end] if end < len(self.tags) else len(self.texts))
+
+    def text(self, element: int, limit: int = 2000) -> str:
+        """Everything that an element says, in one line."""
+        said: list[str] = []
+        length = 0
+        for index in range(self.text_starts[element], self.text_ends[element]):
+            said.append(self.texts[index])
+            length += len(self.texts[index])
+            if length > limit:
+                break
+        return collapse("".join(said))[:limit]
+
+    def ancestors(self, element: int, most: int = MAX_DEPTH) -> list[int]:
+        """The elements around one, nearest first."""
+        found: list[int] = []
+        parent = self.parents[element]
+        while parent >= 0 and len(found) < most:
+            found.append(parent)
+            parent = self.parents[parent]
+        return found
+
+
+def outline_of(document: Document, base: str) -> Outline:
+    """Walk a page once; what lies deeper or further than the bounds is left out."""
+    outline = Outline(base)
+    flagged: list[bool] = []
+    _walk(document, outline, flagged)
+    _mark_chrome(outline, flagged)
+    _take_links(outline)
+    return outline
+
+
+_BREAKS: Final = frozenset({"br", "hr"})
+_BLOCKS: Final = frozenset(
+    "address article aside blockquote button caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
+    " header li main nav ol p pre section summary table tbody td tfoot th thead tr ul".split()
+)
+
+
+def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
+    root = document.select_one("body") or document.root
+    if root is None:
+        return
+    tags, ends, texts, owners = outline.tags, outline.ends, outline.texts, outline.text_owners
+    # An element enters, or (without a node) the element of the number ends.
+    waiting: list[tuple[Element | Text | None, int, int]] = [(root, -1, 0)]
+    while waiting:
+        node, number, depth = waiting.pop()
+        if node is None:
+            ends[number] = len(tags)
+            if tags[number] in _BLOCKS:
+                texts.append("\n")
+                owners.append(number)
+            outline.text_ends[number] = len(texts)
+            continue
+        if isinstance(node, Text):
+            texts.append(node.data)
+            owners.append(number)
+            continue
+        tag = node.tag
+        if tag in _SILENT or len(tags) >= MAX_ELEMENTS or depth > MAX_DEPTH:
+            continue
+        outline.parents.append(number)
+        number = len(tags)
+        tags.append(tag)
+        ends.append(number + 1)
+        outline.elements.append(node)
+        outline.text_starts.append(len(texts))
+        flagged.append(_take_attributes(outline, tag, node))
+        if tag in _BREAKS or tag in _BLOCKS:
+            texts.append("\n")
+            owners.append(number)
+        outline.text_ends.append(len(texts))
+        children = node.children
+        if children:
+            waiting.append((None, number, depth))
+            waiting.extend((child, number, depth + 1) for child in reversed(children) if isinstance(child, Element | Text))
+
+
+def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
+    """Keep what an element is called; say whether that marks it as furniture of the site."""
+    if not node.attrs:
+        outline.names.append("")
+        outline.hidden.append(False)
+        return tag in _CHROME_TAGS or tag == "header"
+    name = f"{node.attr('class') or ''} {node.attr('id') or ''}".lower().strip()[:300]
+    outline.names.append(name)
+    style = node.attr("style") or ""
+    outline.hidden.append(node.attr("hidden") is not None or ("none" in style and "display:none" in style.replace(" ", "").lower()))
+    if tag in _NEVER_CHROME:
+        return False
+    if tag in _CHROME_TAGS or tag == "header" or (node.attr("role") or "").lower() in _CHROME_ROLES:
+        return True
+    return bool(name) and CHROME_WORDS.search(name) is not None
+
+
+def _mark_chrome(outline: Outline, flagged: list[bool]) -> None:
+    """Furniture is inherited. What holds the page's main part or most of its text is none, whatever it is called."""
+    total = len(outline.tags)
+    whole = max(1, len(outline.texts))
+    mains = [number for number in range(total) if outline.tags[number] in ("main", "h1")]
+    inside = [False] * total  # within a main part, where a header is that of an article
+    for number in range(total):
+        parent = outline.parents[number]
+        inherited = parent >= 0 and outline.chrome[parent]
+        inside[number] = parent >= 0 and (inside[parent] or outline.tags[parent] in _MAIN_PARTS)
+        own = flagged[number]
+        if own and not inherited:
+            end = outline.ends[number]
+            at = bisect_left(mains, number)
+            tag = outline.tags[number]
+            if at < len(mains) and mains[at] < end and (tag != "header" or outline.tags[mains[at]] == "main"):
+                own = False
+            elif tag == "header" and inside[number]:
+                own = False
+            elif tag not in ("nav", "footer") and (outline.text_ends[number] - outline.text_starts[number]) * 2 > whole:
+                own = False
+        outline.chrome.append(inherited or own)
+        if parent >= 0 and outline.hidden[parent]:
+            outline.hidden[number] = True
+
+
+def _take_links(outline: Outline) -> None:
+    addresses: dict[str, str] = {}
+    for number, tag in enumerate(outline.tags):
+        if tag != "a" and tag != "area":
+            continue
+        element = outline.elements[number]
+        href = element.attr("href")
+        if not href:
+            continue
+        if href not in addresses:
+            addresses[href] = resolve(href, outline.base)
+        text = outline.text(number, 400) or collapse(element.attr("aria-label") or element.attr("title") or "")[:300]
+        outline.links.append(Link(number, addresses[href], text))
+        if len(outline.links) >= MAX_LINKS:
+            return

@@ -1,0 +1,162 @@
+"""JSON answers that no row knows: a value enters, and the list in it that looks most like jobs is read.
+
+Keys are compared without case and separators, so `jobTitle`, `job_title` and `JobTitle` are one word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from comity.extract.jobs.addresses import host_of, query_of, resolve, same_page, with_query
+from comity.extract.jobs.posting import postings_in, read_posting
+from comity.extract.jobs.text import job
+from comity.extract.jobs.values import text_of_value
+from comity.extract.jobs.words_titles import is_job_title
+from comity.model.job import FoundBy, JobFound
+
+MOST_JOBS: Final = 5_000
+MOST_NODES: Final = 200_000
+_LEAST_SCORE: Final = 3.0
+_KEYS: Final = {
+    "title": "title jobtitle positiontitle position name jobname role vacancytitle text postingtitle vacancy headline postname displaytitle",
+    "apply_url": "url applyurl joburl link href absoluteurl applylink permalink hostedurl detailurl joblink applicationurl canonicalurl careersurl path externalpath weburl externalurl uri slug",
+    "org_name": "company companyname organization organisation employer orgname hiringorganization agency department.org",
+    "location_raw": "location locations joblocation city place dutystation locationname office offices primarylocation locationtext worklocation country station",
+    "description_snippet": "description summary shortdescription excerpt descriptionhtml body content jobdescription snippet intro teaser",
+    "deadline_raw": "deadline closingdate validthrough applicationdeadline expires expirydate expirationdate enddate closedate closeat closesat applyby duedate datelimite unpublishdate",
+    "posted_raw": "dateposted posted postedat publishedat published created createdat date publicationdate posteddate postedon releasedate datepublished firstpublished startdate",
+    "employment_raw": "employmenttype type contracttype jobtype commitment schedule worktype timetype",
+    "workplace_raw": "workplacetype remotetype remote workmode locationtype",
+    "level_raw": "level grade seniority experiencelevel",
+    "country_raw": "country countryname countrycode",
+    "reference": "id jobid reference referencenumber requisitionid ref refnumber code shortcode vacancyid number reqid",
+    "language": "language lang locale",
+}  # fmt: skip
+_MEANINGS: Final = {
+    field: {key: rank for rank, key in enumerate(keys.split())} for field, keys in _KEYS.items()
+}
+_SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
+_LIST_NAME: Final = re.compile(r"job|vacanc|position|posting|opening|career|offer|opportunit|stelle|offre|empleo|vaga|requisition", re.I)
+_NEXT_KEYS: Final = ("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "odatanextlink", "nexthref")
+_WRAPPERS: Final = ("links", "_links", "paging", "pagination", "meta", "page", "pager", "pageinfo")
+
+
+def plain_jobs(value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE) -> list[JobFound]:
+    """Jobs of an unknown answer, from the list that scores best."""
+    posted = [found for node in postings_in(value) if (found := read_posting(node, base=url, found_by=FoundBy.JSON_LD))]
+    if posted:
+        return posted
+    best: tuple[float, list[JobFound]] = (least, [])
+    for name, items in _lists(value):
+        fields = _fields(items)
+        if "title" not in fields:
+            continue
+        score = _score(name, items, fields)
+        if score >= best[0]:
+            jobs = [found for item in items[:MOST_JOBS] if (found := _job(item, fields, url, found_by))]
+            if jobs:
+                best = (score + 0.001, jobs)
+    return best[1]
+
+
+def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    """Lists of objects, with the name under which each stands."""
+    waiting: list[tuple[str, object]] = [("", value)]
+    room = MOST_NODES
+    while waiting and room:
+        room -= 1
+        name, node = waiting.pop()
+        if isinstance(node, list):
+            members = [member for member in node if isinstance(member, dict)]
+            if members and len(members) * 2 > len(node):
+                yield name, [_unwrapped(member) for member in members]
+            waiting.extend((name, member) for member in node if isinstance(member, dict | list))
+        elif isinstance(node, dict):
+            waiting.extend((f"{name}.{key}"[-60:], inner) for key, inner in node.items() if isinstance(inner, dict | list))
+
+
+def _unwrapped(member: dict[str, object]) -> dict[str, object]:
+    """The object itself where a list wraps its members, as {"node": {…}} and {"fields": {…}} do."""
+    for key in ("node", "fields", "attributes", "job", "item", "_source", "data"):
+        inner = member.get(key)
+        if isinstance(inner, dict):
+            return {**member, **inner}
+    return member
+
+
+def _fields(items: list[dict[str, object]]) -> dict[str, list[str]]:
+    """Keys of the items by meaning, the best first."""
+    keys: dict[str, None] = {}
+    for item in items[:20]:
+        keys.update(dict.fromkeys(list(item)[:200]))
+    found: dict[str, list[str]] = {}
+    for field, ranks in _MEANINGS.items():
+        named = [(ranks[bare], key) for key in keys if (bare := _SEPARATORS.sub("", key.lower())) in ranks]
+        if named:
+            found[field] = [key for _, key in sorted(named)]
+    return found
+
+
+def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str]]) -> float:
+    sample = items[:50]
+    titles = [_said(item, fields["title"]) for item in sample]
+    job_like = sum(map(is_job_title, filter(None, titles))) / len(sample)
+    score = 3 * job_like + (1.5 if _LIST_NAME.search(name.rpartition(".")[2]) else 0)
+    score += sum(0.5 for field in ("location_raw", "employment_raw", "posted_raw") if field in fields)
+    score += 1.0 if "deadline_raw" in fields else 0
+    score += 0.5 if "apply_url" in fields else -1.0
+    if any("title" in _SEPARATORS.sub("", key.lower()) and "job" in key.lower() for key in fields["title"]):
+        score += 1.5
+    if not all(titles):
+        score -= 1.0
+    return score - (2.0 if job_like < 0.2 else 0)
+
+
+def _said(item: dict[str, object], keys: list[str]) -> str:
+    for key in keys:
+        value = item.get(key)
+        if isinstance(value, dict) and "rendered" in value:  # as WordPress answers
+            value = value["rendered"]
+        if text := text_of_value(value):
+            return text
+    return ""
+
+
+def _job(item: dict[str, object], fields: dict[str, list[str]], url: str, found_by: FoundBy) -> JobFound | None:
+    said = {field: _said(item, keys) for field, keys in fields.items()}
+    if isinstance(item.get("id"), int | str) and not said.get("reference"):
+        said["reference"] = text_of_value(item.get("id"))
+    address = resolve(said.pop("apply_url", ""), url)
+    return job(title=said.pop("title"), apply_url=address, found_by=found_by, **said)
+
+
+def next_in_json(value: object, url: str) -> str:
+    """Where an answer goes on: a link in it, or the next number of a page that it counts."""
+    if not isinstance(value, dict):
+        return ""
+    for holder in (value, *(value.get(key) for key in _WRAPPERS)):
+        if not isinstance(holder, dict):
+            continue
+        for key, said in holder.items():
+            if _SEPARATORS.sub("", key.lower()) in _NEXT_KEYS:
+                said = said.get("href") or said.get("url") if isinstance(said, dict) else said
+                if isinstance(said, str) and re.match(r"https?://|/|\?", said):
+                    address = resolve(said, url)
+                    if address and host_of(address) == host_of(url) and not same_page(address, url):
+                        return address
+    query = query_of(url)
+    for holder in (value, *(value.get(key) for key in _WRAPPERS)):
+        if isinstance(holder, dict):
+            page, pages = (_first_number(holder, names) for names in (("page", "currentpage", "number"), ("pages", "totalpages", "pagecount", "lastpage")))
+            if page is not None and pages is not None and page < pages and query.get("page") == str(page):
+                return with_query(url, page=str(page + 1))
+    return ""
+
+
+def _first_number(holder: dict[str, object], names: tuple[str, ...]) -> int | None:
+    for key, said in holder.items():
+        if _SEPARATORS.sub("", key.lower()) in names and isinstance(said, int) and not isinstance(said, bool):
+            return said
+    return None

@@ -1,0 +1,183 @@
+"""Jobs in lists and cards: groups of alike items enter; those whose words, addresses and surroundings speak of jobs leave.
+
+The score is a sum of shares: how many titles read like jobs, how many items have a deadline, what the heading above
+and the page itself say; headlines, events, people and navigation count against it. Bench: bench/extraction.py.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final
+
+from comity.extract.jobs.addresses import path_of
+from comity.extract.jobs.candidates import Group, Item, groups_of
+from comity.extract.jobs.item_fields import fields_of
+from comity.extract.jobs.outline import HEADINGS, Outline
+from comity.extract.jobs.text import collapse, job
+from comity.extract.jobs.words_pages import (
+    BYLINE,
+    CAREERS,
+    JOB_CLASS,
+    JOB_PATH,
+    NOT_JOB_PATH,
+    NOT_JOBS_HEADING,
+    OPENINGS_HEADING,
+    SYSTEM_HOST,
+)
+from comity.extract.jobs.words_titles import is_job_title, is_news_title
+from comity.model.job import FoundBy, JobFound
+
+LEAST_SCORE: Final = 3.5
+_KIN_SCORE: Final = 1.5
+MOST_JOBS: Final = 5_000
+_SAMPLE: Final = 60
+_MOST_WORDS: Final = 200_000  # texts that are looked at for fields
+_PERSON: Final = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ]\.)?(?: [A-ZÀ-Þ][\w'’-]+){1,2}")
+_DOCUMENT: Final = re.compile(r"\.(?:pdf|docx?|odt|rtf)$")
+_HEADING_REACH: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """What a page says of itself."""
+
+    url: str
+    about_careers: bool
+    about_openings: bool
+
+
+@dataclass(slots=True)
+class _Run:
+    """Items of one group that stand together."""
+
+    group: Group
+    items: list[Item]
+    fields: list[dict[str, str]]
+    score: float = 0.0
+
+
+def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], float]:
+    """Jobs of every run that scores enough, in document order, and the best score."""
+    room = [_MOST_WORDS]
+    runs = [run for group in groups_of(outline, page.url) for run in _runs(outline, group, room)]
+    for run in runs:
+        run.score = _score(outline, run, page)
+    runs.sort(key=lambda run: (-run.score, run.items[0].start))
+    taken: list[tuple[int, int]] = []
+    accepted: list[tuple[Item, dict[str, str]]] = []
+    kin: set[int] = set()
+    for run in runs:
+        if run.score < (_KIN_SCORE if id(run.group) in kin else LEAST_SCORE):
+            continue
+        fresh = [(item, fields) for item, fields in zip(run.items, run.fields, strict=True) if not _overlaps(taken, item)]
+        if len(fresh) * 2 < len(run.items):
+            continue
+        kin.add(id(run.group))
+        accepted += fresh
+        taken = sorted([*taken, *((item.start, item.end) for item, _ in fresh)])
+        if len(accepted) >= MOST_JOBS:
+            break
+    accepted.sort(key=lambda pair: pair[0].start)
+    jobs = [found for item, fields in accepted[:MOST_JOBS] if (found := _job(outline, item, fields))]
+    return jobs, runs[0].score if runs else 0.0
+
+
+def _overlaps(taken: list[tuple[int, int]], item: Item) -> bool:
+    at = bisect_right(taken, (item.start, 1 << 60))
+    return (at > 0 and taken[at - 1][1] > item.start) or (at < len(taken) and taken[at][0] < item.end)
+
+
+def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
+    """Split a group by the elements that hold its items; what is read of all items together is bounded by the room."""
+    runs: list[_Run] = []
+    last_parent = None
+    for item in group.items:
+        parent = outline.parents[item.root]
+        if parent != last_parent:
+            runs.append(_Run(group, [], []))
+            last_parent = parent
+        runs[-1].items.append(item)
+        room[0] -= len(outline.text_range(item.start, item.end))
+        runs[-1].fields.append(fields_of(outline, item.start, item.end, item.title_texts) if room[0] > 0 else {})
+    return runs
+
+
+def _score(outline: Outline, run: _Run, page: PageWords) -> float:
+    sample = run.items[:_SAMPLE]
+    fields = run.fields[:_SAMPLE]
+    size = len(sample)
+    titles = [item.title for item in sample]
+    job_like = sum(map(is_job_title, titles)) / size
+    score = 3.0 * job_like
+    score += sum(_address_score(item.link.url, page.url) for item in sample) / size
+    score += 2.0 * sum("deadline_raw" in said for said in fields) / size
+    score += 0.75 * sum("location_raw" in said for said in fields) / size
+    score += 0.75 * sum(bool({"employment_raw", "level_raw", "reference"} & said.keys()) for said in fields) / size
+    score += 1.0 if _called_jobs(outline, sample[0].root) else 0.0
+    score += 1.0 if page.about_openings else 0.5 if page.about_careers else 0.0
+    heading, nearby = _above(outline, sample[0].start)
+    if NOT_JOBS_HEADING.search(heading):
+        score -= 3.0
+    elif OPENINGS_HEADING.search(heading):
+        score += 1.5
+    elif OPENINGS_HEADING.search(nearby):
+        score += 1.0
+    score -= 2.0 * sum(BYLINE.search(_words(outline, item)) is not None for item in sample) / size
+    score -= 2.5 * sum(map(is_news_title, titles)) / size
+    score -= 1.5 * sum(_PERSON.fullmatch(title) is not None and not is_job_title(title) for title in titles) / size
+    score -= 1.5 if sum(map(len, titles)) / size > 120 else 0.0
+    score -= 1.0 if len(set(titles)) * 2 <= size and size > 2 else 0.0
+    if run.group.by_button:
+        score -= 0.5  # a title that is itself a link is the surer sign
+    return score
+
+
+def _address_score(url: str, page_url: str) -> float:
+    path = path_of(url)
+    if NOT_JOB_PATH.search(path):
+        return -2.5
+    if SYSTEM_HOST.search(url[:200]):
+        return 1.5
+    own = path_of(page_url).rstrip("/")
+    # What an address shares with its page's own says nothing about it.
+    said = path[len(own) :] if own and path.startswith(own) else path
+    query = url.partition("?")[2].lower()
+    if JOB_PATH.search(said) or JOB_PATH.search(query):
+        return 1.5
+    if _DOCUMENT.search(path):
+        return 0.5
+    return 1.0 if own and path.startswith(own + "/") and (JOB_PATH.search(own) or CAREERS.search(own)) else 0.0
+
+
+def _called_jobs(outline: Outline, root: int) -> bool:
+    return any(JOB_CLASS.search(outline.names[number]) for number in (root, *outline.ancestors(root, 3)) if outline.tags[number] != "body")
+
+
+def _above(outline: Outline, start: int) -> tuple[str, str]:
+    """The heading above an item, and the few words right before it."""
+    heading = ""
+    for number in range(start - 1, max(-1, start - _HEADING_REACH), -1):
+        if outline.tags[number] in HEADINGS and not outline.chrome[number]:
+            heading = outline.text(number, 200)
+            break
+    first = outline.text_starts[start]
+    nearby = collapse(" ".join(outline.texts[max(0, first - 8) : first]))[-160:]
+    return heading, nearby
+
+
+def _words(outline: Outline, item: Item) -> str:
+    numbers = outline.text_range(item.start, item.end)
+    return collapse(" ".join(outline.texts[index] for index in numbers[:60]))[:1000]
+
+
+def _job(outline: Outline, item: Item, fields: dict[str, str]) -> JobFound | None:
+    tag = outline.tags[item.root]
+    if tag in ("tr", "td", "tbody"):
+        found_by = FoundBy.TABLE
+    elif tag in ("li", "p", "dt", "dd", "a", "strong", "span", "b", "font"):
+        found_by = FoundBy.LIST
+    else:
+        found_by = FoundBy.CARDS
+    return job(title=item.title, apply_url=item.link.url, found_by=found_by, **fields)

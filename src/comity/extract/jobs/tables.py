@@ -1,0 +1,143 @@
+"""Jobs in tables: a table whose header names a position and, say, a deadline; an outline enters, jobs leave."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from comity.extract.jobs.addresses import same_page
+from comity.extract.jobs.outline import Link, Outline
+from comity.extract.jobs.text import collapse, job
+from comity.extract.jobs.words_labels import meaning_of
+from comity.extract.jobs.words_pages import NO_OPENINGS, NOT_JOBS_HEADING
+from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
+from comity.model.job import FoundBy, JobFound
+
+MOST_TABLES: Final = 2_000
+_MOST_ROWS: Final = 5_000
+_MOST_CELLS: Final = 60
+_HEADER_ROWS: Final = 3
+_FIELDS: Final = frozenset(
+    {"location_raw", "deadline_raw", "posted_raw", "employment_raw", "workplace_raw", "level_raw", "reference", "org_name"}
+)
+Cells = list[int]
+
+
+def table_jobs(outline: Outline, *, url: str, careers_page: bool) -> list[JobFound]:
+    """Jobs of every table that is one of jobs."""
+    links: dict[int, list[Link]] = {}
+    rows = _rows_by_table(outline)
+    if not rows:
+        return []
+    for link in outline.links:
+        cell = link.element
+        while cell >= 0 and outline.tags[cell] not in ("td", "th"):
+            cell = outline.parents[cell]
+        if cell >= 0:
+            links.setdefault(cell, []).append(link)
+    jobs: list[JobFound] = []
+    for table, cells in list(rows.items())[:MOST_TABLES]:
+        if not outline.chrome[table]:
+            jobs += _read(outline, cells, links, url, careers_page)
+    return jobs
+
+
+def _rows_by_table(outline: Outline) -> dict[int, list[Cells]]:
+    """Rows of each table, as the numbers of their cells; those of a table within belong to that one."""
+    tables: dict[int, list[Cells]] = {}
+    owner: dict[int, Cells] = {}
+    for number, tag in enumerate(outline.tags):
+        if tag == "tr":
+            table = number
+            while table >= 0 and outline.tags[table] != "table":
+                table = outline.parents[table]
+            owner[number] = []
+            tables.setdefault(table, []).append(owner[number])
+        elif tag in ("td", "th"):
+            row = owner.get(outline.parents[number])
+            if row is not None and len(row) < _MOST_CELLS:
+                row.append(number)
+    tables.pop(-1, None)
+    return tables
+
+
+def _header(outline: Outline, rows: list[Cells]) -> tuple[int, list[str | None]] | None:
+    """The row that names the columns, and what they mean."""
+    for index, cells in enumerate(rows[:_HEADER_ROWS]):
+        meanings = [meaning_of(_shown(outline, cell)) for cell in cells]
+        known = [meaning for meaning in meanings if meaning]
+        if "title" in known and (len(set(known)) >= 2 or all(outline.tags[cell] == "th" for cell in cells)):
+            return index, meanings
+        if len(set(known)) >= 2 and all(outline.tags[cell] == "th" for cell in cells) and meanings[0] is None:
+            # A header that we cannot read over the first column is most likely the title's.
+            return index, ["title", *meanings[1:]]
+    return None
+
+
+def _shown(outline: Outline, cell: int) -> str:
+    """What a header shows; words for screen readers ("sort descending") are left out."""
+    numbers = range(outline.text_starts[cell], min(outline.text_ends[cell], outline.text_starts[cell] + 40))
+    return collapse("".join(outline.texts[index] for index in numbers if not outline.chrome[outline.text_owners[index]]))[:120]
+
+
+def _read(outline: Outline, rows: list[Cells], links: dict[int, list[Link]], url: str, careers_page: bool) -> list[JobFound]:
+    header = _header(outline, rows)
+    if header is None:
+        return []
+    index, meanings = header
+    if len(rows) - index < 2 or _is_past(outline, rows[index][0] if rows[index] else 0):
+        return []
+    title_column = meanings.index("title")
+    found: list[JobFound] = []
+    job_like = 0
+    for cells in rows[index + 1 : index + 1 + _MOST_ROWS]:
+        if len(cells) <= title_column or (len(cells) == 1 and len(meanings) > 1):
+            continue
+        read = _row(outline, cells, meanings, title_column, links, url)
+        if read is not None:
+            found.append(read)
+            job_like += is_job_title(read.title)
+    evidence = (
+        3 * (job_like / len(found) if found else 0)
+        + 1.5 * ("deadline_raw" in meanings)
+        + 1.0 * careers_page
+        + 0.5 * ("location_raw" in meanings)
+        + 0.5 * ("reference" in meanings)
+    )
+    return found if evidence >= 2.5 else []
+
+
+def _is_past(outline: Outline, cell: int) -> bool:
+    """Whether the heading over a table says that its jobs are over."""
+    for number in range(cell, max(-1, cell - 200), -1):
+        if outline.tags[number] in ("h1", "h2", "h3", "h4", "caption"):
+            return NOT_JOBS_HEADING.search(outline.text(number, 200)) is not None
+    return False
+
+
+def _row(
+    outline: Outline, cells: Cells, meanings: list[str | None], title_column: int, links: dict[int, list[Link]], url: str
+) -> JobFound | None:
+    title_cell = cells[title_column]
+    title = ""
+    address = ""
+    for link in links.get(title_cell, []):
+        if link.url and not same_page(link.url, url):
+            address = address or link.url
+            if not is_generic(link.text) and not title:
+                title, address = link.text, link.url
+    text = outline.text(title_cell, 300)
+    title = title or text
+    if not title or is_navigation(title) or NO_OPENINGS.search(text):
+        return None
+    if not address:
+        address = next((link.url for cell in cells for link in links.get(cell, []) if link.url and not same_page(link.url, url)), "")
+    fields: dict[str, str] = {}
+    for cell, meaning in zip(cells, meanings, strict=False):
+        if meaning in _FIELDS and meaning not in fields and (said := outline.text(cell, 300)):
+            fields[meaning] = said
+        elif meaning == "location_raw" and (said := outline.text(cell, 100)):
+            # City and country in columns of their own.
+            fields[meaning] = f"{fields[meaning]}, {said}"
+    if not fields and not address:
+        return None
+    return job(title=title, apply_url=address or url, found_by=FoundBy.TABLE, **fields)

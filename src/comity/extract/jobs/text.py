@@ -1,0 +1,55 @@
+"""Text as it is kept: markup and odd blanks go, lengths are bounded."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Final
+
+from turbohtml import parse
+
+from comity.model.job import FoundBy, JobFound
+
+MAX_TITLE: Final = 300
+MAX_FIELD: Final = 300
+MAX_SNIPPET: Final = 500
+# Enough markup for a snippet of plain text, and a bound for what is parsed per job.
+_MARKUP_CHARACTERS: Final = 8_000
+_UNSEEN: Final = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\ufeff\u00ad\x00-\x08\x0e-\x1f\x7f]")
+_MARKUP: Final = re.compile(r"<[a-zA-Z!/]|&(?:[a-zA-Z]+|#\d+|#[xX][0-9a-fA-F]+);")
+
+
+def collapse(text: str) -> str:
+    """Give blanks their plain form; characters that nobody sees go."""
+    return " ".join(_UNSEEN.sub("", text).split())
+
+
+def clip(text: str, limit: int) -> str:
+    """Shorten at a word where one ends near the limit."""
+    if len(text) <= limit:
+        return text
+    cut = text.rfind(" ", limit - 40, limit)
+    return text[: cut if cut > 0 else limit - 1].rstrip(" ,;:–-") + "…"
+
+
+def plain(text: str, limit: int = MAX_FIELD) -> str:
+    """Text of a field that may hold markup, once or twice escaped."""
+    text = text[:_MARKUP_CHARACTERS]
+    if "&lt;" in text:
+        text = html.unescape(text)
+    if _MARKUP.search(text):
+        text = parse(text, positions=False).to_text()
+    return clip(collapse(text), limit)
+
+
+def job(*, title: str, apply_url: str, found_by: FoundBy, **fields: str) -> JobFound | None:
+    """Build a job from raw fields, each bounded; without a title or an address there is none."""
+    title = plain(title, MAX_TITLE)
+    if not title or not apply_url:
+        return None
+    kept = {
+        name: plain(value, MAX_SNIPPET if name == "description_snippet" else MAX_FIELD)
+        for name, value in fields.items()
+        if value
+    }
+    return JobFound(title=title, apply_url=apply_url, found_by=found_by, **kept)
