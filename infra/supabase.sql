@@ -398,14 +398,6 @@ $$;
 
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_domains_domain_status' AND conrelid = 'domains'::regclass) THEN
-        ALTER TABLE domains ADD CONSTRAINT ck_domains_domain_status CHECK (status IN ('pending', 'active', 'exhausted', 'blocked', 'unreachable')) NOT VALID;
-    END IF;
-END
-$$;
-
-DO $$
-BEGIN
     IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_domains_lease_has_holder_and_end' AND conrelid = 'domains'::regclass) THEN
         ALTER TABLE domains ADD CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)) NOT VALID;
     END IF;

@@ -150,7 +150,7 @@ def test_feeds_and_apis_are_sources_too(web: Web, bureau: Office) -> None:
         body='{"jobs": [{"name": "Field Doctor", "link": "/d"}, {"name": "Driver", "link": "/e"}]}',
         type="application/json",
     )
-    hint = '{"items": "$.jobs", "title": "name", "apply_url": "link"}'
+    hint = '{"items": "jobs", "title": "name", "link": "link"}'
     rss = bureau.add(site.url("/feed"), source_type="rss")
     api = bureau.add(site.url("/api"), source_type="api", parser_hint=hint)
     assert bureau.run(rss).counts.inserted == 3

@@ -78,7 +78,8 @@ def _table(table: Table) -> Iterator[str]:
     if missing:
         yield "\n".join(missing)
     for constraint in sorted(table.constraints, key=lambda each: str(each.name)):
-        if not isinstance(constraint, PrimaryKeyConstraint):
+        # An enumeration is a type of its own here, and needs no check beside it.
+        if not isinstance(constraint, PrimaryKeyConstraint) and not getattr(constraint, "_type_bound", False):
             yield _constraint(table, constraint)
     indexes = sorted(table.indexes, key=lambda each: str(each.name))
     if indexes:

@@ -38,6 +38,24 @@ _BASE_DAYS: Final = {"un": 1, "ingo": 2, "ngo": 3, "academic": 7}
 _OTHER_DAYS: Final = 3
 _COUNTRY: Final = re.compile("[A-Z]{2}")
 _RESETS_PAGES: Final = frozenset({"careers_url", "source_type", "parser_hint", "org_name", "org_type", "country"})
+# A source that was deleted and is added again begins anew.
+_ANEW: Final = {
+    "org_name": None,
+    "org_type": None,
+    "source_type": str(SourceType.HTML),
+    "parser_hint": None,
+    "time_window": None,
+    "country": None,
+    "time_zone": None,
+    "schedule": str(ScheduleName.S0),
+    "importance": 1.0,
+    "last_crawl_status": None,
+    "last_crawl_message": None,
+    "consecutive_failures": 0,
+    "consecutive_nochange": 0,
+    "last_found": 0,
+    "empty_reads": 0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +105,14 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
         values["crawl_frequency_days"] = _BASE_DAYS.get(values.get("org_type") or "", _OTHER_DAYS)
     now = clock.now()
     values["status"] = str(SourceStatus.ACTIVE if approved else SourceStatus.PAUSED)
-    values |= {"next_run_at": now if approved else None, "created_at": now, "updated_at": now}
+    values |= {"next_run_at": now if approved else None, "created_at": now}
     with database.write() as connection:
         row = sources_table.add(connection, values)
         if row is None:
             known = sources_table.with_address(connection, values["careers_url"])
             if known is None or known.status != SourceStatus.DELETED:
                 raise BadInput(f"{values['careers_url']} is a source already; see comity sources list")
-            # A source that was deleted begins anew.
-            fresh = {"consecutive_failures": 0, "consecutive_nochange": 0, "last_found": 0, "empty_reads": 0}
-            row = sources_table.change(connection, known.id, values | fresh, now)
+            row = sources_table.change(connection, known.id, _ANEW | values, now)
             assert row is not None
         return source_from(row)
 
@@ -269,7 +285,8 @@ def _check_zone(name: str | None) -> None:
 
 def _check_hint(text: str | None) -> None:
     if text is not None:
-        from comity.rules.parser_hint import HintProblem, parse_hint
+        from comity.model.parser_hint import HintProblem
+        from comity.rules.parser_hint import parse_hint
 
         hint = parse_hint(text)
         if isinstance(hint, HintProblem):

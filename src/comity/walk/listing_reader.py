@@ -31,7 +31,8 @@ def read_here(
 ) -> Listing:
     """Read a page on the spot; a hint that is none is told in the listing's message."""
     from comity.extract.jobs import read_listing
-    from comity.rules.parser_hint import HintProblem, parse_hint
+    from comity.model.parser_hint import HintProblem
+    from comity.rules.parser_hint import parse_hint
 
     hint = parse_hint(hint_text) if hint_text else None
     if isinstance(hint, HintProblem):
