@@ -25,7 +25,7 @@ from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
 from comity.leases.holder import is_dead, machine_name
 from comity.leases.room import Leases
-from comity.model.errors import ComityError, HostBusy, LeaseLost
+from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.job import JobFound, JobPosting
@@ -62,6 +62,8 @@ BUSY_FOR: Final = timedelta(minutes=10)
 _TICK_S: Final = 1.0
 _TAKEDOWNS_FRESH_S: Final = 2.0
 _AT_ONCE: Final = 16
+_SETTLES: Final = 3
+_SETTLE_AGAIN_S: Final = 0.5
 
 Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting]]
 
@@ -191,7 +193,18 @@ class SourceDesk:
             return SourceSkipped(source.id, NotRun.BUSY, reading.obstacle.reason)
         hosts = list(visit.hosts.values())
         run = FinishedRun(source, reading, verdict, postings, started_at, self._clock.now(), hosts)
-        return await self._thread.run(self._settling.settle, run)
+        return await self._settle(run)
+
+    async def _settle(self, run: FinishedRun) -> SourceReport:
+        """Write a run; a state that is away for a moment, or two writers that cross, cost no page that was read."""
+        for tried in range(1, _SETTLES + 1):
+            try:
+                return await self._thread.run(self._settling.settle, run)
+            except StateUnavailable:
+                if tried == _SETTLES:
+                    raise
+                await asyncio.sleep(tried * _SETTLE_AGAIN_S)
+        raise AssertionError("the last try returns or raises")
 
     async def simulate(self, source: Source) -> Reading:
         """Read the first page of a source that may not even be stored; nothing is kept but who was asked what."""
