@@ -158,17 +158,25 @@ class SourceDesk:
         source, known = found
         visit, started_at = SourceVisit(), self._clock.now()
         self._visits.append(visit)
+        result: SourceReport | SourceSkipped
         try:
-            return await self._run(source, known, visit, started_at)
+            result = await self._run(source, known, visit, started_at)
         except LeaseLost as lost:
             await self._thread.run(self._unlock, source)
-            return SourceSkipped(source.id, NotRun.LOST, str(lost))
+            result = SourceSkipped(source.id, NotRun.LOST, str(lost))
         except BaseException:  # stopped, or the state is gone: the source stays due
             with suppress(ComityError):
                 await asyncio.shield(self._thread.run(self._unlock, source))
             raise
         finally:
             self._visits.remove(visit)
+        await self._give_back(visit)
+        return result
+
+    async def _give_back(self, visit: SourceVisit) -> None:
+        """Others may wait for the hosts of a run that has ended."""
+        for name in visit.hosts.keys() - {name for other in self._visits for name in other.hosts}:
+            await self._board.release_guest(name)
 
     async def _run(
         self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, started_at: datetime
