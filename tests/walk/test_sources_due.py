@@ -13,6 +13,7 @@ from typing import Any
 from comity.assemble import open_state
 from comity.model.source import SourceReport
 from comity.operate.policy import set_policy
+from comity.reports.sources import sources_status
 from comity.settings import read_settings
 from comity.upkeep.due_sources import DueSources, DueTerms
 from comity.walk.read_source import SourceDesk
@@ -47,6 +48,40 @@ def test_many_sources_on_few_hosts_all_run_once_within_the_limits(web: Web, bure
         assert min(site.gaps()) >= 0.055
     assert bureau.run_due().queued == 0
     assert bureau.rows("SELECT count(*) AS n FROM crawl_logs")[0]["n"] == 40
+
+
+def test_the_status_counts_down_while_sources_run(web: Web, bureau: Office) -> None:
+    site = web.site(fallback=lambda asked: Answer(body=listing(jobs(1)), after_s=0.05))
+    for number in range(4):
+        bureau.add(site.url(f"/{number}"))
+    seen: set[tuple[int, int]] = set()
+
+    async def watch(desk: SourceDesk) -> None:
+        task = asyncio.create_task(bureau.state.due_sources(desk).run_due(None))
+        while not task.done():
+            status = await asyncio.to_thread(sources_status, bureau.database, bureau.state.clock)
+            seen.add((status.due_count, status.locked))
+            await asyncio.sleep(0.005)
+
+    assert sources_status(bureau.database, bureau.state.clock).due_count == 4
+    bureau.do(watch)
+    counts = [due for due, _ in seen]
+    assert {1, 2, 3} & set(counts)
+    assert max(locked for _, locked in seen) >= 1
+    assert sources_status(bureau.database, bureau.state.clock).due_count == 0
+
+
+def test_an_edit_of_a_policy_holds_from_the_next_request_of_a_run_that_is_under_way(web: Web, bureau: Office) -> None:
+    def second(_: Asked) -> str:
+        set_policy(bureau.database, bureau.state.clock, site.host, min_request_interval_ms=300, max_pages=3)
+        return listing(jobs(1, start=2), following="/3")
+
+    site = web.site({"/1": listing(jobs(1), following="/2"), "/2": second})
+    site.routes |= {"/3": listing(jobs(1, start=3), following="/4"), "/4": listing(jobs(1, start=4))}
+    report = bureau.run(bureau.add(site.url("/1")))
+    assert site.pages() == ["/1", "/2", "/3"]
+    assert site.gaps()[-1] >= 0.295
+    assert "max_pages" in report.message
 
 
 def test_one_look_takes_up_twenty_those_that_never_ran_first(web: Web, bureau: Office) -> None:
