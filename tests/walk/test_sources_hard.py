@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from comity.model.job import ListingKind
 from comity.model.source import RunStatus
+from comity.operate.sources import delete_source, edit_source
 from comity.operate.takedown import add_takedown, remove_takedown
+from comity.upkeep.due_sources import PassReport
 from comity.walk.listing_reader import ListingReader
+from comity.walk.read_source import SourceDesk
 from tests.walk.crawling import Place, until
-from tests.walk.site import Answer, Web
+from tests.walk.site import Answer, Asked, Web
 from tests.walk.sourcing import Job, Office, jobs, listing
 
 
@@ -34,6 +39,68 @@ def test_whatever_a_page_says_is_stored_or_left_out_but_breaks_nothing(web: Web,
     assert len(bureau.rows("SELECT * FROM sources")) == 1
 
 
+def test_a_validator_that_cannot_be_sent_back_is_not_kept(web: Web, embedded_bureau: Office) -> None:
+    site = web.site({"/careers": Answer(body=listing(jobs(2)), headers={"ETag": '"' + "x" * 3000 + '"'})})
+    source = embedded_bureau.add(site.url("/careers"))
+    for _ in range(2):
+        assert embedded_bureau.run(source).status is RunStatus.OK
+    assert [seen.headers.get("if-none-match") for seen in site.of("/careers")] == [None, None]
+    site.routes["/careers"] = Answer(body=listing(jobs(2)), headers={"ETag": '"caf\xe9\x7f"'})
+    for _ in range(2):
+        assert embedded_bureau.run(source).status is RunStatus.OK
+
+
+def test_a_site_that_has_one_page_under_every_number_is_asked_for_two(web: Web, embedded_bureau: Office) -> None:
+    def same(asked: Asked) -> str:
+        number = int(asked.path.rpartition("=")[2]) if "=" in asked.path else 1
+        return listing(jobs(3), following=f"/careers?page={number + 1}")
+
+    site = web.site(fallback=same)
+    report = embedded_bureau.run(embedded_bureau.add(site.url("/careers")))
+    assert site.pages() == ["/careers", "/careers?page=2"]
+    assert (report.status, report.counts.found, report.message) == (RunStatus.OK, 3, "")
+
+
+def test_a_source_that_is_deleted_or_edited_while_it_runs(web: Web, bureau: Office) -> None:
+    def deleted(_: Asked) -> str:
+        delete_source(bureau.database, bureau.state.clock, going.id)
+        return listing(jobs(2))
+
+    def edited(_: Asked) -> Answer:
+        edit_source(bureau.database, bureau.state.clock, changing.id, org_name="Another House")
+        return Answer(body=listing(jobs(2, start=7)), etag='"x"')
+
+    site = web.site({"/going": deleted, "/changing": edited})
+    going, changing = bureau.add(site.url("/going")), bureau.add(site.url("/changing"))
+    assert bureau.skip(going).why == "lost"
+    assert (bureau.titles(), bureau.rows("SELECT * FROM crawl_locks")) == ([], [])
+    assert bureau.run(changing).counts.inserted == 2
+    assert bureau.rows("SELECT * FROM source_pages") == []  # the next run reads it by the new rules
+
+
+def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: Office) -> None:
+    site, other = (web.site({"/careers": listing(jobs(2))}) for _ in range(2))
+    bad, good = bureau.add(site.url("/careers")), bureau.add(other.url("/careers"))
+
+    async def spoil(desk: SourceDesk) -> PassReport:
+        normalize = desk._normalize
+
+        def spoilt(found: Any, source: Any, now: Any) -> Any:
+            postings = normalize(found, source, now)
+            if source.id != bad.id:
+                return postings
+            return [replace(each, deadline=datetime(2030, 1, 1)) for each in postings]  # noqa: DTZ001
+
+        desk._normalize = spoilt
+        return await bureau.state.due_sources(desk).run_due(None)
+
+    said = {report.source_id: report for report in bureau.do(spoil).reports}
+    assert (str(said[good.id].status), said[good.id].counts.inserted) == ("ok", 2)
+    assert str(said[bad.id].status) == "fail"
+    assert said[bad.id].message.startswith("could not be stored")
+    assert bureau.rows("SELECT * FROM crawl_locks") == []
+
+
 def test_a_heavy_page_is_read_apart_and_the_same(web: Web, bureau: Office) -> None:
     many = jobs(500, words="Water and health for everybody. " * 30)
     page = listing(many)
@@ -45,8 +112,8 @@ def test_a_heavy_page_is_read_apart_and_the_same(web: Web, bureau: Office) -> No
     assert (again.counts.inserted, again.counts.updated, again.counts.skipped) == (0, 0, 500)
 
 
-def test_a_page_that_takes_too_long_to_read_is_given_up(bureau: Office) -> None:
-    source = bureau.add("https://careers.example/")
+def test_a_page_that_takes_too_long_to_read_is_given_up(embedded_bureau: Office) -> None:
+    source = embedded_bureau.add("https://careers.example/")
     body = listing(jobs(500, words="x" * 900)).encode()
     reader = ListingReader(max_seconds=0.01)
     found = asyncio.run(reader(body, source.careers_url, "text/html", source))
@@ -104,10 +171,10 @@ def test_the_adaptive_schedule_learns_from_every_look(web: Web, bureau: Office) 
     assert statistics["visits"] == 5
 
 
-def test_the_next_run_lies_inside_the_hours_of_the_organisation(web: Web, bureau: Office) -> None:
+def test_the_next_run_lies_inside_the_hours_of_the_organisation(web: Web, embedded_bureau: Office) -> None:
     site = web.site({"/careers": listing(jobs(1))})
-    source = bureau.add(site.url("/careers"), time_window="02:00-02:30", country="KE")
-    report = bureau.run(source)
+    source = embedded_bureau.add(site.url("/careers"), time_window="02:00-02:30", country="KE")
+    report = embedded_bureau.run(source)
     assert report.next_run_at is not None
     local = report.next_run_at.astimezone(ZoneInfo("Africa/Nairobi"))
     assert (local.hour, local.minute < 30) == (2, True)

@@ -7,12 +7,12 @@ schedule wants it or an operator who tries something.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from comity.clock import Clock
@@ -201,7 +201,14 @@ class SourceDesk:
             return SourceSkipped(source.id, NotRun.BUSY, reading.obstacle.reason)
         hosts = list(visit.hosts.values())
         run = FinishedRun(source, reading, verdict, postings, started_at, self._clock.now(), hosts)
-        return await self._settle(run)
+        try:
+            return await self._settle(run)
+        except ComityError:
+            raise
+        except Exception as error:  # what a page said cannot be stored: the run failed, and says so
+            said = _broken(source, f"could not be stored: {type(error).__name__}")
+            bare = Reading(obstacle=reading.obstacle, requests=reading.requests, host=reading.host)
+            return await self._settle(replace(run, verdict=said, reading=bare, postings={}))
 
     async def _settle(self, run: FinishedRun) -> SourceReport:
         """Write a run; a state that is away for a moment, or two writers that cross, cost no page that was read."""
@@ -216,8 +223,7 @@ class SourceDesk:
 
     async def simulate(self, source: Source) -> Reading:
         """Read the first page of a source that may not even be stored; nothing is kept but who was asked what."""
-        visit = SourceVisit()
-        async with self._trying(visit):
+        async with self._trying() as visit, asyncio.timeout(self._terms.run_s):
             await self._pages.read(source, (), visit, most_pages=1)
         return visit.reading
 
@@ -229,8 +235,8 @@ class SourceDesk:
         """What a site says about a page without sending it; `ComityError` where it cannot be asked."""
         address = resolve_link(url, url, collapse=self._terms.collapse_subdomains)
         assert address is not None, "checked by whoever asks"
-        visit, began = SourceVisit(), self._clock.seconds()
-        async with self._trying(visit):
+        began = self._clock.seconds()
+        async with self._trying() as visit:
             answer = await self._pages.head(address, visit)
         if isinstance(answer, Obstacle):
             if answer.status is None:
@@ -254,8 +260,17 @@ class SourceDesk:
         """How many runs are under way here."""
         return len(self._visits)
 
-    def _trying(self, visit: SourceVisit) -> _Trying:
-        return _Trying(self._visits, visit, self._note)
+    @asynccontextmanager
+    async def _trying(self) -> AsyncIterator[SourceVisit]:
+        """Something that is tried out: its hosts are kept meanwhile, its requests are in the ledger afterwards."""
+        visit = SourceVisit()
+        self._visits.append(visit)
+        try:
+            yield visit
+        finally:
+            self._visits.remove(visit)
+            await self._note(visit.reading.requests)
+        await self._give_back(visit)
 
     async def _note(self, rows: Sequence[LedgerRow]) -> None:
         if rows:
@@ -325,27 +340,6 @@ class SourceDesk:
                     await self._board.heartbeat()
                     renewed_at = self._clock.seconds()
                 await self._board.release_guests(but={name for visit in self._visits for name in visit.hosts})
-
-
-class _Trying:
-    """Something that is tried out: its hosts are kept meanwhile, its requests are in the ledger afterwards."""
-
-    def __init__(
-        self,
-        visits: list[SourceVisit],
-        visit: SourceVisit,
-        note: Callable[[Sequence[LedgerRow]], Coroutine[Any, Any, None]],
-    ) -> None:
-        self._visits = visits
-        self._visit = visit
-        self._note = note
-
-    async def __aenter__(self) -> None:
-        self._visits.append(self._visit)
-
-    async def __aexit__(self, *_: object) -> None:
-        self._visits.remove(self._visit)
-        await self._note(self._visit.reading.requests)
 
 
 def _broken(source: Source, message: str) -> RunVerdict:
