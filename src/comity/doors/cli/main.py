@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "takedown": "takedown",
     "sources": "sources_run",  # and all of sources.py
     "db": "db",
+    "simulate": "simulate",
     "domain-status": "older_spellings",
     "domain-info": "older_spellings",
     "domain-reset": "older_spellings",
