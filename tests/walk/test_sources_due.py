@@ -204,9 +204,7 @@ def test_a_scheduler_that_is_stopped_lets_runs_end_and_begins_no_more(web: Web, 
     assert embedded_bureau.run_due().queued == 5
 
 
-def test_a_page_our_own_code_stumbles_over_costs_its_source_a_run_and_no_other(
-    web: Web, embedded_bureau: Office
-) -> None:
+def test_a_page_our_own_code_stumbles_over_costs_one_run(web: Web, embedded_bureau: Office) -> None:
     bad, good = (web.site({"/careers": listing(jobs(2))}) for _ in range(2))
     for site in (bad, good):
         embedded_bureau.add(site.url("/careers"))

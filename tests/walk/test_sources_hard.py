@@ -101,6 +101,15 @@ def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: O
     assert bureau.rows("SELECT * FROM crawl_locks") == []
 
 
+def test_rows_written_by_hand_are_run_as_well_as_they_can_be(web: Web, bureau: Office) -> None:
+    site = web.site({"/careers": listing(jobs(2))})
+    insert = "INSERT INTO sources (careers_url) VALUES (:url)"
+    for url in ("no address at all", site.url("/careers")):
+        bureau.execute(insert, url=url)
+    said = {report.careers_url: (str(report.status), report.message) for report in bureau.run_due().reports}
+    assert said == {"no address at all": ("fail", "careers_url is no web address"), site.url("/careers"): ("ok", "")}
+
+
 def test_a_heavy_page_is_read_apart_and_the_same(web: Web, bureau: Office) -> None:
     many = jobs(500, words="Water and health for everybody. " * 30)
     page = listing(many)

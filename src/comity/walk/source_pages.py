@@ -88,6 +88,8 @@ class SourcePages:
         """Read a listing from its first page to its last, or as far as it may be read, into the visit."""
         reading = visit.reading
         address = resolve_link(source.careers_url, source.careers_url, collapse=self._rooms.scope.collapse_subdomains)
+        if address is None:
+            reading.obstacle = Obstacle(Trouble.REFUSED, "careers_url is no web address")
         by_url = {page.url: page for page in known}
         asked: set[str] = set()
         listed: set[tuple[str, str]] = set()
