@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,8 +34,11 @@ if TYPE_CHECKING:
     from comity.frontier.store import FrontierStore
     from comity.rules.tracking import TrackingRules
     from comity.store.sink import MakeSink
+    from comity.upkeep.due_sources import DueSources, Result
     from comity.walk.crawl import Crawl
     from comity.walk.crawl_hooks import CrawlHooks
+    from comity.walk.listing_reader import ListingReader
+    from comity.walk.read_source import SourceDesk
     from comity.walk.robots_in_force import RobotsInForce
     from comity.walk.robots_keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
@@ -181,6 +184,39 @@ class State:
             sitemaps=settings.sitemaps,
             content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
         )
+
+    def source_desk(self, fetcher: Fetcher, reader: ListingReader | None = None) -> SourceDesk:
+        """Where sources are run and tried out; an asynchronous context."""
+        from comity.walk.normalize_job import normalized
+        from comity.walk.plan_source import SourcePlanner
+        from comity.walk.read_source import SourceDesk, SourceTerms
+
+        settings = self.settings
+        limits = FetchLimits(
+            max_body_bytes=settings.max_response_bytes,
+            max_wire_bytes=settings.max_response_bytes,
+            total_timeout_s=settings.fetch_timeout_s,
+        )
+        terms = SourceTerms(
+            profile=replace(DOOR_PROFILES[Door.SOURCES], interval_s=settings.source_delay_s),
+            limits=limits,
+            robots=self._robots_terms(),
+            agent=settings.identity,
+            max_redirects=settings.max_redirects,
+            collapse_subdomains=settings.collapse_subdomains,
+        )
+        plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
+        return SourceDesk(
+            self.database, self.leases(), fetcher, self.clock, random.random, terms, plan, normalized, reader
+        )
+
+    def due_sources(self, desk: SourceDesk, tell: Callable[[Result], None] = lambda _result: None) -> DueSources:
+        """The scheduler of sources."""
+        from comity.upkeep.due_sources import DueSources, DueTerms
+
+        settings = self.settings
+        terms = DueTerms(settings.sources_every_minutes * 60, settings.sources_limit, settings.sources_at_once)
+        return DueSources(self.database, self.clock, desk, terms, tell)
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

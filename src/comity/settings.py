@@ -148,6 +148,29 @@ class Settings(BaseSettings):
         "info", "The least that is logged: debug, info, warning or error.", "LOG_LEVEL"
     )
 
+    # Sources.
+    source_delay_s: float = _set(
+        3.0, "Seconds between two requests to a host for its sources.", "SOURCE_DELAY", ge=0, le=86_400
+    )
+    sources_every_minutes: float = _set(
+        5.0, "How often the scheduler looks for sources that are due.", "SOURCES_EVERY_MINUTES", gt=0, le=1440
+    )
+    sources_limit: int = _set(20, "Sources that one look takes up.", "SOURCES_LIMIT", ge=1, le=1000)
+    sources_at_once: int = _set(3, "Sources that are run at once.", "SOURCES_AT_ONCE", ge=1, le=64)
+    source_visits_per_day: float = _set(
+        0.0,
+        "Runs a day that adaptive sources share; 0: as many as their base frequencies would take.",
+        "SOURCE_VISITS_PER_DAY",
+        ge=0,
+    )
+    disable_scheduler: bool = _set(
+        False,
+        "Whether the scheduler of sources stays off.",
+        "DISABLE_SCHEDULER",
+        "DISABLE_SCHEDULER",
+        "AIDJOBS_DISABLE_SCHEDULER",
+    )
+
     # What can be turned off alone.
     enable_domain_tracking: bool = _set(
         True,

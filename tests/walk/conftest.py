@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.postgres import PostgresDatabases
 from tests.servers.valkey import ValkeyServer
 from tests.walk.crawling import Place
 from tests.walk.forking import ForkServer
 from tests.walk.site import Web
+from tests.walk.sourcing import Office, emptied, office, shared_state
 
 
 @pytest.fixture
@@ -63,3 +65,33 @@ def shared(place: Place, postgres_url: str, valkey: ValkeyServer) -> Place:
     place.env |= {"COMITY_DATABASE_URL": postgres_url, "COMITY_REDIS_URL": valkey.url()}
     assert place.comity("db", "upgrade").code == 0
     return place
+
+
+@pytest.fixture(scope="session")
+def sources_on_postgres(postgres_server: PostgresDatabases) -> Iterator[str]:
+    """One database for all tests of sources: migrating takes longer than most of them."""
+    with shared_state(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def sources_url(request: pytest.FixtureRequest) -> str:
+    """An empty state on each of the two kinds of databases: the test runs twice."""
+    if request.param == "sqlite":
+        url: str = request.getfixturevalue("sqlite_url")
+        return url
+    return emptied(request.getfixturevalue("sources_on_postgres"))
+
+
+@pytest.fixture
+def bureau(sources_url: str) -> Iterator[Office]:
+    """Whoever runs sources, on each of the two databases."""
+    with office(sources_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def embedded_bureau(sqlite_url: str) -> Iterator[Office]:
+    """The same on a file alone, where the database makes no difference."""
+    with office(sqlite_url) as opened:
+        yield opened

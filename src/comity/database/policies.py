@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, select, update
 
 from comity.database.instants import instant
 from comity.database.spelling import insert_into, named_in
@@ -35,3 +35,11 @@ def put(connection: Connection, host: str, values: Mapping[str, Any], now: datet
     )
     row: Row[Any] = connection.execute(statement).one()
     return row
+
+
+def note_status(connection: Connection, host: str, status: str) -> None:
+    """Show with a policy what its host answered last; a host without one is left without."""
+    changed = domain_policies.c.last_seen_status.is_distinct_from(status)
+    connection.execute(
+        update(domain_policies).where(domain_policies.c.host == host, changed).values(last_seen_status=status)
+    )

@@ -90,10 +90,10 @@ def add_fetches(connection: Connection, run_id: UUID, rows: Iterable[FetchRow]) 
     insert_rows(connection, fetches, _FETCH, values, unless=("run_id", "url_key", "crawled_at"))
 
 
-def add_evidence(connection: Connection, run_id: UUID, items: Iterable[Evidence]) -> None:
+def add_evidence(connection: Connection, run_id: UUID | None, items: Iterable[Evidence]) -> None:
     """Keep decisions with their reasons."""
     encode = Encoding(connection)
-    run = encode.uuid(run_id)
+    run = encode.uuid_or_none(run_id)
     values = [
         (
             run,

@@ -1,4 +1,7 @@
-"""Taking hosts and URLs down: never fetched, queued or served again, from this moment on."""
+"""Taking hosts and URLs down: never fetched, queued or served again, from this moment on.
+
+A posting whose link is covered is closed and leaves search; once the entry is removed, the next run brings it back.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from comity.database import takedowns
+from sqlalchemy import Connection
+
+from comity.database import postings, sources, takedowns
 from comity.database.connection import Database
 from comity.database.tables import DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
@@ -27,6 +32,7 @@ class TakedownReport:
     entry: str
     is_new: bool
     urls_dropped: int
+    postings_closed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ def add_takedowns(
                 entry.text,
                 takedowns.add(change.connection, entry.text, reason),
                 _move(change, covered[entry], QUEUED, DROPPED),
+                _close_postings(change.connection, entry),
             )
             for entry in entries
         ]
@@ -84,7 +91,22 @@ def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: Fron
                 raise NotFound(f"{entry} is not taken down")
         for keys in covered:
             _move(change, keys, DROPPED, QUEUED)
+        sources.forget_all_pages(change.connection)
     return list(entries)
+
+
+def _close_postings(connection: Connection, entry: TakedownEntry) -> int:
+    """Close what leads to where nobody may be sent; gives how many."""
+    covered, closed = Takedowns.of([entry.text]), 0
+    last: UUID | None = None
+    while rows := postings.linking_to(connection, entry.host, last, _BATCH):
+        addresses = [(row.id, resolve_link(row.apply_url, row.apply_url)) for row in rows]
+        ids = [identity for identity, address in addresses if address and covered.covering(address)]
+        if ids:
+            postings.close(connection, ids)
+        closed += len(ids)
+        last = rows[-1].id
+    return closed
 
 
 def _covered(

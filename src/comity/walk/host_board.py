@@ -98,17 +98,25 @@ class HostBoard:
             host.lose_lease()
         return lost_hosts
 
-    async def release_guests(self, *, idle_only: bool = True) -> int:
-        """Give back hosts that were only passed through; gives how many."""
+    async def release_guests(self, *, idle_only: bool = True, but: Collection[str] = ()) -> int:
+        """Give back hosts that were only passed through, but for some; gives how many."""
         now, released = self._clock.seconds(), 0
         for name, guest in list(self._guests.items()):
-            if idle_only and _may_be_waited_for(guest, now):
+            if name in but or (idle_only and _may_be_waited_for(guest, now)):
                 continue
             del self._guests[name]
             guest.host.close()
             await self._thread.run(self._release_quietly, guest.host)
             released += 1
         return released
+
+    async def release_guest(self, name: str) -> None:
+        """Give back one host that was only passed through, unless something is under way there."""
+        guest = self._guests.get(name)
+        if guest is not None and not guest.host.gate.in_flight:
+            del self._guests[name]
+            guest.host.close()
+            await self._thread.run(self._release_quietly, guest.host)
 
     def close_guests(self) -> None:
         """Let nothing more start on hosts that were only passed through."""

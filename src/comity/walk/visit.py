@@ -125,10 +125,11 @@ async def follow(
     *,
     purpose: Purpose = Purpose.REDIRECT,
     limits: FetchLimits | None = None,
+    like: FetchRequest | None = None,
 ) -> Asked | Unstarted | Outcome:
     """One more hop, with everything that is asked before it: takedown, lease, robots, gate.
 
-    With limits of its own it takes any type of content.
+    With limits of its own it takes any type of content; `like` is the whole request, but for its address.
     """
     covered = rooms.takedowns().covering(address)
     if covered is not None:
@@ -153,6 +154,8 @@ async def follow(
     request = _request(holder, entry, address, rooms)
     if limits is not None:
         request = request._replace(limits=limits, content_types=ANY_CONTENT_TYPE)
+    if like is not None:
+        request = like._replace(url=address.url)
     asked = await rooms.requests.ask(
         holder,
         _conditional(request, entry, rooms),

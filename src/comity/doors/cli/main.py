@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "recalculate-priorities": "priorities",
     "policy": "policy",
     "takedown": "takedown",
+    "sources": "sources_run",  # and all of sources.py
     "db": "db",
     "simulate": "simulate",
     "domain-status": "older_spellings",

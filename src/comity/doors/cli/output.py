@@ -78,6 +78,11 @@ def write_json(value: Any) -> None:
     print(json.dumps(value, default=_as_json, indent=2, ensure_ascii=not is_unicode))
 
 
+def json_line(value: Any) -> str:
+    """The same on one line, for a stream of documents."""
+    return json.dumps(value, default=_as_json, ensure_ascii=not _encoding(sys.stdout).startswith("utf"))
+
+
 def write_line(*parts: str | Cell) -> None:
     """Write one line for people."""
     _write([[_cell(part) for part in parts]])

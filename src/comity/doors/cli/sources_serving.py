@@ -1,0 +1,43 @@
+"""The scheduler of sources as a process: its signals, and what it says."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from comity.doors.cli.failures import INTERRUPTED
+from comity.doors.cli.options import Chosen
+from comity.doors.cli.output import json_line, note
+from comity.doors.cli.sources_shown import shown_result, write_report
+from comity.doors.cli.work import obey
+from comity.doors.event_loop import runner_of_loops
+
+if TYPE_CHECKING:
+    from comity.upkeep.due_sources import Result
+
+
+def serve_sources(door: Chosen) -> int:
+    """Run sources as they become due until a signal comes; gives the exit code."""
+    codes: list[int] = []
+
+    async def serve() -> None:
+        with door.open_or_make() as opened:
+            async with opened.fetcher() as fetcher, opened.source_desk(fetcher) as desk:
+                due = opened.due_sources(desk, _tell_as_json if door.as_json else write_report)
+
+                def on_signal(number: int) -> None:
+                    codes.append(INTERRUPTED if number == signal.SIGINT else 0)
+                    due.stop()
+
+                obey(on_signal)
+                every = opened.settings.sources_every_minutes
+                note(f"looking for sources that are due every {every:g} minutes; Ctrl-C ends it")
+                await due.serve(on_trouble=note)
+
+    with runner_of_loops() as runner:
+        runner.run(serve())
+    return codes[0] if codes else 0
+
+
+def _tell_as_json(result: Result) -> None:
+    print(json_line(shown_result(result)), flush=True)

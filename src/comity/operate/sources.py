@@ -1,0 +1,293 @@
+"""What an operator may do with sources: add, edit, approve, pause, resume, delete, run, and try out.
+
+Whatever is given is checked before anything is written, and refused in one line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database import postings as postings_table
+from comity.database import sources as sources_table
+from comity.database.connection import Database
+from comity.database.source_values import source_from
+from comity.model.errors import BadInput, HostBusy, NotFound
+from comity.model.job import JobPosting, ListingKind, SourceType
+from comity.model.source import (
+    HeadRead,
+    NotRun,
+    ScheduleName,
+    Source,
+    SourceReport,
+    SourceStatus,
+)
+from comity.rules.canonical import web_address
+
+if TYPE_CHECKING:
+    from comity.walk.read_source import SourceDesk
+
+SHOWN_OF_A_SIMULATION: Final = 3
+_LONGEST: Final = {"org_name": 300, "org_type": 40, "parser_hint": 20_000, "time_window": 32, "time_zone": 64}
+_FREQUENCY_DAYS: Final = (1, 365)
+_IMPORTANCE: Final = (0.0, 1000.0)
+_BASE_DAYS: Final = {"un": 1, "ingo": 2, "ngo": 3, "academic": 7}
+_OTHER_DAYS: Final = 3
+_COUNTRY: Final = re.compile("[A-Z]{2}")
+_RESETS_PAGES: Final = frozenset({"careers_url", "source_type", "parser_hint", "org_name", "org_type", "country"})
+# A source that was deleted and is added again begins anew.
+_ANEW: Final = {
+    "org_name": None,
+    "org_type": None,
+    "source_type": str(SourceType.HTML),
+    "parser_hint": None,
+    "time_window": None,
+    "country": None,
+    "time_zone": None,
+    "schedule": str(ScheduleName.S0),
+    "importance": 1.0,
+    "last_crawl_status": None,
+    "last_crawl_message": None,
+    "consecutive_failures": 0,
+    "consecutive_nochange": 0,
+    "last_found": 0,
+    "empty_reads": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What a run would find on the first page."""
+
+    careers_url: str
+    kind: ListingKind | None
+    found: int
+    jobs: tuple[JobPosting, ...]
+    next_url: str | None
+    message: str
+    status: int | None
+
+
+def checked(**given: Any) -> dict[str, Any]:
+    """Columns of a source, as given by somebody; `BadInput` names what cannot be."""
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        values[name] = _text(name, value) if isinstance(value, str) else value
+    if "careers_url" in values:
+        values["careers_url"] = _whole_address(values["careers_url"] or "")
+    if values.get("source_type") is not None:
+        values["source_type"] = _one_of("source_type", values["source_type"], SourceType)
+    if values.get("schedule") is not None:
+        values["schedule"] = _one_of("schedule", values["schedule"], ScheduleName)
+    if values.get("crawl_frequency_days") is not None:
+        _within("crawl_frequency_days", values["crawl_frequency_days"], *_FREQUENCY_DAYS)
+    if values.get("importance") is not None:
+        _within("importance", values["importance"], *_IMPORTANCE)
+    if values.get("org_type") is not None:
+        values["org_type"] = values["org_type"].lower()
+    if values.get("country") is not None:
+        values["country"] = values["country"].upper()
+        if not _COUNTRY.fullmatch(values["country"]):
+            raise BadInput(f"country must be two letters such as KE (ISO 3166), not {values['country']!r}")
+    _check_window(values.get("time_window"))
+    _check_zone(values.get("time_zone"))
+    _check_hint(values.get("parser_hint"))
+    return values
+
+
+def add_source(database: Database, clock: Clock, careers_url: str, *, approved: bool = True, **columns: Any) -> Source:
+    """Add a source that is due at once; one that is not approved yet waits for it, paused."""
+    values = checked(careers_url=careers_url, **{name: value for name, value in columns.items() if value is not None})
+    if "crawl_frequency_days" not in values:
+        values["crawl_frequency_days"] = _BASE_DAYS.get(values.get("org_type") or "", _OTHER_DAYS)
+    now = clock.now()
+    values["status"] = str(SourceStatus.ACTIVE if approved else SourceStatus.PAUSED)
+    values |= {"next_run_at": now if approved else None, "created_at": now}
+    with database.write() as connection:
+        row = sources_table.add(connection, values)
+        if row is None:
+            known = sources_table.with_address(connection, values["careers_url"])
+            if known is None or known.status != SourceStatus.DELETED:
+                raise BadInput(f"{values['careers_url']} is a source already; see comity sources list")
+            row = sources_table.change(connection, known.id, _ANEW | values, now)
+            assert row is not None
+        return source_from(row)
+
+
+def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: Any) -> Source:
+    """Change what is named; None takes a value away. A change of what is read makes the next run read all of it."""
+    if not changes:
+        raise BadInput("nothing to change: name at least one column, such as --crawl-frequency-days 2")
+    for name in ("careers_url", "source_type", "schedule", "importance"):
+        if name in changes and changes[name] is None:
+            raise BadInput(f"a source cannot be without {name}")
+    values = checked(**changes)
+    with database.write() as connection:
+        if "careers_url" in values:
+            known = sources_table.with_address(connection, values["careers_url"])
+            if known is not None and known.id != source_id:
+                raise BadInput(f"{values['careers_url']} is another source already")
+        if _RESETS_PAGES & values.keys():
+            sources_table.forget_pages(connection, source_id)
+        return _changed(database, clock, connection, source_id, values)
+
+
+def approve_source(database: Database, clock: Clock, source_id: UUID) -> Source:
+    """Let a source be read, beginning now."""
+    return _set(database, clock, source_id, status=str(SourceStatus.ACTIVE), next_run_at=clock.now())
+
+
+def pause_source(database: Database, clock: Clock, source_id: UUID) -> Source:
+    """Read a source no more until somebody resumes it."""
+    return _set(database, clock, source_id, status=str(SourceStatus.PAUSED))
+
+
+def resume_source(database: Database, clock: Clock, source_id: UUID) -> Source:
+    """Read a source again, beginning now, with its failures forgotten."""
+    return _set(
+        database,
+        clock,
+        source_id,
+        status=str(SourceStatus.ACTIVE),
+        next_run_at=clock.now(),
+        consecutive_failures=0,
+    )
+
+
+def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
+    """Read a source no more; what only it listed is closed, and leaves search. Its log stays."""
+    now = clock.now()
+    with database.write() as connection:
+        source = _changed(
+            database, clock, connection, source_id, {"status": str(SourceStatus.DELETED), "next_run_at": None}
+        )
+        sources_table.forget_pages(connection, source_id)
+        gone = postings_table.forget_all_of(connection, source_id)
+        closed = postings_table.close_unlisted(connection, gone, now)
+        postings_table.tell_search(connection, closed, "delete")
+    return source
+
+
+async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
+    """Run a source now, due or not; `HostBusy` if somebody runs it or talks to its host."""
+    result = await desk.run(source.id)
+    if isinstance(result, SourceReport):
+        return result
+    if result.why is NotRun.NOT_DUE:
+        raise NotFound(f"there is no source {source.careers_url}")
+    raise HostBusy(f"{source.careers_url} was not run: {result.reason}")
+
+
+async def test_fetch(desk: SourceDesk, url: str) -> HeadRead:
+    """Ask for the head of a page only: status, size, ETag, Last-Modified."""
+    return await desk.head(_whole_address(url))
+
+
+async def simulate_extract(desk: SourceDesk, source: Source) -> Simulation:
+    """Read the first page and show its first jobs; no source and no posting is written."""
+    reading = await desk.simulate(source)
+    if not reading.pages:
+        reason = reading.obstacle.reason if reading.obstacle is not None else "nothing was read"
+        status = reading.obstacle.status if reading.obstacle is not None else None
+        return Simulation(source.careers_url, None, 0, (), None, reason, status)
+    page = reading.pages[0]
+    jobs = tuple(desk.normalized(source, page.jobs[:SHOWN_OF_A_SIMULATION]))
+    return Simulation(source.careers_url, page.kind, page.found, jobs, page.next_url, page.message, page.status)
+
+
+def source_to_try(database: Database, named: str, **columns: Any) -> Source:
+    """A stored source by its address or id, or a page that is none yet, with some columns otherwise; writes nothing."""
+    identity = _identity(named)
+    with database.read() as connection:
+        row = sources_table.get(connection, identity) if identity is not None else None
+        if row is None:
+            url = _whole_address(named)
+            row = sources_table.with_address(connection, url)
+    source = source_from(row) if row is not None else Source(id=UUID(int=0), careers_url=url)
+    values = checked(**columns)
+    if "source_type" in values:
+        values["source_type"] = SourceType(values["source_type"])
+    return replace(source, **values)
+
+
+def _set(database: Database, clock: Clock, source_id: UUID, **values: Any) -> Source:
+    with database.write() as connection:
+        return _changed(database, clock, connection, source_id, values)
+
+
+def _changed(database: Database, clock: Clock, connection: Any, source_id: UUID, values: dict[str, Any]) -> Source:
+    before = sources_table.get(connection, source_id)
+    if before is None or before.status == SourceStatus.DELETED:
+        raise NotFound(f"there is no source {source_id}")
+    row = sources_table.change(connection, source_id, values, None if database.is_shared else clock.now())
+    assert row is not None
+    return source_from(row)
+
+
+def _identity(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _whole_address(text: str) -> str:
+    if not text.lower().startswith(("http://", "https://")):
+        raise BadInput(f"a source is a whole address such as https://example.org/careers, not {text[:80]!r}")
+    return web_address(text).url
+
+
+def _text(name: str, value: str) -> str | None:
+    text = value.strip()
+    if not text:
+        return None
+    longest = _LONGEST.get(name, 2000)
+    if len(text) > longest:
+        raise BadInput(f"{name} is longer than {longest:,} characters")
+    is_plain = text.isprintable() or (name == "parser_hint" and "\0" not in text)
+    if not is_plain:
+        raise BadInput(f"{name} contains a line break or an invisible character")
+    return text
+
+
+def _one_of(name: str, value: Any, kinds: Any) -> str:
+    known = [str(kind) for kind in kinds]
+    if str(value).lower() not in known:
+        raise BadInput(f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {str(value)[:40]!r}")
+    return str(value).lower()
+
+
+def _within(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise BadInput(f"{name} must be between {least:g} and {most:g}, not {value:g}")
+
+
+def _check_window(text: str | None) -> None:
+    if text is not None:
+        from comity.model.schedule import WindowRefused
+        from comity.rules.time_window import parse_time_window
+
+        window = parse_time_window(text)
+        if isinstance(window, WindowRefused):
+            raise BadInput(f"time_window: {window.reason}")
+
+
+def _check_zone(name: str | None) -> None:
+    if name is not None:
+        from comity.schedule.zones import load_zone
+
+        if load_zone(name) is None:
+            raise BadInput(f"time_zone must be a name such as Africa/Nairobi, not {name!r}")
+
+
+def _check_hint(text: str | None) -> None:
+    if text is not None:
+        from comity.model.parser_hint import HintProblem
+        from comity.rules.parser_hint import parse_hint
+
+        hint = parse_hint(text)
+        if isinstance(hint, HintProblem):
+            raise BadInput(f"parser_hint: {hint.message}")

@@ -1,0 +1,123 @@
+"""What the sources look like: the table, one source, its runs, and how busy the scheduler is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database import postings as postings_table
+from comity.database import sources as sources_table
+from comity.database.connection import Database
+from comity.database.source_values import source_from
+from comity.model.errors import NotFound
+from comity.model.source import Source
+from comity.rules.canonical import resolve_link
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """One row of the log of runs."""
+
+    id: UUID
+    source_id: UUID
+    careers_url: str
+    org_name: str | None
+    ran_at: datetime
+    duration_ms: int | None
+    found: int | None
+    inserted: int | None
+    updated: int | None
+    skipped: int | None
+    closed: int
+    pages: int
+    status: str | None
+    message: str | None
+    next_run_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LockHeld:
+    """A source that is being run."""
+
+    source_id: UUID
+    careers_url: str
+    locked_at: datetime
+    expires_at: datetime | None
+    holder: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesStatus:
+    """How much is due, and what is being run."""
+
+    due_count: int
+    locks: tuple[LockHeld, ...]
+
+    @property
+    def locked(self) -> int:
+        """How many sources are being run, over all processes."""
+        return len(self.locks)
+
+
+def find_source(database: Database, named: str) -> Source:
+    """A source by its identity or its address; `NotFound` if there is none."""
+    with database.read() as connection:
+        row = sources_table.with_address(connection, named)
+        address = resolve_link(named, named) if row is None and "://" in named else None
+        if address is not None:
+            row = sources_table.with_address(connection, address.url)
+        identity = _identity(named)
+        if row is None and identity is not None:
+            row = sources_table.get(connection, identity)
+    if row is None:
+        raise NotFound(f"there is no source {named[:200]}; see comity sources list")
+    return source_from(row)
+
+
+def list_sources(
+    database: Database,
+    *,
+    status: str | None = None,
+    org_type: str | None = None,
+    containing: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> tuple[list[Source], int]:
+    """Sources, the next to run first, and how many there are in all."""
+    wanted: dict[str, Any] = {"status": status, "org_type": org_type, "containing": containing}
+    with database.read() as connection:
+        rows = sources_table.listed(connection, **wanted, limit=limit, offset=offset)
+        return [source_from(row) for row in rows], sources_table.count_of(connection, **wanted)
+
+
+def list_runs(database: Database, source_id: UUID | None = None, limit: int = 20) -> list[LoggedRun]:
+    """The latest runs of one source, or of all."""
+    with database.read() as connection:
+        rows = sources_table.logs(connection, source_id, limit)
+    return [LoggedRun(**{name: getattr(row, name) for name in LoggedRun.__slots__}) for row in rows]
+
+
+def sources_status(database: Database, clock: Clock) -> SourcesStatus:
+    """How many sources are due, and which are being run."""
+    now = None if database.is_shared else clock.now()
+    with database.read() as connection:
+        locks = sources_table.locked(connection, now)
+        due = sources_table.count_due(connection, now)
+    held = (LockHeld(row.source_id, row.careers_url, row.locked_at, row.expires_at, row.holder) for row in locks)
+    return SourcesStatus(due, tuple(held))
+
+
+def postings_of(database: Database, source_id: UUID, limit: int = 100) -> list[dict[str, Any]]:
+    """What a source lists, the newest first."""
+    with database.read() as connection:
+        return [dict(row._mapping) for row in postings_table.of_source(connection, source_id, limit)]
+
+
+def _identity(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,126 @@
+"""Whether a reading of a source is believed.
+
+A reading and what was known before go in; a verdict comes out: what is stored, whether postings that are not listed
+any more are closed, and whether the run counts as a failure. A careers page that suddenly shows a login, a captcha, an
+error or nothing at all must not close what is stored:
+
+- a login, a captcha, an error page or a page that cannot be read: warn; nothing of it is stored, nothing is closed;
+- "no openings", said clearly: believed at the second look in a row, and at once where nothing was known;
+- nothing recognised: where five or more postings were known, never believed by itself, for the layout has changed;
+  where fewer were, believed at the third look in a row;
+- a fall to a fifth or less of ten or more postings: what is found is stored, and what is gone is closed at the second
+  look in a row;
+- a listing that was not read to its end stores what it found and closes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from comity.model.job import ListingKind
+from comity.model.source import ROBOTS_DISALLOW, Obstacle, Reading, RunStatus, RunVerdict, SourceStatus, Trouble
+
+MANY: Final = 5
+LOOKS_FOR_NO_OPENINGS: Final = 2
+LOOKS_FOR_NOTHING: Final = 3
+SHARP_FALL_FROM: Final = 10
+SHARP_FALL_TO: Final = 5  # to one fifth
+LOOKS_FOR_A_FALL: Final = 2
+
+_QUARANTINED: Final = {
+    ListingKind.LOGIN: "the page asks for a login",
+    ListingKind.CAPTCHA: "the page asks for a captcha",
+    ListingKind.ERROR_PAGE: "the page is an error page",
+    ListingKind.UNREADABLE: "the page could not be read",
+}
+
+
+def judge(reading: Reading, *, last_found: int, empty_reads: int) -> RunVerdict:
+    """What a reading is worth; `last_found` postings were known, and `empty_reads` looks in a row doubted them."""
+    before = _Before(last_found, empty_reads)
+    if not reading.pages:
+        return _unread(reading.obstacle, before)
+    first, found = reading.pages[0], reading.found
+    if first.kind in _QUARANTINED:
+        return _quarantine(f"{_QUARANTINED[first.kind]}{_said(first.message)}", before)
+    later = next((page for page in reading.pages if page.kind in _QUARANTINED), None)
+    if later is not None or reading.obstacle is not None:
+        number = later.number if later is not None else len(reading.pages) + 1
+        reason = f"{_QUARANTINED[later.kind]}{_said(later.message)}" if later is not None else ""
+        reason = reason or (reading.obstacle.reason if reading.obstacle is not None else "")
+        message = f"page {number}: {reason}; nothing is closed"
+        return before.kept(RunStatus.WARN, message, stores=found > 0, last_found=max(last_found, found))
+    if found == 0:
+        return _empty(first.kind, first.message, before)
+    if reading.is_cut:
+        message = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"
+        return RunVerdict(RunStatus.OK, message, stores=True, last_found=found)
+    return _whole(reading, before)
+
+
+class _Before(NamedTuple):
+    """What was known when the run began."""
+
+    last_found: int
+    empty_reads: int
+
+    def kept(self, status: RunStatus, message: str, **changes: Any) -> RunVerdict:
+        """A verdict that leaves what was known as it is, but for some changes."""
+        known: dict[str, Any] = {"last_found": self.last_found, "empty_reads": self.empty_reads}
+        return RunVerdict(status, message, **(known | changes))
+
+
+def _whole(reading: Reading, before: _Before) -> RunVerdict:
+    found, last_found, looks = reading.found, before.last_found, before.empty_reads + 1
+    is_sharp_fall = last_found >= SHARP_FALL_FROM and found * SHARP_FALL_TO <= last_found
+    if is_sharp_fall and looks < LOOKS_FOR_A_FALL:
+        message = f"found {found} where {last_found} were; what is gone stays open until a second look agrees"
+        return before.kept(RunStatus.WARN, message, stores=True, empty_reads=looks)
+    message = "not modified" if reading.is_unchanged else ""
+    return RunVerdict(RunStatus.OK, message, stores=True, closes=True, last_found=found)
+
+
+def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
+    last_found, looks = before.last_found, before.empty_reads + 1
+    if kind is ListingKind.NO_OPENINGS:
+        if last_found == 0 or looks >= LOOKS_FOR_NO_OPENINGS:
+            return RunVerdict(RunStatus.OK, f"no openings{_said(said)}", stores=True, closes=True)
+        message = f"says that there are no openings; {_postings(last_found)} open until a second look agrees"
+        return before.kept(RunStatus.WARN, message, empty_reads=looks)
+    nothing = f"no postings were recognised{_said(said)}"
+    if last_found == 0:
+        return RunVerdict(RunStatus.WARN, f"{nothing}; a parser_hint may help", stores=True)
+    if last_found >= MANY:
+        return _quarantine(nothing, before)
+    if looks >= LOOKS_FOR_NOTHING:
+        return RunVerdict(RunStatus.OK, f"no postings, {looks} looks in a row", stores=True, closes=True)
+    message = f"{nothing}, look {looks}; {_postings(last_found)} open until look {LOOKS_FOR_NOTHING} agrees"
+    return before.kept(RunStatus.WARN, message, empty_reads=looks)
+
+
+def _quarantine(reason: str, before: _Before) -> RunVerdict:
+    kept = f"; {_postings(before.last_found)} as they were" if before.last_found else ""
+    return before.kept(RunStatus.WARN, f"quarantined: {reason}{kept}", counts_as_look=False)
+
+
+def _unread(obstacle: Obstacle | None, before: _Before) -> RunVerdict:
+    """No page came at all."""
+    if obstacle is None:
+        return before.kept(RunStatus.FAIL, "nothing was read", is_failure=True, counts_as_look=False)
+    if obstacle.trouble is Trouble.ROBOTS_DENIED:
+        return before.kept(RunStatus.FAIL, ROBOTS_DISALLOW, counts_as_look=False, becomes=SourceStatus.BLOCKED)
+    if obstacle.trouble in (Trouble.TAKEN_DOWN, Trouble.NO_PAGES):
+        return before.kept(RunStatus.WARN, f"skipped: {obstacle.reason}", counts_as_look=False)
+    return before.kept(RunStatus.FAIL, obstacle.reason, is_failure=True, counts_as_look=False)
+
+
+def _said(message: str) -> str:
+    return f" ({message[:200]})" if message else ""
+
+
+def _postings(number: int) -> str:
+    return "1 posting stays" if number == 1 else f"{number} postings stay"
+
+
+def _pages(number: int) -> str:
+    return "1 page" if number == 1 else f"{number} pages"

@@ -1,0 +1,184 @@
+"""Sources that are due: found every five minutes, locked one by one, run a few at once.
+
+Any number of these may share a state: a source is run by whoever inserts its lock, and a lock left by a crash runs out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database import sources as sources_table
+from comity.database.connection import Database
+from comity.model.errors import StateUnavailable
+from comity.model.source import NotRun, SourceReport, SourceSkipped
+from comity.rules.canonical import resolve_link
+from comity.walk.read_source import SourceDesk
+
+STOP_WITHIN_S: Final = 30.0  # runs under way may end by themselves; what does not is due again
+_MOST_PENDING: Final = 200
+
+Result = SourceReport | SourceSkipped
+
+
+@dataclass(frozen=True, slots=True)
+class DueTerms:
+    """How often to look, how many sources to take up at a look, and how many to run at once."""
+
+    every_s: float = 300.0
+    limit: int = 20
+    at_once: int = 3
+
+
+@dataclass(slots=True)
+class PassReport:
+    """What one pass over the due sources came to."""
+
+    reports: list[SourceReport] = field(default_factory=list)
+    skipped: list[SourceSkipped] = field(default_factory=list)
+
+    @property
+    def queued(self) -> int:
+        """How many sources were taken up."""
+        return len(self.reports) + len(self.skipped)
+
+
+@dataclass(slots=True)
+class _Pass:
+    """A pass that is under way."""
+
+    most: int | None
+    pending: dict[UUID, str] = field(default_factory=dict)  # with their hosts, in the order of their turns
+    running: dict[asyncio.Task[Result], tuple[UUID, str]] = field(default_factory=dict)
+    left_alone: set[UUID] = field(default_factory=set)
+    taken: int = 0
+    is_exhausted: bool = False
+    report: PassReport = field(default_factory=PassReport)
+
+
+class DueSources:
+    """Runs what is due: once, or for good."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        desk: SourceDesk,
+        terms: DueTerms | None = None,
+        tell: Callable[[Result], None] = lambda _result: None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._desk = desk
+        self._terms = terms or DueTerms()
+        self._tell = tell
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Begin nothing more; what is under way may end."""
+        self._stopping.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether somebody said stop."""
+        return self._stopping.is_set()
+
+    async def serve(self, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:
+        """Look every few minutes until stopped; a pass goes on while more is due than one look takes up."""
+        while not self.is_stopping:
+            try:
+                await self.run_due(None)
+            except StateUnavailable as error:  # the next look may find it again
+                on_trouble(str(error))
+            try:
+                async with asyncio.timeout(self._terms.every_s):
+                    await self._stopping.wait()
+            except TimeoutError:
+                continue
+
+    async def run_due(self, most: int | None) -> PassReport:
+        """Run what is due now: at most so many sources, or without a number all of them."""
+        work = _Pass(most)
+        try:
+            while True:
+                await self._begin_some(work)
+                if not work.running:
+                    return work.report
+                await self._wait_for_one(work)
+        except BaseException:
+            await _end(work.running)
+            raise
+
+    async def _begin_some(self, work: _Pass) -> None:
+        """Fill the pool, with sources of different hosts as far as there are any."""
+        while len(work.running) < self._terms.at_once and not self.is_stopping:
+            hosts = {host for _, host in work.running.values()}
+            chosen = next((each for each, host in work.pending.items() if host not in hosts), None)
+            if chosen is None and not await self._look(work):
+                if not work.pending:
+                    return
+                if work.running:
+                    return  # all that wait are of hosts that are being asked
+                chosen = next(iter(work.pending))
+            if chosen is not None:
+                host = work.pending.pop(chosen)
+                work.running[asyncio.create_task(self._desk.run(chosen, due_only=True))] = (chosen, host)
+
+    async def _look(self, work: _Pass) -> bool:
+        """Find more that is due; gives whether there was any."""
+        room = self._terms.limit if work.most is None else min(self._terms.limit, work.most - work.taken)
+        if work.is_exhausted or room <= 0 or len(work.pending) >= _MOST_PENDING:
+            return False
+        but = {*work.pending, *work.left_alone, *(each for each, _ in work.running.values())}
+        found = await asyncio.to_thread(self._due, room, but)
+        work.is_exhausted = not found
+        work.pending |= found
+        work.taken += len(found)
+        return bool(found)
+
+    async def _wait_for_one(self, work: _Pass) -> None:
+        """Wait until a run ends; once stopped, for all of them, but not for long."""
+        if self.is_stopping:
+            await asyncio.wait(work.running, timeout=STOP_WITHIN_S)
+            await _end([task for task in work.running if not task.done()])
+        else:
+            stopped = asyncio.create_task(self._stopping.wait())
+            try:
+                await asyncio.wait([*work.running, stopped], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stopped.cancel()
+        for task in [task for task in work.running if task.done()]:
+            source_id, _ = work.running.pop(task)
+            if not task.cancelled():
+                self._note(work, source_id, task.result())
+
+    def _note(self, work: _Pass, source_id: UUID, result: Result) -> None:
+        if isinstance(result, SourceReport):
+            work.report.reports.append(result)
+        else:
+            if result.why is not NotRun.BUSY:  # that one has another time now
+                work.left_alone.add(source_id)
+            work.report.skipped.append(result)
+        self._tell(result)
+
+    def _due(self, limit: int, but: set[UUID]) -> dict[UUID, str]:
+        now = None if self._database.is_shared else self._clock.now()
+        with self._database.read() as connection:
+            rows = sources_table.due(connection, now, limit, but)
+        return {row.id: _host(row.careers_url) for row in rows}
+
+
+async def _end(running: Collection[asyncio.Task[Result]]) -> None:
+    """Stop runs; their locks are taken away, and they are due again."""
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+
+
+def _host(url: str) -> str:
+    address = resolve_link(url, url)
+    return address.host if address is not None else url

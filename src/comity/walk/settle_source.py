@@ -1,0 +1,302 @@
+"""Settling a run of a source, in one transaction: postings, sightings, word for search, pages, log, row, lock.
+
+A hand that comes late (its lock or its lease is gone) writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection
+
+from comity.database import policies as policies_table
+from comity.database import postings as postings_table
+from comity.database import records
+from comity.database import sources as sources_table
+from comity.database.connection import Database
+from comity.database.lease_values import memory_values
+from comity.leases.room import Leases
+from comity.model.errors import LeaseLost
+from comity.model.job import JobPosting, ListingKind
+from comity.model.source import (
+    AUTO_PAUSED,
+    Counts,
+    PageRead,
+    Reading,
+    RunVerdict,
+    Source,
+    SourceReport,
+    SourceStatus,
+)
+from comity.walk.leased_host import LeasedHost
+
+FAILURES_MOST: Final = 5
+_KEPT_AS_FIRST_SAID: Final = frozenset({"posted_at"})  # "three days ago" is another instant at every look
+_FIELDS: Final = tuple(field.name for field in fields(JobPosting) if field.name != "canonical_hash")
+_BELIEVABLE: Final = frozenset({ListingKind.JOBS, ListingKind.NO_OPENINGS, ListingKind.NOTHING_FOUND})
+_LONGEST_MESSAGE: Final = 500
+_LONGEST_VALIDATOR: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """When a source is read again, and what its row is to remember for that."""
+
+    next_run_at: datetime
+    consecutive_failures: int
+    consecutive_nochange: int
+    change_statistics: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """What a plan is made from: the source before the run, and what the run came to."""
+
+    source: Source
+    counts: Counts
+    verdict: RunVerdict
+    now: datetime
+    until: float | None
+    """When the site may be asked again, where it said so."""
+
+
+Plan = Callable[[Connection, RunEnded], Planned]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """Everything that a run leaves to be written."""
+
+    source: Source
+    reading: Reading
+    verdict: RunVerdict
+    postings: Mapping[int, Sequence[JobPosting]]
+    """By page, for pages that were read anew."""
+    started_at: datetime
+    ended_at: datetime
+    hosts: Sequence[LeasedHost]
+
+
+class SourceSettling:
+    """Writes what runs of sources came to."""
+
+    def __init__(self, database: Database, leases: Leases, plan: Plan) -> None:
+        self._database = database
+        self._leases = leases
+        self._plan = plan
+
+    def settle(self, run: FinishedRun) -> SourceReport:
+        """Write a run as a whole; `LeaseLost` if it is not ours to write any more."""
+        source, verdict, now = run.source, run.verdict, run.ended_at
+        with self._database.write() as connection:
+            if not sources_table.holds_lock(connection, source.id, self._leases.holder):
+                raise LeaseLost(f"{source.careers_url}: another process took the source over; nothing was written")
+            row = sources_table.get(connection, source.id)
+            if row is None or row.status == SourceStatus.DELETED:
+                raise LeaseLost(f"{source.careers_url}: the source was deleted meanwhile; nothing was written")
+            for host in run.hosts:
+                self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
+            counts = self._store(connection, run) if verdict.stores else Counts(found=run.reading.found)
+            planned = self._plan(connection, RunEnded(source, counts, verdict, now, _until(run.reading)))
+            becomes, message = self._standing(verdict, planned)
+            self._write_source(connection, run, row, planned, becomes, message)
+            report = SourceReport(
+                source.id,
+                source.careers_url,
+                verdict.status,
+                verdict.message,
+                counts,
+                len(run.reading.pages),
+                max(0, round((now - run.started_at).total_seconds() * 1000)),
+                planned.next_run_at,
+                becomes or source.status,
+                run.reading.host,
+            )
+            self._log(connection, run, report)
+            records.add_to_ledger(connection, None, run.reading.requests)
+            records.add_evidence(connection, None, run.reading.evidence)
+            self._note_status(connection, run.reading)
+            sources_table.unlock(connection, source.id, self._leases.holder)
+        return report
+
+    def put_off(self, source: Source, now: datetime, until: datetime, reason: str) -> None:
+        """Leave a source for later: nothing was asked, so nothing is logged."""
+        with self._database.write() as connection:
+            if sources_table.holds_lock(connection, source.id, self._leases.holder):
+                values = {"next_run_at": until, "last_crawl_message": _storable(f"waiting: {reason}")}
+                sources_table.change(connection, source.id, values, now)
+                sources_table.unlock(connection, source.id, self._leases.holder)
+
+    def _standing(self, verdict: RunVerdict, planned: Planned) -> tuple[SourceStatus | None, str]:
+        """What becomes of the source, and what its row says about it."""
+        if verdict.becomes is None and verdict.is_failure and planned.consecutive_failures >= FAILURES_MOST:
+            return SourceStatus.PAUSED, AUTO_PAUSED
+        return verdict.becomes, verdict.message
+
+    def _write_source(
+        self,
+        connection: Connection,
+        run: FinishedRun,
+        row: Any,
+        planned: Planned,
+        becomes: SourceStatus | None,
+        message: str,
+    ) -> None:
+        verdict, now = run.verdict, run.ended_at
+        values: dict[str, Any] = {
+            "last_crawled_at": now,
+            "last_crawl_status": str(verdict.status),
+            "last_crawl_message": _storable(message),
+            "next_run_at": planned.next_run_at,
+            "consecutive_failures": planned.consecutive_failures,
+            "consecutive_nochange": planned.consecutive_nochange,
+            "last_found": verdict.last_found,
+            "empty_reads": verdict.empty_reads,
+        }
+        if planned.change_statistics is not None:
+            values["change_statistics"] = planned.change_statistics
+        if becomes is not None and row.status == run.source.status:  # whoever paused it meanwhile has the last word
+            values["status"] = str(becomes)
+        sources_table.change(connection, run.source.id, values, now)
+        if row.updated_at != run.source.updated_at:
+            sources_table.forget_pages(connection, run.source.id)  # edited meanwhile: they were read by other rules
+        elif verdict.stores:
+            believed = [page for page in run.reading.pages if page.kind in _BELIEVABLE]
+            sources_table.put_pages(connection, run.source.id, [_page_row(page, now) for page in believed])
+
+    def _log(self, connection: Connection, run: FinishedRun, report: SourceReport) -> None:
+        counts = report.counts
+        sources_table.add_log(
+            connection,
+            {
+                "source_id": report.source_id,
+                "ran_at": run.started_at,
+                "duration_ms": report.duration_ms,
+                "found": counts.found,
+                "inserted": counts.inserted,
+                "updated": counts.updated,
+                "skipped": counts.skipped,
+                "closed": counts.closed,
+                "pages": report.pages,
+                "status": str(report.status),
+                "message": _storable(report.message),
+                "next_run_at": report.next_run_at,
+            },
+        )
+
+    def _note_status(self, connection: Connection, reading: Reading) -> None:
+        status = reading.pages[-1].status if reading.pages else None
+        if reading.obstacle is not None:
+            status = reading.obstacle.status
+        if status is not None:
+            policies_table.note_status(connection, reading.host, str(status))
+
+    def _store(self, connection: Connection, run: FinishedRun) -> Counts:
+        """Bring postings to what the listing says; gives what that changed."""
+        source, now = run.source, run.ended_at
+        pages = _unchanged(connection, source.id, run.reading)
+        skipped = len(pages)
+        listed: dict[str, tuple[JobPosting, int]] = {}
+        for number, postings in run.postings.items():
+            for posting in postings:
+                listed.setdefault(posting.canonical_hash, (posting, number))
+        known = postings_table.known(connection, listed.keys())
+        new = [_row(posting, source.id, now) for posting, _ in listed.values() if posting.canonical_hash not in known]
+        added = postings_table.add(connection, new)
+        others = [each for each in listed if each not in known and each not in added]
+        known |= postings_table.known(connection, others)  # somebody else was faster
+        listers = postings_table.listers(connection, [row.id for row in known.values()])
+        pages |= {posting_id: listed[each][1] for each, posting_id in added.items()}
+        updated: list[UUID] = []
+        for each, row in known.items():
+            posting, number = listed[each]
+            changes = _changes(row, posting, source.id, listers.get(row.id, set()))
+            if changes:
+                postings_table.change(connection, row.id, changes | {"updated_at": now})
+                updated.append(row.id)
+            elif row.id not in pages:
+                skipped += 1
+            pages[row.id] = number
+        postings_table.seen(connection, pages.keys(), now)
+        postings_table.sight(connection, source.id, pages, now)
+        closed: list[UUID] = []
+        if run.verdict.closes:
+            gone = postings_table.forget_unseen(connection, source.id, now)
+            closed = postings_table.close_unlisted(connection, gone, now)
+        else:
+            postings_table.detach_unseen(connection, source.id, now)
+        postings_table.tell_search(connection, [*added.values(), *updated], "upsert")
+        postings_table.tell_search(connection, closed, "delete")
+        return Counts(len(pages), len(added), len(updated), skipped, len(closed))
+
+
+def _unchanged(connection: Connection, source_id: UUID, reading: Reading) -> dict[UUID, int]:
+    """The postings on pages that were answered with 304, with the pages' numbers of today."""
+    numbers = {page.unchanged.number: page.number for page in reading.pages if page.unchanged is not None}
+    if not numbers:
+        return {}
+    sighted = postings_table.sighted_on(connection, source_id, numbers)
+    return {posting_id: numbers[number] for number, ids in sighted.items() for posting_id in ids}
+
+
+def _row(posting: JobPosting, source_id: UUID, now: datetime) -> dict[str, Any]:
+    stamps = {"first_seen_at": now, "last_seen_at": now, "updated_at": now}
+    identity = {"id": uuid4(), "canonical_hash": posting.canonical_hash, "source_id": source_id}
+    return identity | _values(posting) | stamps
+
+
+def _values(posting: JobPosting) -> dict[str, Any]:
+    return {name: getattr(posting, name) for name in _FIELDS} | {"mission_tags": list(posting.mission_tags)}
+
+
+def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID]) -> dict[str, Any]:
+    """What of a stored posting is to be changed.
+
+    Where several sources list a job, the words of the first are kept while it lists it; otherwise every run of each
+    would change them.
+    """
+    if row.closed_at is None and row.source_id != source_id and row.source_id in listers:
+        return {}
+    changes = {
+        name: value
+        for name, value in _values(posting).items()
+        if value != getattr(row, name) and not (name in _KEPT_AS_FIRST_SAID and getattr(row, name) is not None)
+    }
+    if row.closed_at is not None:
+        changes["closed_at"] = None
+    if changes and row.source_id != source_id:
+        changes["source_id"] = source_id
+    return changes
+
+
+def _page_row(page: PageRead, now: datetime) -> dict[str, Any]:
+    return {
+        "number": page.number,
+        "url": page.url,
+        "final_url": page.final_url,
+        "etag": _validator(page.etag),
+        "last_modified": _validator(page.last_modified),
+        "next_url": page.next_url,
+        "kind": str(page.kind),
+        "found": page.found,
+        "read_at": now,
+    }
+
+
+def _storable(message: str) -> str | None:
+    """A sentence that may quote a page, as every database takes it."""
+    plain = "".join(each if each.isprintable() else " " for each in message[:_LONGEST_MESSAGE])
+    return plain.strip() or None
+
+
+def _validator(text: str | None) -> str | None:
+    """What can be sent back as it came; anything else would spoil every later request."""
+    return text if text and len(text) <= _LONGEST_VALIDATOR and text.isascii() and text.isprintable() else None
+
+
+def _until(reading: Reading) -> float | None:
+    return reading.obstacle.until if reading.obstacle is not None else None

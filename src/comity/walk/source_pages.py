@@ -1,0 +1,296 @@
+"""Asking for the pages of a source: one page through its redirects, with retries, under lease, robots and gate.
+
+A source and what is known of its pages go in; a `Reading` comes out. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.frontier import QueuedUrl
+from comity.model.gate import SlotTimeout, Wait
+from comity.model.job import Listing, SourceType
+from comity.model.ledger import Purpose
+from comity.model.outcome import Postponed, Refused, Trail
+from comity.model.policy import HostPolicy
+from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
+from comity.rules.backoff import is_retryable, retry_delay
+from comity.rules.canonical import WebAddress, resolve_link
+from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.request import Asked, Unstarted
+from comity.walk.visit import REDIRECTS, follow
+from comity.walk.visit_rooms import VisitRooms
+
+# Listings are text: no assets, whatever the page refers to.
+LISTING_TYPES: Final = ContentTypeRules(
+    accept=(
+        "text/html",
+        "application/xhtml+xml",
+        "text/plain",
+        "application/xml",
+        "text/xml",
+        "application/*+xml",
+        "application/json",
+        "application/*+json",
+        "text/json",
+        "application/javascript",  # JSON by careless servers
+        "text/javascript",
+    )
+)
+_ACCEPT: Final = {
+    SourceType.HTML: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5",
+    SourceType.RSS: "application/rss+xml,application/atom+xml,application/xml;q=0.9,text/xml;q=0.9,*/*;q=0.5",
+    SourceType.API: "application/json,*/*;q=0.5",
+}
+_CAREFUL: Final = HostPolicy("")
+MOST_PAGES: Final = 500  # whatever a policy says: a run is bounded in time, too
+
+ReadListing = Callable[[bytes, str, str | None, Source], Awaitable[Listing]]
+
+
+class Answer(NamedTuple):
+    """What came of a page after its redirects."""
+
+    response: Response
+    final_url: str
+
+
+@dataclass(slots=True)
+class SourceVisit:
+    """A run that is under way: what it has seen, and the hosts that it asked."""
+
+    reading: Reading = field(default_factory=Reading)
+    hosts: dict[str, LeasedHost] = field(default_factory=dict)
+
+
+class SourcePages:
+    """Reads listings page by page."""
+
+    def __init__(
+        self,
+        rooms: VisitRooms,
+        read_listing: ReadListing,
+        retry_limit: int,
+        before_request: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._rooms = rooms
+        self._read_listing = read_listing
+        self._retry_limit = retry_limit
+        self._before_request = before_request
+
+    async def read(
+        self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, *, most_pages: int = MOST_PAGES
+    ) -> None:
+        """Read a listing from its first page to its last, or as far as it may be read, into the visit."""
+        reading = visit.reading
+        address = resolve_link(source.careers_url, source.careers_url, collapse=self._rooms.scope.collapse_subdomains)
+        if address is None:
+            reading.obstacle = Obstacle(Trouble.REFUSED, "careers_url is no web address")
+        by_url = {page.url: page for page in known}
+        asked: set[str] = set()
+        listed: set[tuple[str, str]] = set()
+        while address is not None and address.url not in asked:
+            await self._before_request()
+            reading.host = reading.host or address.host
+            host = await self._host(address, visit)
+            if host is None:
+                break
+            reading.page_limit = min(most_pages, MOST_PAGES, _policy(host).max_pages)
+            if len(reading.pages) >= reading.page_limit:
+                reading.is_cut = bool(reading.pages)
+                if not reading.pages:
+                    reading.obstacle = Obstacle(Trouble.NO_PAGES, f"the policy of {host.name} allows no pages")
+                break
+            asked.add(address.url)
+            page = await self._page(host, address, source, by_url.get(address.url), reading)
+            if page is None:
+                break
+            told = {(job.title, job.apply_url) for job in page.jobs}
+            if reading.pages and told and told <= listed:
+                break  # whatever number it is asked for, it is a page that we have
+            listed |= told
+            reading.pages.append(page)
+            following = page.next_url
+            address = resolve_link(following, page.final_url) if following else None
+
+    async def head(self, address: WebAddress, visit: SourceVisit) -> Answer | Obstacle:
+        """Ask for the head of a page only."""
+        await self._before_request()
+        visit.reading.host = address.host
+        host = await self._host(address, visit)
+        if host is None:
+            return visit.reading.obstacle or _busy(address.host)
+        like = FetchRequest(address.url, method="HEAD", limits=self._limits(host))
+        return await self._ask(host, address, like, None, visit.reading)
+
+    async def _host(self, address: WebAddress, visit: SourceVisit) -> LeasedHost | None:
+        """The holder for an address; without one, or where nothing may be asked, the reading says why."""
+        covered = self._rooms.takedowns().covering(address)
+        if covered is not None:
+            visit.reading.obstacle = Obstacle(Trouble.TAKEN_DOWN, f"taken down: {covered}")
+            return None
+        host = await self._rooms.host_of(address)
+        if host is None:
+            visit.reading.obstacle = _busy(address.host)
+        elif visit.hosts.setdefault(host.name, host) is not host:
+            visit.reading.obstacle = _busy(address.host)  # the lease was lost and taken anew: another run's
+            return None
+        return host
+
+    async def _page(
+        self, host: LeasedHost, address: WebAddress, source: Source, known: KnownPage | None, reading: Reading
+    ) -> PageRead | None:
+        number = len(reading.pages) + 1
+        like = FetchRequest(
+            address.url,
+            headers=(("Accept", _ACCEPT[source.source_type]),),
+            limits=self._limits(host),
+            content_types=LISTING_TYPES,
+        )
+        answer = await self._ask(host, address, like, known, reading)
+        if isinstance(answer, Obstacle):
+            reading.obstacle = answer
+            return None
+        response = answer.response
+        if response.status == 304 and known is not None:
+            return PageRead(
+                number,
+                address.url,
+                answer.final_url,
+                304,
+                known.kind,
+                next_url=known.next_url,
+                etag=response.headers.get("etag") or known.etag,
+                last_modified=response.headers.get("last-modified") or known.last_modified,
+                unchanged=known,
+            )
+        if response.status == 304:
+            reading.obstacle = Obstacle(Trouble.FAILED, "the server answered 304 to what was no question", None, 304)
+            return None
+        listing = await self._read_listing(response.body, answer.final_url, response.content_type, source)
+        return PageRead(
+            number,
+            address.url,
+            answer.final_url,
+            response.status,
+            listing.kind,
+            listing.jobs,
+            listing.next_url,
+            listing.message,
+            response.headers.get("etag"),
+            response.headers.get("last-modified"),
+        )
+
+    async def _ask(
+        self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
+    ) -> Answer | Obstacle:
+        """Ask for a page, and again where the way or the server failed."""
+        for attempt in range(self._retry_limit + 1):
+            answer, is_worth_a_try = await self._chain(host, address, like, known, reading)
+            if isinstance(answer, Answer):
+                return answer
+            if not is_worth_a_try or attempt == self._retry_limit or host.is_closed:
+                break
+            await asyncio.sleep(retry_delay(attempt + 1))
+        return answer
+
+    async def _chain(
+        self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
+    ) -> tuple[Answer | Obstacle, bool]:
+        """One attempt, redirect by redirect; says whether another may do better."""
+        rooms, trail, purpose = self._rooms, Trail(), Purpose.PAGE
+        entry = QueuedUrl(address.url, address.key, 0)
+        try:
+            for _hop in range(rooms.max_redirects + 1):
+                step = await follow(
+                    host, entry, address, trail, rooms, purpose=purpose, like=_conditional(like, address, known)
+                )
+                if not isinstance(step, Asked):
+                    return _not_asked(step, address.host), False
+                trail.requests.append(step.row)
+                result = step.result
+                if isinstance(result, FetchFailure):
+                    return _failed(result)
+                location = result.headers.get("location") if result.status in REDIRECTS else None
+                if location is None:
+                    return _answered(result, step.retry_after_s, rooms.clock())
+                target = resolve_link(location, result.url, collapse=rooms.scope.collapse_subdomains)
+                if target is None:
+                    return Obstacle(Trouble.FAILED, f"redirected to {location[:200]!r}", None, result.status), False
+                address, purpose = target, Purpose.REDIRECT
+            return Obstacle(Trouble.FAILED, f"more than {rooms.max_redirects} redirects"), False
+        finally:
+            reading.requests += host.unsettled.requests + trail.requests  # robots.txt came before
+            host.unsettled.requests.clear()
+            reading.evidence += trail.evidence
+
+    def _limits(self, host: LeasedHost) -> FetchLimits:
+        """A page of a source is as large as the host's policy says, or the careful default of one."""
+        most = min(_policy(host).max_kb_per_page * 1024, self._rooms.limits.max_body_bytes)
+        limits = self._rooms.limits
+        return FetchLimits(max_body_bytes=most, max_wire_bytes=most, total_timeout_s=limits.total_timeout_s)
+
+
+def _policy(host: LeasedHost) -> HostPolicy:
+    return host.policy or _CAREFUL
+
+
+def _conditional(like: FetchRequest, address: WebAddress, known: KnownPage | None) -> FetchRequest:
+    """Validators go to the address that they came from."""
+    if known is None or address.url != known.final_url:
+        return like
+    return like._replace(etag=known.etag, last_modified=known.last_modified)
+
+
+def _busy(host: str) -> Obstacle:
+    return Obstacle(Trouble.BUSY, f"{host} is being asked by another process")
+
+
+def _not_asked(step: object, host: str) -> Obstacle:
+    """The host was not asked: because we will not, or not now."""
+    if isinstance(step, Refused):
+        if step.code in (Trouble.TAKEN_DOWN, Trouble.ROBOTS_DENIED, Trouble.ROBOTS_UNREACHABLE):
+            return Obstacle(Trouble(step.code), step.reason)
+        return Obstacle(Trouble.REFUSED, step.reason)
+    if isinstance(step, Postponed):
+        if step.code == Trouble.ROBOTS_UNREACHABLE:
+            return Obstacle(Trouble.ROBOTS_UNREACHABLE, "robots.txt could not be read", step.not_before)
+        if step.code == "host_busy":
+            return _busy(host)
+        return _impatient(step.not_before, host)
+    why = step.why if isinstance(step, Unstarted) else None
+    if isinstance(why, Wait):
+        return _impatient(why.until, host)
+    if isinstance(why, SlotTimeout):
+        return Obstacle(Trouble.PATIENCE, f"no request to {host} could start in time")
+    return _busy(host)
+
+
+def _impatient(until: float | None, host: str) -> Obstacle:
+    return Obstacle(Trouble.PATIENCE, f"{host} asked for patience", until)
+
+
+def _failed(failure: FetchFailure) -> tuple[Obstacle, bool]:
+    kind = failure.kind
+    words = {
+        FailureKind.TOO_LARGE: "the page is larger than max_kb_per_page of the host's policy",
+        FailureKind.WRONG_TYPE: "the answer is neither a page nor a feed nor JSON",
+    }
+    said = failure.detail[:300]
+    reason = f"{words[kind]} ({said})" if kind in words else f"{kind}: {said}"
+    trouble = Trouble.REFUSED if kind.is_refusal else Trouble.FAILED
+    return Obstacle(trouble, reason, None, failure.status), kind.is_network
+
+
+def _answered(response: Response, retry_after_s: float | None, now: float) -> tuple[Answer | Obstacle, bool]:
+    status = response.status
+    if 200 <= status < 300 or status == 304:
+        return Answer(response, response.url), False
+    until = now + retry_after_s if retry_after_s is not None else None
+    is_soon = retry_after_s is None or retry_after_s <= PATIENCE_S
+    trouble = Trouble.PATIENCE if until is not None else Trouble.FAILED
+    return Obstacle(trouble, f"the server answered {status}", until, status), is_retryable(status) and is_soon

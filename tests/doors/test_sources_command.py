@@ -1,0 +1,138 @@
+"""Sources by the command line, from adding one to its log."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.doors.command_line import CommandLine
+from tests.walk.site import Answer, Site, Web
+from tests.walk.sourcing import jobs, listing
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setenv("COMITY_ALLOW_NETWORKS", "127.0.0.0/8")
+    monkeypatch.setenv("COMITY_SOURCE_DELAY", "0")
+    with Web() as web:
+        yield web.site({"/careers": Answer(body=listing(jobs(4)), etag='"a"')})
+
+
+def test_the_way_of_a_source(comity: CommandLine, site: Site) -> None:
+    url = site.url("/careers")
+    added = comity.json("sources", "add", url, "--org-name", "Relief House", "--org-type", "un", "--country", "KE")
+    assert (added["status"], added["crawl_frequency_days"], added["next_run_at"] is not None) == ("active", 1, True)
+    assert comity.json("sources", "status")["due_count"] == 1
+    done = comity.json("sources", "run-due")
+    assert (done["queued"], done["runs"][0]["inserted"], done["skipped"]) == (1, 4, [])
+    assert comity.json("sources", "status") == {
+        "scheduler": True,
+        "pool": {"global": 3},
+        "due_count": 0,
+        "locked": 0,
+        "locks": [],
+    }
+    again = comity.json("sources", "run", added["id"])
+    assert (again["status"], again["message"], again["updated"]) == ("ok", "not modified", 0)
+    logs = comity.json("sources", "logs", url)
+    assert [(run["status"], run["inserted"]) for run in logs] == [("ok", 0), ("ok", 4)]
+    listed = comity.json("sources", "list")
+    assert (listed["total"], listed["sources"][0]["last_found"]) == (1, 4)
+    edited = comity.json("sources", "edit", url, "--crawl-frequency-days", "5", "--time-window", "22:00-05:00")
+    assert (edited["crawl_frequency_days"], edited["time_window"]) == (5, "22:00-05:00")
+    for word, status in (("pause", "paused"), ("resume", "active"), ("approve", "active"), ("delete", "deleted")):
+        assert comity.json("sources", word, added["id"])["status"] == status
+    assert comity.json("sources", "list")["total"] == 0
+    assert comity.json("sources", "list", "--status", "deleted")["total"] == 1
+
+
+def test_a_person_reads_it_in_words(comity: CommandLine, site: Site) -> None:
+    url = site.url("/careers")
+    assert "There are no such sources" in comity.done("sources", "list").out
+    assert "Nothing was run yet" in comity.done("sources", "logs").out
+    assert list(comity.folder.iterdir()) == []  # looking makes no state
+    assert f"{url} is due now." in comity.done("sources", "add", url, "--org-name", "Relief House").out
+    assert "4 found, 4 new, 0 changed" in comity.done("sources", "run-due").out
+    assert "Nothing is due." in comity.done("sources", "run-due").out
+    assert "not modified" in comity.done("sources", "run", url).out
+    table = comity.done("sources", "list").out
+    for piece in ("Relief House", "active", "html", url, "not modified"):
+        assert piece in table
+    assert "FOUND" in comity.done("sources", "logs", "--limit", "1").out
+    head = comity.done("sources", "test-fetch", url).out
+    assert '"a"' in head
+    assert "200" in head
+    shown = comity.done("sources", "simulate-extract", url).out
+    assert "4 jobs on the first page" in shown
+    assert shown.count("apply") == 3
+
+
+def test_a_failed_run_says_why_and_ends_with_1(comity: CommandLine, site: Site) -> None:
+    url = site.url("/missing")
+    comity.done("sources", "add", url)
+    answer = comity("sources", "run", url)
+    assert answer.code == 1
+    assert "the server answered 404" in answer.out
+    assert comity("sources", "simulate-extract", url).code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("add", "example.org/careers"), "a whole address such as https://example.org/careers"),
+        (("add", "https://example.org/", "--type", "pdf"), "source_type must be html, rss or api"),
+        (("add", "https://example.org/", "--time-window", "late"), "time_window:"),
+        (("add", "https://example.org/", "--parser-hint", "{"), "parser_hint:"),
+        (("add", "https://example.org/", "--parser-hint", "@nowhere.json"), "nowhere.json cannot be read"),
+        (("add", "https://example.org/", "--crawl-frequency-days", "soon"), "must be a whole number"),
+        (("list", "--status", "asleep"), "--status must be active, paused, blocked or deleted"),
+        (("list", "--limit", "0"), "--limit must be between 1"),
+        (("run-due", "--all", "--limit", "3"), "cannot both be"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_made(
+    comity: CommandLine, arguments: tuple[str, ...], words: str
+) -> None:
+    answer = comity("sources", *arguments)
+    assert (answer.code, words in answer.err, answer.out) == (2, True, ""), answer
+    assert list(comity.folder.iterdir()) == []
+
+
+def test_a_source_that_does_not_exist_is_not_found(comity: CommandLine) -> None:
+    for word in ("run", "pause", "resume", "delete", "approve"):
+        answer = comity("sources", word, "https://nobody.example/")
+        assert (answer.code, "there is no source https://nobody.example/" in answer.err) == (1, True)
+
+
+def test_a_hint_may_stand_in_a_file(comity: CommandLine, site: Site) -> None:
+    site.routes["/api"] = Answer(body='{"jobs": [{"name": "Driver", "at": "/d"}]}', type="application/json")
+    hint = Path(comity.folder, "hint.json")
+    hint.write_text(json.dumps({"items": "jobs", "title": "name", "link": "at"}), encoding="utf-8")
+    options = ("--type", "api", "--parser-hint", f"@{hint}")
+    found = comity.json("sources", "simulate-extract", site.url("/api"), *options)
+    assert [job["title"] for job in found["jobs"]] == ["Driver"]
+
+
+def test_the_scheduler_can_be_turned_off(comity: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISABLE_SCHEDULER", "AIDJOBS_DISABLE_SCHEDULER", "COMITY_DISABLE_SCHEDULER"):
+        monkeypatch.setenv(name, "true")
+        assert "turned off" in comity.done("sources", "serve").out
+        monkeypatch.delenv(name)
+
+
+def test_the_scheduler_runs_what_is_due_until_it_is_stopped(comity: CommandLine, site: Site) -> None:
+    comity.done("sources", "add", site.url("/careers"))
+    environment = {"COMITY_ALLOW_NETWORKS": "127.0.0.0/8", "COMITY_SOURCE_DELAY": "0"}
+    with comity.started("sources", "serve", "--json", environment=environment) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        assert (told["status"], told["inserted"]) == ("ok", 4)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        process.communicate()
+    assert comity.rows("SELECT count(*) FROM crawl_locks") == [(0,)]
+    assert comity.rows("SELECT claimed_by FROM domains") == [(None,)]

@@ -1,0 +1,183 @@
+"""What an operator may do with sources, and what is refused in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from comity.model.errors import BadInput, ComityError, NotFound
+from comity.model.job import ListingKind
+from comity.model.source import ScheduleName, SourceStatus
+from comity.operate import sources as operate
+from comity.operate.takedown import add_takedown
+from comity.reports.sources import find_source, list_sources, sources_status
+from tests.walk.site import Answer, Web
+from tests.walk.sourcing import LOGIN, Office, jobs, listing, office
+
+PAGE = "https://Careers.Example/Jobs#top"
+
+
+@pytest.fixture
+def bureau(sqlite_url: str) -> Iterator[Office]:
+    with office(sqlite_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with Web() as web:
+        yield web
+
+
+@pytest.mark.parametrize(("org_type", "days"), [("UN", 1), ("ingo", 2), ("ngo", 3), ("academic", 7), ("firm", 3)])
+def test_a_source_is_due_at_once_as_often_as_its_kind_asks_for(bureau: Office, org_type: str, days: int) -> None:
+    before = bureau.state.clock.now()
+    source = bureau.add(PAGE, org_type=org_type)
+    assert source.careers_url == "https://careers.example/Jobs"
+    assert (source.org_type, source.crawl_frequency_days, source.status) == (org_type.lower(), days, "active")
+    assert source.next_run_at is not None
+    assert before <= source.next_run_at <= bureau.state.clock.now()
+    assert sources_status(bureau.database, bureau.state.clock).due_count == 1
+
+
+def test_a_proposed_source_waits_for_approval(bureau: Office) -> None:
+    source = bureau.add(PAGE, approved=False)
+    assert (source.status, source.next_run_at) == (SourceStatus.PAUSED, None)
+    assert sources_status(bureau.database, bureau.state.clock).due_count == 0
+    approved = operate.approve_source(bureau.database, bureau.state.clock, source.id)
+    assert (approved.status, approved.next_run_at is not None) == (SourceStatus.ACTIVE, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "columns", "words"),
+    [
+        ("careers.example/jobs", {}, "a whole address such as https://"),
+        ("ftp://careers.example/", {}, "a whole address such as https://"),
+        ("https://", {}, "https://"),
+        ("https://ex ample/", {}, "ex ample"),
+        (PAGE, {"source_type": "pdf"}, "source_type must be html, rss or api, not 'pdf'"),
+        (PAGE, {"schedule": "often"}, "schedule must be s0 or adaptive"),
+        (PAGE, {"crawl_frequency_days": 0}, "crawl_frequency_days must be between 1 and 365, not 0"),
+        (PAGE, {"crawl_frequency_days": 366}, "crawl_frequency_days must be between 1 and 365"),
+        (PAGE, {"importance": -1.0}, "importance must be between 0 and 1000"),
+        (PAGE, {"time_window": "22-5"}, "time_window: '22' is no time of day"),
+        (PAGE, {"time_window": "09:00-09:00"}, "time_window: '09:00-09:00' ends when it starts"),
+        (PAGE, {"time_zone": "Mars/Olympus"}, "time_zone must be a name such as Africa/Nairobi"),
+        (PAGE, {"time_zone": "../../etc/passwd"}, "time_zone must be a name"),
+        (PAGE, {"country": "Kenya"}, "country must be two letters such as KE"),
+        (PAGE, {"parser_hint": "{"}, "parser_hint: The hint is not JSON"),
+        (PAGE, {"parser_hint": '{"item": "li", "titel": "a"}'}, "parser_hint: “titel”"),
+        (PAGE, {"org_name": "x" * 301}, "org_name is longer than 300 characters"),
+        (PAGE, {"org_name": "two\nlines"}, "org_name contains a line break"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(
+    bureau: Office, url: str, columns: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(BadInput) as refused:
+        bureau.add(url, **columns)
+    assert words in str(refused.value)
+    assert list_sources(bureau.database) == ([], 0)
+    if columns:
+        source = bureau.add(PAGE)
+        with pytest.raises(BadInput):
+            operate.edit_source(bureau.database, bureau.state.clock, source.id, **columns)
+        assert find_source(bureau.database, str(source.id)) == source
+
+
+def test_one_address_is_one_source_until_it_is_deleted(bureau: Office) -> None:
+    source = bureau.add(PAGE, time_window="22:00-05:00", org_type="un")
+    with pytest.raises(BadInput, match="is a source already"):
+        bureau.add("https://careers.example/Jobs")
+    operate.delete_source(bureau.database, bureau.state.clock, source.id)
+    with pytest.raises(NotFound):
+        operate.pause_source(bureau.database, bureau.state.clock, source.id)
+    again = bureau.add(PAGE)
+    assert (again.id, again.status) == (source.id, SourceStatus.ACTIVE)
+    assert (again.time_window, again.crawl_frequency_days) == (None, 3)
+
+
+def test_an_edit_changes_what_is_named_and_an_empty_text_takes_a_value_away(bureau: Office) -> None:
+    source = bureau.add(PAGE, time_window="22:00-05:00", country="ke", org_type="un")
+    edited = operate.edit_source(
+        bureau.database, bureau.state.clock, source.id, time_window="", schedule="adaptive", importance=2.5
+    )
+    assert (edited.time_window, edited.schedule, edited.importance) == (None, ScheduleName.ADAPTIVE, 2.5)
+    assert (edited.country, edited.org_type, edited.next_run_at) == ("KE", "un", source.next_run_at)
+    other = bureau.add("https://other.example/")
+    with pytest.raises(BadInput, match="another source already"):
+        operate.edit_source(bureau.database, bureau.state.clock, other.id, careers_url=PAGE)
+    with pytest.raises(BadInput, match="cannot be without"):
+        operate.edit_source(bureau.database, bureau.state.clock, other.id, schedule=None)
+    with pytest.raises(BadInput, match="nothing to change"):
+        operate.edit_source(bureau.database, bureau.state.clock, other.id)
+    with pytest.raises(NotFound):
+        operate.edit_source(bureau.database, bureau.state.clock, uuid4(), org_name="Nobody")
+
+
+def test_resume_forgets_failures_and_makes_a_source_due(bureau: Office) -> None:
+    source = bureau.add(PAGE)
+    bureau.execute("UPDATE sources SET consecutive_failures = 5, status = 'paused', next_run_at = '2099-01-01'")
+    resumed = operate.resume_source(bureau.database, bureau.state.clock, source.id)
+    assert (resumed.status, resumed.consecutive_failures) == (SourceStatus.ACTIVE, 0)
+    assert resumed.next_run_at is not None
+    assert resumed.next_run_at - bureau.state.clock.now() < timedelta(seconds=1)
+    paused = operate.pause_source(bureau.database, bureau.state.clock, source.id)
+    assert paused.status is SourceStatus.PAUSED
+    assert sources_status(bureau.database, bureau.state.clock).due_count == 0
+
+
+def test_deleting_a_source_closes_what_only_it_lists(web: Web, bureau: Office) -> None:
+    both, own = jobs(1), jobs(2, start=5)
+    site = web.site({"/one": listing(both + own), "/two": listing(both)})
+    one, two = bureau.add(site.url("/one")), bureau.add(site.url("/two"))
+    bureau.run(one)
+    bureau.run(two)
+    operate.delete_source(bureau.database, bureau.state.clock, one.id)
+    assert bureau.titles() == [both[0].title]
+    assert bureau.outbox()[3:] == ["delete", "delete"]
+    assert len(bureau.logs(one)) == 1
+    operate.delete_source(bureau.database, bureau.state.clock, two.id)
+    assert bureau.titles() == []
+
+
+def test_a_test_fetch_asks_for_the_head_only(web: Web, bureau: Office) -> None:
+    site = web.site({"/careers": Answer(body="x" * 1234, etag='"v1"', headers={"Last-Modified": "Tue, 03 Mar 2026"})})
+    head = bureau.do(lambda desk: operate.test_fetch(desk, site.url("/careers")))
+    assert (head.status, head.size, head.etag, head.last_modified) == (200, 1234, '"v1"', "Tue, 03 Mar 2026")
+    assert bureau.rows("SELECT purpose FROM politeness_ledger ORDER BY id") == [
+        {"purpose": "robots"},
+        {"purpose": "page"},
+    ]
+    missing = bureau.do(lambda desk: operate.test_fetch(desk, site.url("/missing")))
+    assert missing.status == 404
+    for path, words in (("/private", "not asked"), ("/gone", "taken down")):
+        site.routes["/robots.txt"] = Answer(body="User-agent: *\nDisallow: /private\n", type="text/plain")
+        bureau.execute("DELETE FROM robots_cache")
+        add_takedown(bureau.database, site.url("/gone"))
+        with pytest.raises(ComityError, match=words):
+            bureau.do(lambda desk, path=path: operate.test_fetch(desk, site.url(path)))  # type: ignore[misc]
+    assert "/private" not in site.paths
+    assert "/gone" not in site.paths
+
+
+def test_a_simulation_shows_three_jobs_and_writes_nothing(web: Web, bureau: Office) -> None:
+    site = web.site({"/careers": listing(jobs(5), following="/more"), "/login": LOGIN})
+    tried = operate.source_to_try(bureau.database, site.url("/careers"), country="ke")
+    found = bureau.do(lambda desk: operate.simulate_extract(desk, tried))
+    assert (found.kind, found.found, len(found.jobs)) == (ListingKind.JOBS, 5, 3)
+    assert [job.title for job in found.jobs] == [job.title for job in jobs(3)]
+    assert found.jobs[0].country_iso == "KE"
+    assert site.pages() == ["/careers"]
+    for table in ("sources", "job_postings", "crawl_logs", "crawl_locks", "search_outbox", "source_pages"):
+        assert bureau.rows(f"SELECT * FROM {table}") == []
+    wall = operate.source_to_try(bureau.database, site.url("/login"))
+    assert bureau.do(lambda desk: operate.simulate_extract(desk, wall)).kind is ListingKind.LOGIN
+    stored = bureau.add(site.url("/nowhere"))
+    nowhere = operate.source_to_try(bureau.database, str(stored.id))
+    found = bureau.do(lambda desk: operate.simulate_extract(desk, nowhere))
+    assert (found.kind, found.status, found.message) == (None, 404, "the server answered 404")
