@@ -163,9 +163,10 @@ def test_what_a_valkey_lost_is_found_again_and_nothing_is_missing(
     )
     shared.env |= {"COMITY_ENABLE_PER_DOMAIN_BUDGET": "false", "COMITY_SITEMAPS": "true"}
     with under_way(shared, [many], "crawl", few.url(), many.url(), "--delay", 0, "--per-host", 2, pages=60) as process:
-        settled = f"SELECT count(*) > 20 FROM fetches WHERE domain = '{many.host}'"
+        # The journal has let go of the links by now: nobody knows them but Valkey.
+        settled = f"SELECT count(*) > 250 FROM fetches WHERE domain = '{many.host}'"
         wait_until(lambda: ask(shared, settled) == [(True,)], 20, "some that are settled")
-        assert len(many.pages()) < 900, "it is in the midst of it"
+        assert len(many.pages()) < 1100, "it is in the midst of it"
         empty(valkey)
         assert process.wait(60) == 0, process.err
     assert kept_urls(shared) == expected_of([few]) | {many.url(path) for path in ("/", "/list", "/last", *numbers)}
