@@ -98,6 +98,16 @@ def test_a_host_that_was_exhausted_had_nothing_left_to_find(room: Room, redis_ur
     assert room.store.size(room.host) == 5
 
 
+def test_whoever_remembers_links_hears_once_that_a_host_was_rebuilt(room: Room, redis_url: str) -> None:
+    room.add(entry("x"), entry("y"))
+    room.store.recover()
+    assert not room.store.take_rebuilt()
+    lose(redis_url)
+    room.store.states(room.host)
+    assert set(room.store.take_rebuilt()) == {room.host}
+    assert not room.store.take_rebuilt()
+
+
 def test_the_root_is_queued_where_nothing_was_visited(room: Room, redis_url: str) -> None:
     room.add(entry("deep/page"))
     room.store.recover()

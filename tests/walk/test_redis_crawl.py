@@ -147,25 +147,48 @@ def test_a_valkey_that_is_killed_and_comes_back_is_waited_for(
         assert sorted(site.pages()) == sorted([*once, "/p1"]), "that is where another page moved"
 
 
+@pytest.mark.parametrize("named_by", ["a page", "a sitemap"])
 def test_what_a_valkey_lost_is_found_again_and_nothing_is_missing(
-    web: Web, shared: Place, valkey: ValkeyServer
+    web: Web, shared: Place, valkey: ValkeyServer, named_by: str
 ) -> None:
-    sites = sites_to_crawl(web, 60)
-    # More links than are at hand at once, so that some are known to Valkey alone.
+    few = sites_to_crawl(web, 30)[0]
+    # More than are at hand at once, so that some are known to Valkey alone.
+    numbers = [f"/{number}" for number in range(1300)]
     many = web.site(
-        {"/": page("/list"), "/list": page(*(f"/{number}" for number in range(1300)), "/p1"), "/p1": page("/p2")},
+        {"/": page("/list"), "/list": page("/last", *(numbers if named_by == "a page" else []))},
         fallback=lambda asked: page(title=asked.path),
     )
-    urls = [site.url() for site in (*sites, many)]
-    shared.env["COMITY_ENABLE_PER_DOMAIN_BUDGET"] = "false"
-    with under_way(shared, sites, "crawl", *urls, "--delay", 0, "--per-host", 2, pages=30) as process:
-        wait_until(lambda: 50 < len(many.pages()) < 900, 20, "some of the many")
+    many.routes["/sitemap.xml"] = (
+        Answer(body=sitemap(many, numbers), type="application/xml") if named_by == "a sitemap" else Answer(404)
+    )
+    shared.env |= {"COMITY_ENABLE_PER_DOMAIN_BUDGET": "false", "COMITY_SITEMAPS": "true"}
+    with under_way(shared, [many], "crawl", few.url(), many.url(), "--delay", 0, "--per-host", 2, pages=60) as process:
+        # The journal has let go of the links by now: nobody knows them but Valkey.
+        settled = f"SELECT count(*) > 250 FROM fetches WHERE domain = '{many.host}'"
+        wait_until(lambda: ask(shared, settled) == [(True,)], 20, "some that are settled")
+        assert len(many.pages()) < 1100, "it is in the midst of it"
         empty(valkey)
         assert process.wait(60) == 0, process.err
-    expected = expected_of(sites) | {many.url(f"/{number}") for number in range(1300)}
-    assert kept_urls(shared) == expected | {many.url(path) for path in ("/", "/list", "/p1", "/p2")}
-    for site in (*sites, many):
-        assert frontier_of(shared, site)["queued"] == 0
+    assert kept_urls(shared) == expected_of([few]) | {many.url(path) for path in ("/", "/list", "/last", *numbers)}
+    assert [frontier_of(shared, site)["queued"] for site in (few, many)] == [0, 0]
+
+
+def sitemap(site: Site, paths: list[str]) -> str:
+    entries = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in paths)
+    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'
+
+
+@pytest.mark.parametrize("command", ["crawl", "work"])
+def test_processes_share_one_frontier(web: Web, shared: Place, command: str) -> None:
+    sites = sites_to_crawl(web, 20)
+    urls = [site.url() for site in sites]
+    assert shared.comity("seeds", "add", *urls).code == 0
+    arguments = ["crawl", *urls] if command == "crawl" else ["work", "--idle-exit"]
+    told = shared.comity_apart(*arguments, "--delay", 0, "--processes", 2)
+    assert told.code == 0, told.err
+    assert set(shared.kept()) == expected_of(sites)
+    assert [frontier_of(shared, site) for site in sites] == [{"queued": 0, "done": 22, "dropped": 0}] * 3
+    assert [site.overlaps() for site in sites] == [0, 0, 0]
 
 
 def test_a_postgresql_that_is_killed_is_outlasted_by_a_worker(web: Web, place: Place, valkey: ValkeyServer) -> None:

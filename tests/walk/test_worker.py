@@ -23,7 +23,7 @@ from tests.servers.postgres import PostgresServer, conninfo
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
 from tests.walk.forking import Apart
-from tests.walk.site import Site, Web, page, tree
+from tests.walk.site import Answer, Site, Web, page, tree
 
 
 def seed(place: Place, *sites: Site) -> None:
@@ -282,6 +282,20 @@ async def test_its_time_bounds_the_last_run_and_its_waits() -> None:
     await asyncio.wait_for(Worker(opened, terms, time.monotonic, lambda: 0.5, told.append).run(), 2.0)
     assert 0 < shift.minutes[0] <= 0.2 / 60
     assert [type(news) for news in told] == [RunSummary, Idle]
+
+
+def test_a_host_that_opens_its_robots_file_is_crawled_before_its_cooldown_is_over(web: Web, place: Place) -> None:
+    closed, other = web.site(tree(3), robots="User-agent: *\nDisallow: /\n"), web.site(tree(400))
+    seed(place, closed)
+    assert place.comity_apart("work", "--idle-exit").code == 0
+    assert (place.host(closed.host)["status"], closed.pages()) == ("blocked", [])
+    closed.routes["/robots.txt"] = Answer(body="User-agent: *\nAllow: /\n", type="text/plain")
+    place.execute("UPDATE robots_cache SET expires_at = '2026-01-01 00:00:00.000000'")
+    seed(place, other)
+    with place.begun("work", "--delay", 0.05) as process:
+        wait_until(lambda: len(closed.pages()) == 3, 20, "the host that was opened")
+        process.send(signal.SIGTERM)
+        assert process.wait(10) == 0
 
 
 def test_a_front_page_alone_is_a_run_too(web: Web, place: Place) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, and_, delete, func, or_, select, update
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.spelling import insert_into
-from comity.database.tables import domains, fetches, frontier_epochs, frontier_journal
+from comity.database.tables import domains, fetches, frontier_epochs, frontier_journal, robots_cache
 
 
 class Mark(NamedTuple):
@@ -110,6 +110,12 @@ def forget(connection: Connection, host_id: UUID) -> None:
 def host_of(connection: Connection, host_id: UUID) -> Any:
     """Name and status of a host."""
     return connection.execute(select(domains.c.domain, domains.c.status).where(domains.c.id == host_id)).first()
+
+
+def origins_of(connection: Connection, host: str) -> list[str]:
+    """The origins of a host whose robots.txt was asked for: these were spoken to."""
+    statement = select(robots_cache.c.origin).where(robots_cache.c.host == host).order_by(robots_cache.c.origin)
+    return list(connection.execute(statement.limit(10)).scalars())
 
 
 def visits(connection: Connection, host: str, after: Any, limit: int) -> Sequence[Any]:

@@ -74,8 +74,10 @@ def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str,
         link.command("PEXPIRE", f"{stem}:building", _ALONE_MS)
         last = rows[-1]
     if last is None or not (is_finished or has_queued):  # nowhere else to begin
-        root = web_address(f"https://{host}/")
-        _take_in(link, stem, epoch, _item(root.url, root.key, 0, QUEUED), None, newer=False)
+        with database.read() as connection:
+            origins = frontier_journal.origins_of(connection, host) or [f"https://{host}"]
+        for root in (web_address(f"{origin}/") for origin in origins):
+            _take_in(link, stem, epoch, _item(root.url, root.key, 0, QUEUED), None, newer=False)
 
 
 def _item(url: str, key: int, depth: int, state: int) -> list[bytes]:
