@@ -332,15 +332,21 @@ def test_killed_in_the_midst_of_it_nothing_is_lost_or_kept_twice(
     assert sum(Counter(site.pages()).values()) <= 18 + 2 * 6
 
 
-def test_several_processes_of_one_crawl_share_the_images(web: Web, place: Place) -> None:
+def test_several_processes_of_one_crawl_share_the_images(
+    web: Web, place: Place, request: pytest.FixtureRequest
+) -> None:
     """The same pictures on several hosts, met in different orders by writers that must not wait for each other."""
     sites = []
-    for turn in range(4):
+    for turn in range(6):
         order = [(number * (turn + 1)) % 7 for number in range(7)]
         routes: dict[str, Any] = {f"/{number}.png": picture(png(1, number + 1)) for number in range(7)}
         sites.append(web.site({"/": shows(*(f"/{number}.png" for number in order)), **routes}))
-    told = place.comity_apart("crawl", *(site.url() for site in sites), "--images", "--processes", "2", "--json")
+    database = opened(place, request, "postgresql")
+    told = place.comity_apart("crawl", *(site.url() for site in sites), "--images", "--processes", "3", "--json")
     assert told.code == 0, told.err
-    assert told.json["summary"]["images_stored"] == 28
-    assert len(kept(place)) == 7
-    assert all(place.frontier(site.host)[site.url("/0.png")] == DONE for site in sites)
+    assert told.json["summary"]["images_stored"] == 42
+    with database.read() as connection:
+        assert len(connection.execute(select(images)).all()) == 7
+        assert len(connection.execute(select(provenance)).all()) == 42
+        assert connection.execute(text("SELECT DISTINCT state FROM domain_frontier")).scalars().all() == [DONE]
+    database.close()
