@@ -56,7 +56,14 @@ _BEHIND: Final = re.compile(
 _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
 _LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
-_NAME_LIKE: Final = re.compile(r"[^\W\d_a-z][^\W\d_]*(?:[\s'’-][^\W\d_]+){0,3}(?:\s?\([^()\d]{2,20}\))?")
+_NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
+_LINKING: Final = frozenset(
+    (
+        *("a", "al", "am", "an", "and", "auf", "da", "das", "de", "del", "den", "der", "des", "di", "do", "du", "e"),
+        *("el", "en", "et", "im", "in", "la", "las", "le", "les", "los", "of", "on", "or", "ou", "sur", "the", "u"),
+        *("und", "upon", "y"),
+    )
+)
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
@@ -142,7 +149,7 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
         if not name or number == start:
             continue
         if "location_raw" not in fields and PLACE_CLASS.search(name):
-            value = outline.text(number, 200)
+            value = _listed(outline, number)
             if not value and PLACE_ICON.search(name):
                 value = _after(outline, number)
             if value and outline.text_starts[number] not in title_texts and len(value) <= 120:
@@ -154,6 +161,14 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
             value = said[1] if said else deadline_in(value) or value
             if DATE.search(value) or is_open_ended(value):
                 fields["deadline_raw"] = _tidy(value)
+
+
+def _listed(outline: Outline, number: int) -> str:
+    """What an element says; the members of a list apart."""
+    members = [inner for inner in range(number + 1, outline.ends[number])[:100] if outline.tags[inner] == "li"]
+    if len(members) < 2:
+        return outline.text(number, 200)
+    return "; ".join(filter(None, (outline.text(member, 80) for member in members[:10])))
 
 
 def _after(outline: Outline, number: int) -> str:
@@ -193,10 +208,17 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
-    if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]):
+    if len(rest) != 1 or not (known or len(lines) == 1) or not _is_name(rest[0]):
         return
     if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text is written like a name: words that begin with a capital, and those that link them."""
+    if _NAME_LIKE.fullmatch(text) is None:
+        return False
+    return not any(word[0].islower() and word not in _LINKING for word in re.split(r"[\s('’-]+", text) if word)
 
 
 def _is_no_place(text: str) -> bool:

@@ -75,7 +75,8 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     for run in runs:
         _drop_strangers(run)
         run.score = _score(outline, run, page)
-    runs.sort(key=lambda run: (-run.score, run.items[0].start))
+    # Where titles are links, they lead to the jobs, and buttons beside them to forms.
+    runs.sort(key=lambda run: (run.group.by_button, -run.score, run.items[0].start))
     taken: list[tuple[int, int]] = []
     accepted: list[tuple[Item, dict[str, str]]] = []
     kin: set[int] = set()
@@ -95,7 +96,7 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
             break
     accepted.sort(key=lambda pair: pair[0].start)
     jobs = [found for item, fields in accepted[:MOST_JOBS] if (found := _job(outline, item, fields))]
-    return jobs, runs[0].score if runs else 0.0
+    return jobs, max((run.score for run in runs), default=0.0)
 
 
 def _drop_strangers(run: _Run) -> None:
@@ -134,7 +135,7 @@ def _is_closed(outline: Outline, item: Item) -> bool:
     """Whether a badge on an item says that the job is gone."""
     numbers = outline.text_range(item.start, item.end)[:80]
     return any(
-        len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip())
+        len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip(" \t\r\n.,;–-()[]"))
         for text in (outline.texts[index] for index in numbers)
         if text != "\n"
     )

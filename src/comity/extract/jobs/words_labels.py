@@ -64,7 +64,7 @@ _WORDS: Final[dict[str, str]] = {
         prazo|data limite|prazo de inscrição|inscrições até|data de encerramento|encerramento|prazo de candidatura|
         prazo para candidatura|data limite de candidatura|fim do prazo|
         scadenza|data di scadenza|termine|candidature entro|scadenza domande|termine di presentazione|scade il|
-        sluitingsdatum|deadline|solliciteren tot|reageren tot|sollicitatietermijn|reageer voor|
+        sluitingsdatum|deadline|solliciteren tot|reageren tot|sollicitatietermijn|reageer voor|reageren voor|solliciteren voor|
         آخر موعد|الموعد النهائي|آخر موعد للتقديم|تاريخ الإغلاق|آخر تاريخ للتقديم|ينتهي التقديم|
         الموعد النهائي للتقديم|تاريخ الانتهاء|
         срок подачи|дата закрытия|крайний срок|дедлайн|срок подачи заявок|прием заявок до|приём заявок до|

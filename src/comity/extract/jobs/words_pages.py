@@ -67,7 +67,8 @@ OPENINGS_HEADING: Final = re.compile(
     _I,
 )
 CAREERS: Final = re.compile(
-    r"(?:\bjobs?\b|career|vacanc|employment|work here|work(?:ing)? (?:with|for|at) us|join (?:us|our team|the team)|"
+    r"(?:\bjobs?\b|career|vacanc|employment|work here|\bjoin\b|work(?:ing)? (?:with|for|at) us|join (?:us|"
+    r"our team|the team)|"
     r"opportunit|recruit|openings|hiring|\bpositions?\b|"
     r"emploi|recrutement|carri[eè]re|nous rejoindre|rejoignez|postes|empleo|trabaj|convocatoria|vacante|karriere|"
     r"stellen|arbeiten bei|bewerb|jobportal|"
@@ -89,7 +90,8 @@ NOT_JOBS_HEADING: Final = re.compile(
     _I,
 )
 CLOSED_MARK: Final = re.compile(
-    r"(?:(?:this )?(?:position|vacancy|job|role|post|application|applications)?\s?(?:is |are |has been |"
+    r"(?:plazo (?:cerrado|finalizado|vencido)|en (?:resolución|proceso)|(?:this )?(?:position|vacancy|job|role|"
+    r"post|application|applications)?\s?(?:is |are |has been |"
     r"now )*(?:closed|filled|expired)(?: for applications)?|no longer (?:available|accepting applications)|"
     r"(?:poste |offre )?(?:pourvue?|clôturée?|expirée?|fermée?)|(?:convocatoria |vacante )?(?:cerrad[ao]|"
     r"cubiert[ao]|finalizad[ao]|vencid[ao])|(?:stelle )?(?:besetzt|vergeben|geschlossen|abgelaufen)|"
@@ -134,7 +136,7 @@ NOT_JOB_PATH: Final = re.compile(
 )
 JOB_CLASS: Final = re.compile(
     r"(?:^|[\s_-])(?:jobs?|vacanc(?:y|ies)|vacature|positions?|openings?|careers?|postings?|stellen?|"
-    r"stellenangebote?|offre|offres|emploi|empleo|convocatoria|vaga|vagas|opportunit(?:y|ies)|job\w*|bando|"
+    r"stellenangebote?|roles?|offre|offres|emploi|empleo|convocatoria|vaga|vagas|opportunit(?:y|ies)|job\w*|bando|"
     r"recruit\w*|kyujin|awsm-job\w*)(?=[\s_-]|$)",
     _I,
 )
@@ -223,7 +225,8 @@ PLACE_ICON: Final = re.compile(
     _I,
 )
 APPLY_WORDS: Final = re.compile(
-    r"\bapply|job description|\btors?\b|\bjd\b|terms of reference|postul|candidat|aplicar|bewerb|"
+    r"\bapply|\b(?:this|the|full|view|see|about) (?:\w+ )?(?:job|position|role|vacancy|post|opening)|"
+    r"recruitment pack|job description|\btors?\b|\bjd\b|terms of reference|postul|candidat|aplicar|bewerb|"
     r"stellenausschreibung|inscrever|edital|"
     r"sollicit|قدم|التقديم|откликнуться|подать заявку|申请|申請|応募|エントリー|ansök|başvur",
     _I,

@@ -26,7 +26,8 @@ _STEMS: Final = """
     welder carpenter plumber
     \\w+ologist \\w+ographer botanist chemist physicist biologist registrar dean\\b bursar paralegal attorney
     sysadmin devops
-    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\b
+    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\w*
+    reporter journalist broadcaster photographer videographer
     marketer copywriter
     installer \\w*keeper fitter helper practitioner nutritionist painter roofer mason tailor sailor pilot
     organi[sz]er captain veterinarian ranger educator generalist loader porter farmer keeper baker butcher
