@@ -222,13 +222,9 @@ def _first_line(outline: Outline, root: int, button: str) -> tuple[str, range] |
         return None
     for text, numbers in _block_lines(outline, root):
         if text:
-            is_title = (
-                3 <= len(text) <= _LONGEST_FIRST
-                and not text[0].islower()
-                and not is_generic(text)
-                and text not in button
-            )
-            return (text, numbers) if is_title and not text.endswith((".", ":", "!", "?")) else None
+            is_short = 3 <= len(text) <= _LONGEST_FIRST and not text.endswith((".", ":", "!", "?"))
+            is_title = is_short and not text[0].islower() and not is_generic(text) and button not in text
+            return (text, numbers) if is_title else None
     return None
 
 

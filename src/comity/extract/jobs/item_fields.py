@@ -9,10 +9,11 @@ import re
 from typing import Final
 
 from comity.extract.jobs.outline import Outline
-from comity.extract.jobs.places import is_place
+from comity.extract.jobs.places import is_name, is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
 from comity.extract.jobs.words_labels import (
     DATE,
+    before_deadline,
     before_next_label,
     deadline_in,
     is_open_ended,
@@ -57,13 +58,6 @@ _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  #
 _LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
 _NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
-_LINKING: Final = frozenset(
-    (
-        *("a", "al", "am", "an", "and", "auf", "da", "das", "de", "del", "den", "der", "des", "di", "do", "du", "e"),
-        *("el", "en", "et", "im", "in", "la", "las", "le", "les", "los", "of", "on", "or", "ou", "sur", "the", "u"),
-        *("und", "upon", "y"),
-    )
-)
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
@@ -90,13 +84,26 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
         text = outline.texts[index]
         if text != "\n" and (line := collapse(text[:_LONGEST_LINE])):
             owner = outline.text_owners[index]
-            if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
+            if (
+                outline.tags[owner] in ("dt", "th", "label")
+                or "label" in outline.names[owner]
+                or _leads(outline, index)
+            ):
                 line = f"{line.rstrip(':： ')}:"
             for part in _SPLIT.split(_PIN.sub(" | Location: ", line)):
                 lines += split_at_labels(part) if part else []
             if len(lines) >= _MOST_LINES:
                 break
     return lines
+
+
+def _leads(outline: Outline, index: int) -> bool:
+    """Whether a bold text is a label with its value right behind it: <b>Location</b> Vienna."""
+    owner = outline.text_owners[index]
+    if outline.tags[owner] not in ("b", "strong") or index + 1 >= len(outline.texts):
+        return False
+    is_followed = outline.text_owners[index + 1] == outline.parents[owner] and outline.texts[index + 1].strip()
+    return bool(is_followed) and meaning_of(outline.texts[index][:80]) is not None
 
 
 def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
@@ -111,11 +118,14 @@ def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
         if said is None:
             continue
         meaning, value = said
-        if not value and index + 1 < len(lines) and labelled(lines[index + 1]) is None:
+        is_open = not value and index + 1 < len(lines) and labelled(lines[index + 1]) is None
+        if is_open and not is_generic(lines[index + 1]):
             value = lines[index + 1].lstrip(":： ")
             if index + 2 < len(lines) and lines[index + 2].startswith(","):
                 value += lines[index + 2]
         value = before_next_label(value)
+        if meaning == "location_raw":
+            value = before_deadline(value)
         if meaning in _KEPT and meaning not in fields and value and len(value) <= 200:
             fields[meaning] = _tidy(value)
     if "deadline_raw" in fields:
@@ -208,17 +218,10 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
-    if len(rest) != 1 or not (known or len(lines) == 1) or not _is_name(rest[0]):
+    if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]) or not is_name(rest[0]):
         return
     if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]
-
-
-def _is_name(text: str) -> bool:
-    """Whether a text is written like a name: words that begin with a capital, and those that link them."""
-    if _NAME_LIKE.fullmatch(text) is None:
-        return False
-    return not any(word[0].islower() and word not in _LINKING for word in re.split(r"[\s('’-]+", text) if word)
 
 
 def _is_no_place(text: str) -> bool:

@@ -26,6 +26,7 @@ from comity.extract.jobs.words_pages import (
     JOB_CLASS,
     JOB_PATH,
     NO_OPENINGS,
+    NOT_JOB_CLASS,
     NOT_JOB_PATH,
     NOT_JOBS_HEADING,
     OPENINGS_HEADING,
@@ -182,7 +183,8 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
 
 def _address_score(url: str, page_url: str) -> float:
     path = path_of(url)
-    if NOT_JOB_PATH.search(path):
+    is_document = _DOCUMENT.search(path) is not None
+    if NOT_JOB_PATH.search(path) and not is_document:
         return -2.5
     if SYSTEM_HOST.search(url[:200]):
         return 1.5
@@ -192,7 +194,7 @@ def _address_score(url: str, page_url: str) -> float:
     query = url.partition("?")[2].lower()
     if JOB_PATH.search(said) or JOB_PATH.search(query):
         return 1.5
-    if _DOCUMENT.search(path):
+    if is_document:
         return 0.5
     return 1.0 if own and path.startswith(own + "/") and (JOB_PATH.search(own) or CAREERS.search(own)) else 0.0
 
@@ -202,6 +204,8 @@ def _called_jobs(outline: Outline, root: int) -> float:
     for distance, number in enumerate((root, *outline.ancestors(root, 3))):
         if outline.tags[number] != "body" and JOB_CLASS.search(outline.names[number]):
             return 1.5 if distance < 2 else 1.0
+        if distance < 2 and NOT_JOB_CLASS.search(outline.names[number]):
+            return -1.5
     return 0.0
 
 

@@ -64,7 +64,8 @@ _WORDS: Final[dict[str, str]] = {
         prazo|data limite|prazo de inscrição|inscrições até|data de encerramento|encerramento|prazo de candidatura|
         prazo para candidatura|data limite de candidatura|fim do prazo|
         scadenza|data di scadenza|termine|candidature entro|scadenza domande|termine di presentazione|scade il|
-        sluitingsdatum|deadline|solliciteren tot|reageren tot|sollicitatietermijn|reageer voor|reageren voor|solliciteren voor|
+        sluitingsdatum|deadline|solliciteren tot|reageren tot|sollicitatietermijn|reageer voor|
+        reageren voor|solliciteren voor|
         آخر موعد|الموعد النهائي|آخر موعد للتقديم|تاريخ الإغلاق|آخر تاريخ للتقديم|ينتهي التقديم|
         الموعد النهائي للتقديم|تاريخ الانتهاء|
         срок подачи|дата закрытия|крайний срок|дедлайн|срок подачи заявок|прием заявок до|приём заявок до|
@@ -181,6 +182,9 @@ _DEADLINE_PHRASE: Final = re.compile(
 )
 _BACKWARD_DATE: Final = re.compile(r"(" + _DATE + r")\s*(?:まで|必着|截止|前(?!后))", re.IGNORECASE)
 DATE: Final = re.compile(_DATE, re.IGNORECASE)
+_LEADING_UP: Final = re.compile(
+    r"[,;–-]?\s*(?:bewerbung(?:en)?|applications?|candidatures?|postulaciones|inscrições)\s*$", re.IGNORECASE
+)
 _SEPARATOR: Final = re.compile(r"\s*(?:[|•·;‖]|\s[–—-]\s|\n)\s*")
 _OPEN_ENDED: Final = re.compile(
     r"(?:open )?until (?:filled|further notice)|rolling(?: basis)?|ongoing|as soon as possible|continuous|open",
@@ -209,6 +213,12 @@ def meaning_of(label: str) -> str | None:
             return _MEANINGS[said]
     if len(bare) <= _LONGEST_EASTERN and (eastern := _EASTERN.search(bare)):
         return eastern.lastgroup
+    words = bare.split(" ") if not any(map(str.isdigit, bare)) else []
+    for length in range(len(words) - 1, 0, -1):
+        # "Deadline for documents" is a deadline; of other meanings the whole must be known.
+        meaning = _MEANINGS.get(" ".join(words[:length]))
+        if meaning in ("deadline_raw", "location_raw") and length > 1 and len(words) <= _MOST_LABEL_WORDS:
+            return meaning
     for part in re.split(r"\s*[/(&,]\s*", bare):
         if part.strip(" )") in _MEANINGS:
             return _MEANINGS[part.strip(" )")]
@@ -239,6 +249,14 @@ def before_next_label(value: str) -> str:
         return value
     start = next((start for start, _, _ in _inline_labels(value[:400])), None)
     return value if start is None else value[:start].rstrip(" .;,|–-")
+
+
+def before_deadline(value: str) -> str:
+    """A value without a deadline that follows in the same line: "Freiburg, Bewerbung bis 31.5."."""
+    found = _DEADLINE_PHRASE.search(value)
+    if found is None:
+        return value
+    return _LEADING_UP.sub("", value[: found.start()]).strip(" ,;–-(")
 
 
 def deadline_in(text: str) -> str:

@@ -78,7 +78,7 @@ CAREERS: Final = re.compile(
     _I,
 )
 NOT_JOBS_HEADING: Final = re.compile(
-    r"(?:^(?:related |latest |recent |our |upcoming |past |all |more )*(?:news|blog|posts?|articles?|stories|"
+    r"(?:^(?:online |related |latest |recent |our |upcoming |past |all |more )*(?:news|blog|posts?|articles?|stories|"
     r"events?|team|people|staff|leadership|board|publications?|resources?|projects?|press|partners?|testimonials|"
     r"categories|tags|archives?|products?|services|courses|trainings?|tenders?|meet .{1,30})\b|"
     r"recent posts|you may also like|useful (?:links|documents|information)|quick links|contact|follow us|"
@@ -257,6 +257,11 @@ WORKPLACE: Final = re.compile(
     r"\b(?:remote(?:ly)?|hybrid|on-?site|home[- ]?based|home[- ]?office|telecommut\w+|télétravail|à distance|"
     r"teletrabajo|remoto|híbrido|a distancia|mobiles arbeiten|smart working|da remoto|thuiswerk\w*|anywhere)\b|"
     r"عن بعد|удаленн|удалённ|远程|リモート|在宅",
+    _I,
+)
+NOT_JOB_CLASS: Final = re.compile(
+    r"(?:^|[\s_-])(?:courses?|events?|news|products?|team-?members?|members?|speakers?|stor(?:y|ies)|experts?|"
+    r"profiles?|person|people|author|webinars?|publications?|testimonials?)(?=[\s_-]|$)",
     _I,
 )
 BYLINE: Final = re.compile(

@@ -84,7 +84,9 @@ _GENDER: Final = re.compile(
     re.IGNORECASE,
 )
 _GENERIC: Final = re.compile(
-    r"(?:apply(?: now| here| online| today| for this (?:job|position|role))?|how to apply|read more|learn more|"
+    r"(?:.{0,60}\b(?:job description|person specification|job pack|application (?:pack|form)|recruitment pack|"
+    r"candidate pack|role profile|fiche de poste)|"
+    r"apply(?: now| here| online| today| for this (?:job|position|role))?|how to apply|read more|learn more|"
     r"more info(?:rmation)?|more|"
     r"(?:view|see|show|open|full|read)?(?: the| full| this)? ?(?:job|position|role|vacancy|opening|"
     r"post)? ?(?:details?|descriptions?|posting|advert(?:isement)?|announcement|profile)|"
@@ -145,7 +147,8 @@ _NAVIGATION: Final = re.compile(
     re.IGNORECASE,
 )
 _NEWS: Final = re.compile(
-    r"(?:meet |how |why |what |when |where |watch|video|interview|press release|statement|report:|[^|]{0,60}\?$|"
+    r"(?:meet |becoming |introduction to |how |why |what |when |where |watch|video|interview|press release|"
+    r"statement|report:|[^|]{0,60}\?$|"
     r"\d+ (?:ways|tips|reasons|lessons|things)|five |ten )",
     re.IGNORECASE,
 )
