@@ -35,7 +35,7 @@ from comity.extract.jobs.words_pages import (
 from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
 from comity.model.job import FoundBy, JobFound
 
-LEAST_SCORE: Final = 3.5
+LEAST_SCORE: Final = 3.25
 _KIN_SCORE: Final = 1.5
 MOST_JOBS: Final = 5_000
 _KIN_SHARE: Final = 0.8
