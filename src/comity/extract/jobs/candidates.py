@@ -80,13 +80,25 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
         else:
             everything.append(link.element)
             titled.setdefault(_signature(outline, link.element), []).append(link)
-    for signature, links in list(titled.items()):
-        # Links that all say the same, but lead to different places, are buttons in other words.
-        if len(links) > 1 and len({link.text for link in links}) == 1 and len(_distinct(links)) > 1:
-            buttons.setdefault(signature, []).extend(titled.pop(signature))
+    for signature in list(titled):
+        _move_buttons(titled, buttons, signature)
     groups = [_group(outline, _distinct(links), everything, by_button=False) for links in titled.values()]
     groups += [_group(outline, _distinct(links), everything, by_button=True) for links in buttons.values()]
     return [group for group in groups if group.items]
+
+
+def _move_buttons(titled: dict[str, list[Link]], buttons: dict[str, list[Link]], signature: str) -> None:
+    """Links that say the same, but lead to different places, are buttons in other words."""
+    by_text: dict[str, list[Link]] = {}
+    for link in titled[signature]:
+        by_text.setdefault(link.text, []).append(link)
+    same = [links for links in by_text.values() if len(links) > 1 and len(_distinct(links)) > 1]
+    for links in same:
+        if not is_job_title(links[0].text):  # "Driver" twice is two jobs
+            buttons.setdefault(signature, []).extend(links)
+            titled[signature] = [link for link in titled[signature] if link.text != links[0].text]
+    if not titled[signature]:
+        del titled[signature]
 
 
 def _distinct(links: list[Link]) -> list[Link]:
@@ -217,14 +229,20 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, back: 
 
 
 def _first_line(outline: Outline, root: int, button: str) -> tuple[str, range] | None:
-    """The first line of an item without markup, if it is short and not the button itself."""
+    """The first line of an item without markup, or its first element's text, if short and not the button itself."""
     if outline.tags[root] == "a":
         return None
     for text, numbers in _block_lines(outline, root):
-        if text:
-            is_short = 3 <= len(text) <= _LONGEST_FIRST and not text.endswith((".", ":", "!", "?"))
-            is_title = is_short and not text[0].islower() and not is_generic(text) and button not in text
-            return (text, numbers) if is_title else None
+        if not text:
+            continue
+        if button in text:
+            index = next((index for index in numbers if outline.texts[index].strip()), None)
+            if index is None or outline.text_owners[index] == root:
+                return None
+            text, numbers = collapse(outline.texts[index][:300]), range(index, index + 1)
+        is_short = 3 <= len(text) <= _LONGEST_FIRST and not text.endswith((".", ":", "!", "?"))
+        is_title = is_short and not text[0].islower() and not is_generic(text) and button not in text
+        return (text, numbers) if is_title else None
     return None
 
 

@@ -55,6 +55,7 @@ _BEHIND: Final = re.compile(
     r"(?:, [^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,2})?)(?:[.;)]|\s[–—-]\s|$)"
 )
 _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
+_DEPARTMENT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:dept|department|category|team|abteilung)(?=[\s_-]|$)")
 _LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
 _NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
@@ -90,6 +91,8 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
                 or _leads(outline, index)
             ):
                 line = f"{line.rstrip(':： ')}:"
+            elif _DEPARTMENT_NAME.search(outline.names[owner]):
+                line = f"Department: {line}"
             for part in _SPLIT.split(_PIN.sub(" | Location: ", line)):
                 lines += split_at_labels(part) if part else []
             if len(lines) >= _MOST_LINES:
@@ -203,11 +206,12 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
     """Where everything but one short text is accounted for, that text is the place: "Karamoja | Full-time | 8 June"."""
     if "location_raw" in fields:
         return
-    known, rest = 0, []
+    said, known, rest = 0, 0, []
     for line in lines:
         bare = _tidy(line)
         if not bare or is_generic(bare):
             continue
+        said += 1
         if (
             labelled(line)
             or DATE.search(bare[:100])
@@ -218,7 +222,7 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
-    if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]) or not is_name(rest[0]):
+    if len(rest) != 1 or not (known or said == 1) or not _NAME_LIKE.fullmatch(rest[0]) or not is_name(rest[0]):
         return
     if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]

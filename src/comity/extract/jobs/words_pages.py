@@ -67,7 +67,8 @@ OPENINGS_HEADING: Final = re.compile(
     _I,
 )
 CAREERS: Final = re.compile(
-    r"(?:\bjobs?\b|career|vacanc|employment|work here|\bjoin\b|work(?:ing)? (?:with|for|at) us|join (?:us|"
+    r"(?:\bjobs?\b|career|vacanc|employment|recrutamento|reclutamiento|reclutamento|work here|\bjoin\b|"
+    r"work(?:ing)? (?:with|for|at) us|join (?:us|"
     r"our team|the team)|"
     r"opportunit|recruit|openings|hiring|\bpositions?\b|"
     r"emploi|recrutement|carri[eè]re|nous rejoindre|rejoignez|postes|empleo|trabaj|convocatoria|vacante|karriere|"
@@ -176,7 +177,8 @@ CHALLENGE_TEXT: Final = re.compile(
 ERROR_TITLE: Final = re.compile(
     r"(?:\b(?:404|403|410|500|502|503|504)\b|page (?:not found|cannot be found|can['’]t be found|doesn['’]t exist|"
     r"no longer exists|unavailable)|not found|(?:server|internal|application|database|fatal|unexpected) error|"
-    r"service (?:temporarily )?unavailable|access denied|forbidden|bad gateway|gateway time-?out|"
+    r"service (?:temporarily )?unavailable|session (?:has )?expired|access denied|forbidden|bad gateway|"
+    r"gateway time-?out|"
     r"^(?:error|oops|whoops|uh[- ]oh)\b|site (?:is )?(?:(?:en|em|in) (?:maintenance|mantenimiento|manutenção|"
     r"manutenzione)|maintenance en cours|wartung|onderhoud|техническ\w+ работ|维护中|under maintenance|offline|"
     r"suspended)|under maintenance|"

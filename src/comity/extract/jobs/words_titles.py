@@ -30,6 +30,8 @@ _STEMS: Final = """
     reporter journalist broadcaster photographer videographer
     marketer copywriter
     installer \\w*keeper fitter helper practitioner nutritionist painter roofer mason tailor sailor pilot
+    bolsas? pós-dout bolseir doutorand agronomist aquarist lifeguard packer aide\\b host\\b spokesperson
+    психолог водій
     organi[sz]er captain veterinarian ranger educator generalist loader porter farmer keeper baker butcher
     gardener nanny
     president secretary-general ombudsman rapporteur vacancy
