@@ -150,6 +150,8 @@ def _deadline(value: str) -> str:
 
 def _tidy(value: str) -> str:
     value = _LEADING.sub("", _NUMBER_OF_POSTS.sub("", value)).strip()
+    if value.endswith(")") and value.count("(") < value.count(")"):
+        value = value[:-1].rstrip()
     return value[:-1] if value.endswith(".") and value.count(".") == 1 else value
 
 

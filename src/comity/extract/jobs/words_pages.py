@@ -42,12 +42,14 @@ NO_OPENINGS: Final = re.compile(
     r"|(?:現在|ただいま|只今).{0,20}(?:募集|求人|採用).{0,15}(?:ありません|おりません|ございません|行っていません|"
     r"していません|停止)|募集中の(?:職種|求人|ポジション)は(?:現在)?(?:ありません|ございません)|"
     r"該当する求人.{0,10}(?:ありません|見つかりません)"
-    r"|inga lediga (?:tjänster|jobb)|brak (?:aktualnych )?ofert(?: pracy)?|"
+    r"|현재.{0,20}(?:채용|모집).{0,15}(?:없습니다|않습니다|없음)|(?:채용|모집) ?(?:중인|공고).{0,15}(?:없습니다|"
+    r"없음)|inga lediga (?:tjänster|jobb)|brak (?:aktualnych )?ofert(?: pracy)?|"
     r"açık pozisyon(?:umuz)? (?:bulunmamaktadır|yok)|ei avoimia (?:työpaikkoja|paikkoja)|ingen ledige stillinger)",
     _I,
 )
 OPENINGS_HEADING: Final = re.compile(
-    r"(?:(?:current|open|available|latest|our|job|all|new|active|live|advertised)\s+(?:\w+\s+)?(?:vacanc|"
+    r"(?:채용 ?공고|채용|모집|(?:current|open|available|latest|our|job|all|new|active|live|"
+    r"advertised)\s+(?:\w+\s+)?(?:vacanc|"
     r"positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|"
     r"job openings?|(?:following|these|vacant) (?:\w+ )?(?:posts|positions|vacancies|jobs|roles)|"
     r"invit\w+ applications|job (?:board|listings?|search|opportunities)|open calls?|we(?:['’]re| are) (?:hiring|"
@@ -67,7 +69,8 @@ OPENINGS_HEADING: Final = re.compile(
     _I,
 )
 CAREERS: Final = re.compile(
-    r"(?:\bjobs?\b|career|vacanc|employment|recrutamento|reclutamiento|reclutamento|work here|\bjoin\b|"
+    r"(?:\bjobs?\b|career|vacanc|employment|채용|모집|인재|recrutamento|reclutamiento|reclutamento|work here|"
+    r"\bjoin\b|"
     r"work(?:ing)? (?:with|for|at) us|join (?:us|"
     r"our team|the team)|"
     r"opportunit|recruit|openings|hiring|\bpositions?\b|"
@@ -79,7 +82,8 @@ CAREERS: Final = re.compile(
     _I,
 )
 NOT_JOBS_HEADING: Final = re.compile(
-    r"(?:^(?:online |related |latest |recent |our |upcoming |past |all |more )*(?:news|blog|posts?|articles?|stories|"
+    r"(?:^(?:online |related |latest |recent |our |upcoming |past |all |more )*(?:exhibitions?|concerts?|news|"
+    r"blog|posts?|articles?|stories|"
     r"events?|team|people|staff|leadership|board|publications?|resources?|projects?|press|partners?|testimonials|"
     r"categories|tags|archives?|products?|services|courses|trainings?|tenders?|meet .{1,30})\b|"
     r"recent posts|you may also like|useful (?:links|documents|information)|quick links|contact|follow us|"
@@ -128,7 +132,8 @@ SYSTEM_HOST: Final = re.compile(
     _I,
 )
 NOT_JOB_PATH: Final = re.compile(
-    r"/(?:news|blog|posts?|stories|story|articles?|events?|event|agenda|team|people|staff|person|persons|authors?|"
+    r"/(?:exhibitions?|ausstellung(?:en)?|expositions?|concerts?|films?|books?|performances?|academy|news|blog|"
+    r"posts?|stories|story|articles?|events?|event|agenda|team|people|staff|person|persons|authors?|"
     r"category|categories|tags?|topics?|publications?|press|media|products?|product|shop|courses?|projects?|"
     r"donate|contact|faq|actualites?|evenements?|equipe|noticias|eventos|equipo|aktuelles|veranstaltungen|profile|"
     r"member|members|privacy|legal|cookies?|terms|help|support|videos?|podcasts?|wiki|tenders?|login|signin|"
@@ -200,7 +205,8 @@ NEXT_WORDS: Final = re.compile(
     r"positions|openings)|older(?: posts| entries)?|"
     r"(?:page )?suivante?(?: page)?|page suivante|siguiente(?: página)?|página siguiente|(?:nächste|"
     r"weiter)(?: seite)?|nächste seite|vor|próxim[ao](?: página)?|seguinte|"
-    r"(?:pagina )?successiv[ao]|avanti|prossim[ao]|volgende(?: pagina)?|التالي|الصفحة التالية|التالية|"
+    r"(?:pagina )?successiv[ao]|avanti|prossim[ao]|volgende(?: pagina)?|다음(?: 페이지)?|التالي|الصفحة التالية|"
+    r"التالية|"
     r"следующая(?: страница)?|вперед|вперёд|далее|下一页|下一頁|下页|次へ|次のページ|次|nästa|następna|sonraki|"
     r"neste|seuraava|go to next page)"
     r"\s*[›»→>⟩]*|[›»→⟩]|>{1,2}|&gt;",
