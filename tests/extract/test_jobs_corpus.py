@@ -70,4 +70,4 @@ def test_known_pages_are_read_almost_without_mistake() -> None:
 def test_held_out_pages_stay_as_well_read_as_they_were() -> None:
     score = scored(HELD_OUT)
     assert score.precision >= 0.95, score.misses
-    assert score.recall >= 0.70, score.misses
+    assert score.recall >= 0.85, score.misses
