@@ -11,7 +11,10 @@ PAGES = labelled_pages()
 KNOWN = [page for page in PAGES if not page.held_out]
 HELD_OUT = [page for page in PAGES if page.held_out]
 # What these pages do not say in a way that we read; everything else is asked for exactly.
-UNREAD = {("single-opening", "location_raw")}
+UNREAD = {
+    (name, "location_raw")
+    for name in ("single-opening", "numbered-paragraphs", "hotel-chain-filters", "think-tank-simple")
+}
 
 
 def name_of(page: LabelledPage) -> str:
@@ -26,7 +29,7 @@ def scored(pages: list[LabelledPage]) -> Score:
 
 
 def test_the_corpus_is_large_and_varied() -> None:
-    assert len(PAGES) >= 100
+    assert len(PAGES) >= 200
     assert len(HELD_OUT) >= 15
     assert sum(not page.jobs for page in PAGES) >= 30
     assert {page.method for page in PAGES} >= set(FoundBy)
@@ -66,5 +69,5 @@ def test_known_pages_are_read_almost_without_mistake() -> None:
 
 def test_held_out_pages_stay_as_well_read_as_they_were() -> None:
     score = scored(HELD_OUT)
-    assert score.precision >= 0.80, score.misses
-    assert score.recall >= 0.70, score.misses
+    assert score.precision >= 0.95, score.misses
+    assert score.recall >= 0.85, score.misses

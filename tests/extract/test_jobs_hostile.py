@@ -32,60 +32,46 @@ JSON = st.recursive(
     ),
     max_leaves=30,
 )
-MARKUP = st.lists(
-    st.sampled_from(
-        [
-            *(
-                "<table>",
-                "<tr>",
-                "<td>",
-                "<th>",
-                "<li>",
-                "<ul>",
-                "</ul>",
-                "</li>",
-                "<a href=/jobs/1>",
-                "<a href=#x>",
-                "</a>",
-            )
-        ]
-        + [
-            *(
-                "<h1>",
-                "<h3>",
-                "Officer",
-                "Closing date:",
-                " 3 May 2026",
-                "<dt>",
-                "<dd>",
-                "<p>",
-                "<br>",
-                "Apply",
-                "</div>",
-            )
-        ]
-        + [
-            '<div class="job">',
-            "Location",
-            "<details>",
-            "<summary>",
-            "<!--",
-            "<script>",
-            "</script>",
-            "\x00",
-            "Jobs",
-            "<base href=//>",
-        ]
-        + [
-            '<div itemscope itemtype="http://schema.org/JobPosting">',
-            '<b itemprop="title">',
-            "<nav>",
-            "<main>",
-            "<svg>",
-        ]
-    ),
-    max_size=60,
-)
+PIECES = [
+    "<table>",
+    "<tr>",
+    "<td>",
+    "<th>",
+    "<li>",
+    "<ul>",
+    "</ul>",
+    "</li>",
+    "<a href=/jobs/1>",
+    "<a href=#x>",
+    "</a>",
+    "<h1>",
+    "<h3>",
+    "Officer",
+    "Closing date:",
+    " 3 May 2026",
+    "<dt>",
+    "<dd>",
+    "<p>",
+    "<br>",
+    "Apply",
+    "</div>",
+    '<div class="job">',
+    "Location",
+    "<details>",
+    "<summary>",
+    "<!--",
+    "<script>",
+    "</script>",
+    "\x00",
+    "Jobs",
+    "<base href=//>",
+    '<div itemscope itemtype="http://schema.org/JobPosting">',
+    '<b itemprop="title">',
+    "<nav>",
+    "<main>",
+    "<svg>",
+]
+MARKUP = st.lists(st.sampled_from(PIECES), max_size=60)
 SYSTEMS = (
     "https://api.lever.co/v0/postings/x",
     "https://boards-api.greenhouse.io/v1/boards/x/jobs",
@@ -98,7 +84,8 @@ def read(body: bytes, url: str = "https://example.org/jobs", content_type: str |
 
 
 def item(number: int) -> str:
-    return f'<li class="job"><a href="/jobs/{number}">Officer {number}</a> <i>Location: Nairobi</i> <i>Deadline: 1 May 2026</i></li>'
+    fields = "<i>Location: Nairobi</i> <i>Deadline: 1 May 2026</i>"
+    return f'<li class="job"><a href="/jobs/{number}">Officer {number}</a> {fields}</li>'
 
 
 HOSTILE = {

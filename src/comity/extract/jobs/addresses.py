@@ -76,7 +76,5 @@ def posting_key(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return url
-    if not parts.query:
-        return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}#{parts.fragment}"
-    kept = [pair for pair in parts.query.split("&") if not _TRACKING.match(pair.partition("=")[0])]
+    kept = [pair for pair in parts.query.split("&") if pair and not _TRACKING.match(pair.partition("=")[0])]
     return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}?{'&'.join(kept)}#{parts.fragment}"

@@ -9,10 +9,11 @@ import re
 from typing import Final
 
 from comity.extract.jobs.outline import Outline
-from comity.extract.jobs.places import is_place
+from comity.extract.jobs.places import is_name, is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
 from comity.extract.jobs.words_labels import (
     DATE,
+    before_deadline,
     before_next_label,
     deadline_in,
     is_open_ended,
@@ -54,9 +55,10 @@ _BEHIND: Final = re.compile(
     r"(?:, [^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,2})?)(?:[.;)]|\s[–—-]\s|$)"
 )
 _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
+_DEPARTMENT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:dept|department|category|team|abteilung)(?=[\s_-]|$)")
 _LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
-_NAME_LIKE: Final = re.compile(r"[^\W\d_a-z][^\W\d_]*(?:[\s'’-][^\W\d_]+){0,3}(?:\s?\([^()\d]{2,20}\))?")
+_NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
@@ -83,13 +85,28 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
         text = outline.texts[index]
         if text != "\n" and (line := collapse(text[:_LONGEST_LINE])):
             owner = outline.text_owners[index]
-            if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
+            if (
+                outline.tags[owner] in ("dt", "th", "label")
+                or "label" in outline.names[owner]
+                or _leads(outline, index)
+            ):
                 line = f"{line.rstrip(':： ')}:"
+            elif _DEPARTMENT_NAME.search(outline.names[owner]):
+                line = f"Department: {line}"
             for part in _SPLIT.split(_PIN.sub(" | Location: ", line)):
                 lines += split_at_labels(part) if part else []
             if len(lines) >= _MOST_LINES:
                 break
     return lines
+
+
+def _leads(outline: Outline, index: int) -> bool:
+    """Whether a bold text is a label with its value right behind it: <b>Location</b> Vienna."""
+    owner = outline.text_owners[index]
+    if outline.tags[owner] not in ("b", "strong") or index + 1 >= len(outline.texts):
+        return False
+    is_followed = outline.text_owners[index + 1] == outline.parents[owner] and outline.texts[index + 1].strip()
+    return bool(is_followed) and meaning_of(outline.texts[index][:80]) is not None
 
 
 def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
@@ -104,11 +121,14 @@ def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
         if said is None:
             continue
         meaning, value = said
-        if not value and index + 1 < len(lines) and labelled(lines[index + 1]) is None:
+        is_open = not value and index + 1 < len(lines) and labelled(lines[index + 1]) is None
+        if is_open and not is_generic(lines[index + 1]):
             value = lines[index + 1].lstrip(":： ")
             if index + 2 < len(lines) and lines[index + 2].startswith(","):
                 value += lines[index + 2]
         value = before_next_label(value)
+        if meaning == "location_raw":
+            value = before_deadline(value)
         if meaning in _KEPT and meaning not in fields and value and len(value) <= 200:
             fields[meaning] = _tidy(value)
     if "deadline_raw" in fields:
@@ -130,6 +150,8 @@ def _deadline(value: str) -> str:
 
 def _tidy(value: str) -> str:
     value = _LEADING.sub("", _NUMBER_OF_POSTS.sub("", value)).strip()
+    if value.endswith(")") and value.count("(") < value.count(")"):
+        value = value[:-1].rstrip()
     return value[:-1] if value.endswith(".") and value.count(".") == 1 else value
 
 
@@ -142,7 +164,7 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
         if not name or number == start:
             continue
         if "location_raw" not in fields and PLACE_CLASS.search(name):
-            value = outline.text(number, 200)
+            value = _listed(outline, number)
             if not value and PLACE_ICON.search(name):
                 value = _after(outline, number)
             if value and outline.text_starts[number] not in title_texts and len(value) <= 120:
@@ -154,6 +176,14 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
             value = said[1] if said else deadline_in(value) or value
             if DATE.search(value) or is_open_ended(value):
                 fields["deadline_raw"] = _tidy(value)
+
+
+def _listed(outline: Outline, number: int) -> str:
+    """What an element says; the members of a list apart."""
+    members = [inner for inner in range(number + 1, outline.ends[number])[:100] if outline.tags[inner] == "li"]
+    if len(members) < 2:
+        return outline.text(number, 200)
+    return "; ".join(filter(None, (outline.text(member, 80) for member in members[:10])))
 
 
 def _after(outline: Outline, number: int) -> str:
@@ -178,11 +208,12 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
     """Where everything but one short text is accounted for, that text is the place: "Karamoja | Full-time | 8 June"."""
     if "location_raw" in fields:
         return
-    known, rest = 0, []
+    said, known, rest = 0, 0, []
     for line in lines:
         bare = _tidy(line)
         if not bare or is_generic(bare):
             continue
+        said += 1
         if (
             labelled(line)
             or DATE.search(bare[:100])
@@ -193,7 +224,7 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
-    if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]):
+    if len(rest) != 1 or not (known or said == 1) or not _NAME_LIKE.fullmatch(rest[0]) or not is_name(rest[0]):
         return
     if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]

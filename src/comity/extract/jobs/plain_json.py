@@ -106,7 +106,7 @@ def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
 
 def _unwrapped(member: dict[str, object]) -> dict[str, object]:
     """The object itself where a list wraps its members, as {"node": {…}} and {"fields": {…}} do."""
-    for key in ("node", "fields", "attributes", "job", "item", "_source", "data"):
+    for key in ("node", "fields", "attributes", "job", "item", "_source", "data", "acf", "meta"):
         inner = member.get(key)
         if isinstance(inner, dict):
             return {**member, **inner}

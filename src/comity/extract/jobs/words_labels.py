@@ -17,6 +17,7 @@ _WORDS: Final[dict[str, str]] = {
         position|positions|job title|job|jobs|title|post|post title|vacancy|vacancies|role|position title|
         vacancy title|
         advertisement|advt|name of post|name of the post|post name|notification|advertised post|recruitment|
+        제목|직무|모집분야|포지션|채용공고|직종|
         opening|job opening|name of position|position name|designation|opportunity|job name|posting title|function|
         poste|intitulé du poste|intitulé|offre|titre|titre du poste|offres|emploi|fonction|libellé du poste|
         puesto|cargo|título|vacante|plaza|convocatoria|denominación|puesto de trabajo|nombre del puesto|oferta|perfil|
@@ -34,6 +35,7 @@ _WORDS: Final[dict[str, str]] = {
         location|locations|place|place of work|duty station|duty stations|city|country|office|based in|based at|
         workplace|
         job location|work location|station|country/city|location(s)|where|site|region|primary location|city/country|
+        근무지|근무지역|지역|
         place of assignment|duty station(s)|office location|campus|
         lieu|localisation|lieu de travail|lieu d'affectation|ville|pays|lieu du poste|site|affectation|
         lieu de mission|
@@ -50,6 +52,7 @@ _WORDS: Final[dict[str, str]] = {
     "deadline_raw": """
         deadline|closing date|closes|application deadline|apply by|apply before|close date|closing|
         deadline for applications|
+        마감일|접수마감|지원마감|마감|접수기간|
         closing date for applications|last date|last date to apply|expiry date|expires|valid until|
         date of closing|due date|
         application closing date|submission deadline|expires on|closes on|closing on|end date|application due date|
@@ -65,6 +68,7 @@ _WORDS: Final[dict[str, str]] = {
         prazo para candidatura|data limite de candidatura|fim do prazo|
         scadenza|data di scadenza|termine|candidature entro|scadenza domande|termine di presentazione|scade il|
         sluitingsdatum|deadline|solliciteren tot|reageren tot|sollicitatietermijn|reageer voor|
+        reageren voor|solliciteren voor|
         آخر موعد|الموعد النهائي|آخر موعد للتقديم|تاريخ الإغلاق|آخر تاريخ للتقديم|ينتهي التقديم|
         الموعد النهائي للتقديم|تاريخ الانتهاء|
         срок подачи|дата закрытия|крайний срок|дедлайн|срок подачи заявок|прием заявок до|приём заявок до|
@@ -181,6 +185,10 @@ _DEADLINE_PHRASE: Final = re.compile(
 )
 _BACKWARD_DATE: Final = re.compile(r"(" + _DATE + r")\s*(?:まで|必着|截止|前(?!后))", re.IGNORECASE)
 DATE: Final = re.compile(_DATE, re.IGNORECASE)
+_LEADING_UP: Final = re.compile(
+    r"[,;–-]?\s*(?:bewerbung(?:en)?|applications?|candidatures?|postulaciones|inscrições)\s*$", re.IGNORECASE
+)
+_UNTIL_FILLED: Final = re.compile(r"\b(?:open )?until (?:the position is )?filled\b", re.IGNORECASE)
 _SEPARATOR: Final = re.compile(r"\s*(?:[|•·;‖]|\s[–—-]\s|\n)\s*")
 _OPEN_ENDED: Final = re.compile(
     r"(?:open )?until (?:filled|further notice)|rolling(?: basis)?|ongoing|as soon as possible|continuous|open",
@@ -209,6 +217,12 @@ def meaning_of(label: str) -> str | None:
             return _MEANINGS[said]
     if len(bare) <= _LONGEST_EASTERN and (eastern := _EASTERN.search(bare)):
         return eastern.lastgroup
+    words = bare.split(" ") if not any(map(str.isdigit, bare)) else []
+    for length in range(len(words) - 1, 0, -1):
+        # "Deadline for documents" is a deadline; of other meanings the whole must be known.
+        meaning = _MEANINGS.get(" ".join(words[:length]))
+        if meaning in ("deadline_raw", "location_raw") and length > 1 and len(words) <= _MOST_LABEL_WORDS:
+            return meaning
     for part in re.split(r"\s*[/(&,]\s*", bare):
         if part.strip(" )") in _MEANINGS:
             return _MEANINGS[part.strip(" )")]
@@ -241,11 +255,20 @@ def before_next_label(value: str) -> str:
     return value if start is None else value[:start].rstrip(" .;,|–-")
 
 
+def before_deadline(value: str) -> str:
+    """A value without a deadline that follows in the same line: "Freiburg, Bewerbung bis 31.5."."""
+    found = _DEADLINE_PHRASE.search(value)
+    if found is None:
+        return value
+    return _LEADING_UP.sub("", value[: found.start()]).strip(" ,;–-(")
+
+
 def deadline_in(text: str) -> str:
     """The date that a sentence names as the last one."""
     text = text[:1000]
     if not any(map(text.__contains__, "0123456789")):
-        return ""
+        is_open = _UNTIL_FILLED.search(text)
+        return is_open[0] if is_open else ""
     found = _DEADLINE_PHRASE.search(text)
     if found is None and any(map(text.__contains__, ("まで", "必着", "截止", "前"))):
         found = _BACKWARD_DATE.search(text)

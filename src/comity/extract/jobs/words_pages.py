@@ -42,12 +42,14 @@ NO_OPENINGS: Final = re.compile(
     r"|(?:現在|ただいま|只今).{0,20}(?:募集|求人|採用).{0,15}(?:ありません|おりません|ございません|行っていません|"
     r"していません|停止)|募集中の(?:職種|求人|ポジション)は(?:現在)?(?:ありません|ございません)|"
     r"該当する求人.{0,10}(?:ありません|見つかりません)"
-    r"|inga lediga (?:tjänster|jobb)|brak (?:aktualnych )?ofert(?: pracy)?|"
+    r"|현재.{0,20}(?:채용|모집).{0,15}(?:없습니다|않습니다|없음)|(?:채용|모집) ?(?:중인|공고).{0,15}(?:없습니다|"
+    r"없음)|inga lediga (?:tjänster|jobb)|brak (?:aktualnych )?ofert(?: pracy)?|"
     r"açık pozisyon(?:umuz)? (?:bulunmamaktadır|yok)|ei avoimia (?:työpaikkoja|paikkoja)|ingen ledige stillinger)",
     _I,
 )
 OPENINGS_HEADING: Final = re.compile(
-    r"(?:(?:current|open|available|latest|our|job|all|new|active|live|advertised)\s+(?:\w+\s+)?(?:vacanc|"
+    r"(?:채용 ?공고|채용|모집|(?:current|open|available|latest|our|job|all|new|active|live|"
+    r"advertised)\s+(?:\w+\s+)?(?:vacanc|"
     r"positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|"
     r"job openings?|(?:following|these|vacant) (?:\w+ )?(?:posts|positions|vacancies|jobs|roles)|"
     r"invit\w+ applications|job (?:board|listings?|search|opportunities)|open calls?|we(?:['’]re| are) (?:hiring|"
@@ -67,7 +69,10 @@ OPENINGS_HEADING: Final = re.compile(
     _I,
 )
 CAREERS: Final = re.compile(
-    r"(?:\bjobs?\b|career|vacanc|employment|work here|work(?:ing)? (?:with|for|at) us|join (?:us|our team|the team)|"
+    r"(?:\bjobs?\b|career|vacanc|employment|채용|모집|인재|recrutamento|reclutamiento|reclutamento|work here|"
+    r"\bjoin\b|"
+    r"work(?:ing)? (?:with|for|at) us|join (?:us|"
+    r"our team|the team)|"
     r"opportunit|recruit|openings|hiring|\bpositions?\b|"
     r"emploi|recrutement|carri[eè]re|nous rejoindre|rejoignez|postes|empleo|trabaj|convocatoria|vacante|karriere|"
     r"stellen|arbeiten bei|bewerb|jobportal|"
@@ -77,7 +82,8 @@ CAREERS: Final = re.compile(
     _I,
 )
 NOT_JOBS_HEADING: Final = re.compile(
-    r"(?:^(?:related |latest |recent |our |upcoming |past |all |more )*(?:news|blog|posts?|articles?|stories|"
+    r"(?:^(?:online |related |latest |recent |our |upcoming |past |all |more )*(?:exhibitions?|concerts?|news|"
+    r"blog|posts?|articles?|stories|"
     r"events?|team|people|staff|leadership|board|publications?|resources?|projects?|press|partners?|testimonials|"
     r"categories|tags|archives?|products?|services|courses|trainings?|tenders?|meet .{1,30})\b|"
     r"recent posts|you may also like|useful (?:links|documents|information)|quick links|contact|follow us|"
@@ -89,7 +95,8 @@ NOT_JOBS_HEADING: Final = re.compile(
     _I,
 )
 CLOSED_MARK: Final = re.compile(
-    r"(?:(?:this )?(?:position|vacancy|job|role|post|application|applications)?\s?(?:is |are |has been |"
+    r"(?:plazo (?:cerrado|finalizado|vencido)|en (?:resolución|proceso)|(?:this )?(?:position|vacancy|job|role|"
+    r"post|application|applications)?\s?(?:is |are |has been |"
     r"now )*(?:closed|filled|expired)(?: for applications)?|no longer (?:available|accepting applications)|"
     r"(?:poste |offre )?(?:pourvue?|clôturée?|expirée?|fermée?)|(?:convocatoria |vacante )?(?:cerrad[ao]|"
     r"cubiert[ao]|finalizad[ao]|vencid[ao])|(?:stelle )?(?:besetzt|vergeben|geschlossen|abgelaufen)|"
@@ -125,7 +132,8 @@ SYSTEM_HOST: Final = re.compile(
     _I,
 )
 NOT_JOB_PATH: Final = re.compile(
-    r"/(?:news|blog|posts?|stories|story|articles?|events?|event|agenda|team|people|staff|person|persons|authors?|"
+    r"/(?:exhibitions?|ausstellung(?:en)?|expositions?|concerts?|films?|books?|performances?|academy|news|blog|"
+    r"posts?|stories|story|articles?|events?|event|agenda|team|people|staff|person|persons|authors?|"
     r"category|categories|tags?|topics?|publications?|press|media|products?|product|shop|courses?|projects?|"
     r"donate|contact|faq|actualites?|evenements?|equipe|noticias|eventos|equipo|aktuelles|veranstaltungen|profile|"
     r"member|members|privacy|legal|cookies?|terms|help|support|videos?|podcasts?|wiki|tenders?|login|signin|"
@@ -134,7 +142,7 @@ NOT_JOB_PATH: Final = re.compile(
 )
 JOB_CLASS: Final = re.compile(
     r"(?:^|[\s_-])(?:jobs?|vacanc(?:y|ies)|vacature|positions?|openings?|careers?|postings?|stellen?|"
-    r"stellenangebote?|offre|offres|emploi|empleo|convocatoria|vaga|vagas|opportunit(?:y|ies)|job\w*|bando|"
+    r"stellenangebote?|roles?|offre|offres|emploi|empleo|convocatoria|vaga|vagas|opportunit(?:y|ies)|job\w*|bando|"
     r"recruit\w*|kyujin|awsm-job\w*)(?=[\s_-]|$)",
     _I,
 )
@@ -174,7 +182,8 @@ CHALLENGE_TEXT: Final = re.compile(
 ERROR_TITLE: Final = re.compile(
     r"(?:\b(?:404|403|410|500|502|503|504)\b|page (?:not found|cannot be found|can['’]t be found|doesn['’]t exist|"
     r"no longer exists|unavailable)|not found|(?:server|internal|application|database|fatal|unexpected) error|"
-    r"service (?:temporarily )?unavailable|access denied|forbidden|bad gateway|gateway time-?out|"
+    r"service (?:temporarily )?unavailable|session (?:has )?expired|access denied|forbidden|bad gateway|"
+    r"gateway time-?out|"
     r"^(?:error|oops|whoops|uh[- ]oh)\b|site (?:is )?(?:(?:en|em|in) (?:maintenance|mantenimiento|manutenção|"
     r"manutenzione)|maintenance en cours|wartung|onderhoud|техническ\w+ работ|维护中|under maintenance|offline|"
     r"suspended)|under maintenance|"
@@ -196,7 +205,8 @@ NEXT_WORDS: Final = re.compile(
     r"positions|openings)|older(?: posts| entries)?|"
     r"(?:page )?suivante?(?: page)?|page suivante|siguiente(?: página)?|página siguiente|(?:nächste|"
     r"weiter)(?: seite)?|nächste seite|vor|próxim[ao](?: página)?|seguinte|"
-    r"(?:pagina )?successiv[ao]|avanti|prossim[ao]|volgende(?: pagina)?|التالي|الصفحة التالية|التالية|"
+    r"(?:pagina )?successiv[ao]|avanti|prossim[ao]|volgende(?: pagina)?|다음(?: 페이지)?|التالي|الصفحة التالية|"
+    r"التالية|"
     r"следующая(?: страница)?|вперед|вперёд|далее|下一页|下一頁|下页|次へ|次のページ|次|nästa|następna|sonraki|"
     r"neste|seuraava|go to next page)"
     r"\s*[›»→>⟩]*|[›»→⟩]|>{1,2}|&gt;",
@@ -223,7 +233,8 @@ PLACE_ICON: Final = re.compile(
     _I,
 )
 APPLY_WORDS: Final = re.compile(
-    r"\bapply|job description|\btors?\b|\bjd\b|terms of reference|postul|candidat|aplicar|bewerb|"
+    r"\bapply|\b(?:this|the|full|view|see|about) (?:\w+ )?(?:job|position|role|vacancy|post|opening)|"
+    r"recruitment pack|job description|\btors?\b|\bjd\b|terms of reference|postul|candidat|aplicar|bewerb|"
     r"stellenausschreibung|inscrever|edital|"
     r"sollicit|قدم|التقديم|откликнуться|подать заявку|申请|申請|応募|エントリー|ansök|başvur",
     _I,
@@ -254,6 +265,11 @@ WORKPLACE: Final = re.compile(
     r"\b(?:remote(?:ly)?|hybrid|on-?site|home[- ]?based|home[- ]?office|telecommut\w+|télétravail|à distance|"
     r"teletrabajo|remoto|híbrido|a distancia|mobiles arbeiten|smart working|da remoto|thuiswerk\w*|anywhere)\b|"
     r"عن بعد|удаленн|удалённ|远程|リモート|在宅",
+    _I,
+)
+NOT_JOB_CLASS: Final = re.compile(
+    r"(?:^|[\s_-])(?:courses?|events?|news|products?|team-?members?|members?|speakers?|stor(?:y|ies)|experts?|"
+    r"profiles?|person|people|author|webinars?|publications?|testimonials?)(?=[\s_-]|$)",
     _I,
 )
 BYLINE: Final = re.compile(

@@ -26,9 +26,12 @@ _STEMS: Final = """
     welder carpenter plumber
     \\w+ologist \\w+ographer botanist chemist physicist biologist registrar dean\\b bursar paralegal attorney
     sysadmin devops
-    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\b
+    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\w*
+    reporter journalist broadcaster photographer videographer
     marketer copywriter
     installer \\w*keeper fitter helper practitioner nutritionist painter roofer mason tailor sailor pilot
+    bolsas? pós-dout bolseir doutorand agronomist aquarist lifeguard packer aide\\b host\\b spokesperson
+    психолог водій
     organi[sz]er captain veterinarian ranger educator generalist loader porter farmer keeper baker butcher
     gardener nanny
     president secretary-general ombudsman rapporteur vacancy
@@ -75,7 +78,7 @@ _ANYWHERE: Final = re.compile(
     "エンジニア|マネージャー|マネジャー|職員|スタッフ|研究員|インターン|担当|コーディネーター|アシスタント|教員|"
     "教授|助教|講師|"
     "専門家|アナリスト|デザイナー|看護師|医師|コンサルタント|ディレクター|オフィサー|事務|開発者|アドバイザー|"
-    "매니저|엔지니어|연구원"
+    "매니저|엔지니어|연구원|담당자|코디네이터|간사|사원|개발자|디자이너|인턴|직원|교사|간호사|활동가"
 )
 _GENDER: Final = re.compile(
     r"\((?:[mwfdhxv]|all|h/f|f/h|gn)(?:\s*[/|*]\s*[mwfdhxv]\+?)+\)|\b[hf]/[hf]\b|\(m/w\)|:in\b|/-?in\b|\*in\b|"
@@ -83,7 +86,10 @@ _GENDER: Final = re.compile(
     re.IGNORECASE,
 )
 _GENERIC: Final = re.compile(
-    r"(?:apply(?: now| here| online| today| for this (?:job|position|role))?|how to apply|read more|learn more|"
+    r"(?:.{0,60}\b(?:job description|person specification|job pack|application (?:pack|form)|recruitment pack|"
+    r"candidate pack|role profile|fiche de poste)|"
+    r"(?:more|read|learn more|find out more|read more) (?:on|about) .{1,40}|apply(?: now| here| online| today|"
+    r" for this (?:job|position|role))?|how to apply|read more|learn more|"
     r"more info(?:rmation)?|more|"
     r"(?:view|see|show|open|full|read)?(?: the| full| this)? ?(?:job|position|role|vacancy|opening|"
     r"post)? ?(?:details?|descriptions?|posting|advert(?:isement)?|announcement|profile)|"
@@ -127,7 +133,7 @@ _NAVIGATION: Final = re.compile(
     r"(?:our )?(?:benefits|culture|values|team|people|story|mission|locations|offices)|life at .{1,30}|"
     r"how we hire|why (?:work|join).{0,30}|working (?:at|with|for) .{1,40}|work with us|join (?:us|our team)|"
     r"(?:recruitment|application|hiring|selection) process|how to apply|faqs?|students?(?: and graduates)?|"
-    r"internships?(?: and volunteering| programme)?|volunteer(?:ing)?(?: opportunities| with us)?|"
+    r"(?:internships?|traineeships?)(?: and volunteering| programme)?|volunteer(?:ing)?(?: opportunities| with us)?|"
     r"equal opportunit.{0,40}|diversity.{0,40}|"
     r"beware of .{0,40}|fraud alert|code of conduct|safeguarding.{0,30}|annual report.{0,20}|(?:first|last|next|"
     r"previous|prev|newer|older)(?: page| posts| entries)?|page \d+|\d+|skip to .{1,30}|"
@@ -144,7 +150,8 @@ _NAVIGATION: Final = re.compile(
     re.IGNORECASE,
 )
 _NEWS: Final = re.compile(
-    r"(?:meet |how |why |what |when |where |watch|video|interview|press release|statement|report:|[^|]{0,60}\?$|"
+    r"(?:meet |becoming |introduction to |how |why |what |when |where |watch|video|interview|press release|"
+    r"statement|report:|[^|]{0,60}\?$|"
     r"\d+ (?:ways|tips|reasons|lessons|things)|five |ten )",
     re.IGNORECASE,
 )

@@ -1,0 +1,286 @@
+"""Single formats of job postings: structured data, answers of applicant systems, paging, and pages without jobs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from comity.extract.jobs import read_listing
+from comity.extract.jobs.lenient_json import read_lenient
+from comity.extract.jobs.read import distinct
+from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
+from comity.model.parser_hint import HintProblem
+from comity.rules.parser_hint import parse_hint
+
+URL = "https://example.org/jobs"
+
+
+def read(body: str, *, url: str = URL, content_type: str | None = "text/html", hint: str | None = None) -> Listing:
+    parsed = parse_hint(hint) if hint is not None else None
+    assert not isinstance(parsed, HintProblem)
+    return read_listing(body.encode(), url=url, content_type=content_type, source_type=SourceType.HTML, hint=parsed)
+
+
+def posting(**fields: object) -> JobFound:
+    value = {"@type": "JobPosting", "title": "Nurse", **fields}
+    [job] = read(f'<script type="application/ld+json">{json.dumps(value)}</script>').jobs
+    return job
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1,}', {"a": 1}),
+        ("[1, 2, // two\n]", [1, 2]),
+        ('{"a": /* x */ "b"}', {"a": "b"}),
+        ('<!-- {"a": 1} -->', {"a": 1}),
+        ('//<![CDATA[\n{"a": 1}\n//]]>', {"a": 1}),
+        ('/*<![CDATA[*/{"a": 1}/*]]>*/', {"a": 1}),
+        ('{"a": "line\nbreak"}', {"a": "line\nbreak"}),
+        ("{&quot;a&quot;: 1}", {"a": 1}),
+        ('{"a": 1};', {"a": 1}),
+        ('{"a": "http://x//y, }"}', {"a": "http://x//y, }"}),
+        ('{"a": 1} {"b": 2}', [{"a": 1}, {"b": 2}]),
+        (r'{"a": "it\'s"}', {"a": r"it\'s"}),
+        ("nothing", None),
+        ("", None),
+    ],
+)
+def test_json_is_read_as_pages_write_it(text: str, value: object) -> None:
+    assert read_lenient(text) == value
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "said"),
+    [
+        ({"hiringOrganization": "Aid"}, "org_name", "Aid"),
+        ({"hiringOrganization": {"@type": "Organization", "name": "Aid"}}, "org_name", "Aid"),
+        ({"jobLocation": "Oslo"}, "location_raw", "Oslo"),
+        ({"jobLocation": {"address": {"addressLocality": "Oslo", "addressCountry": "NO"}}}, "location_raw", "Oslo, NO"),
+        ({"jobLocation": [{"address": "Oslo"}, {"address": "Bergen"}]}, "location_raw", "Oslo; Bergen"),
+        ({"jobLocation": {"address": {"addressCountry": {"name": "Norway"}}}}, "country_raw", "Norway"),
+        ({"jobLocationType": "TELECOMMUTE"}, "workplace_raw", "TELECOMMUTE"),
+        (
+            {"applicantLocationRequirements": [{"name": "Norway"}, {"name": "Iceland"}]},
+            "location_raw",
+            "Norway; Iceland",
+        ),
+        ({"employmentType": ["FULL_TIME", "INTERN"]}, "employment_raw", "FULL_TIME, INTERN"),
+        ({"validThrough": "2026-05-01"}, "deadline_raw", "2026-05-01"),
+        ({"datePosted": "2026-04-01"}, "posted_raw", "2026-04-01"),
+        ({"identifier": {"@type": "PropertyValue", "value": 77}}, "reference", "77"),
+        ({"identifier": "R-1"}, "reference", "R-1"),
+        ({"description": "<p>Care &amp; <b>more</b></p>"}, "description_snippet", "Care & more"),
+        ({"description": "&lt;p&gt;Care&lt;/p&gt;"}, "description_snippet", "Care"),
+        ({"url": "/jobs/7"}, "apply_url", "https://example.org/jobs/7"),
+        ({"@id": "#job"}, "apply_url", URL),
+        ({"@type": ["Thing", "http://schema.org/JobPosting"]}, "title", "Nurse"),
+    ],
+)
+def test_a_posting_is_read_in_all_its_spellings(fields: dict[str, object], name: str, said: str) -> None:
+    job = posting(**fields)
+    assert getattr(job, name) == said
+    assert job.found_by is FoundBy.JSON_LD
+
+
+def test_a_snippet_is_short_and_plain() -> None:
+    assert len(posting(description="word " * 1000).description_snippet) <= 500
+
+
+def test_postings_without_addresses_get_those_of_the_links_with_their_titles() -> None:
+    value = [{"@type": "JobPosting", "title": title} for title in ("Nurse", "Cook")]
+    listing = read(
+        f'<script type="application/ld+json">{json.dumps(value)}</script>'
+        '<main><a href="/jobs/1">Nurse</a><a href="/jobs/2">Cook</a></main>'
+    )
+    assert [job.apply_url for job in listing.jobs] == ["https://example.org/jobs/1", "https://example.org/jobs/2"]
+
+
+@pytest.mark.parametrize(
+    ("url", "count", "following"),
+    [
+        ("https://api.lever.co/v0/postings/x?limit=2", 2, "https://api.lever.co/v0/postings/x?limit=2&skip=2"),
+        ("https://api.lever.co/v0/postings/x?limit=2&skip=2", 2, "https://api.lever.co/v0/postings/x?limit=2&skip=4"),
+        ("https://api.lever.co/v0/postings/x?limit=3", 2, None),
+        ("https://api.lever.co/v0/postings/x", 2, None),
+    ],
+)
+def test_lever_is_paged_by_full_pages(url: str, count: int, following: str | None) -> None:
+    items = [
+        {"text": f"Nurse {at}", "hostedUrl": f"https://jobs.lever.co/x/{at}", "categories": {}} for at in range(count)
+    ]
+    assert read(json.dumps(items), url=url).next_url == following
+
+
+@pytest.mark.parametrize(("offset", "following"), [(0, "offset=2"), (2, None)])
+def test_smartrecruiters_is_paged_by_its_figures(offset: int, following: str | None) -> None:
+    item = {"id": "1", "name": "Nurse", "releasedDate": "x", "company": {"identifier": "X"}}
+    value = {"offset": offset, "limit": 2, "totalFound": 3, "content": [item]}
+    listing = read(json.dumps(value), url=f"https://api.smartrecruiters.com/v1/companies/X/postings?offset={offset}")
+    assert (listing.next_url is None) == (following is None)
+    assert following is None or following in str(listing.next_url)
+
+
+def test_an_answer_of_a_known_system_without_jobs_says_that_there_are_none() -> None:
+    listing = read('{"jobs": [], "meta": {"total": 0}}', url="https://boards-api.greenhouse.io/v1/boards/x/jobs")
+    assert listing.kind is ListingKind.NO_OPENINGS
+
+
+def test_a_known_answer_under_another_name_is_known_by_its_shape() -> None:
+    value = {
+        "jobs": [{"title": "Zzz", "absolute_url": "https://a.org/1", "internal_job_id": 1, "location": {"name": "X"}}]
+    }
+    [job] = read(json.dumps(value), url="https://proxy.example/boards").jobs
+    assert (job.title, job.location_raw, job.found_by) == ("Zzz", "X", FoundBy.APPLICANT_SYSTEM)
+
+
+def test_a_guarded_answer_is_read() -> None:
+    assert len(read(')]}\',\n[{"title": "Nurse", "url": "/1", "location": "Oslo"}]').jobs) == 1
+    assert len(read('callback([{"title": "Nurse", "url": "/1", "location": "Oslo"}]);').jobs) == 1
+
+
+NEXT_PAGES = {
+    '<head><link rel="next" href="?page=2"></head>': "https://example.org/jobs?page=2",
+    '<a rel="next" href="/jobs/page/2">x</a>': "https://example.org/jobs/page/2",
+    '<a href="?page=2">Next</a>': "https://example.org/jobs?page=2",
+    '<a href="?page=2">Suivant »</a>': "https://example.org/jobs?page=2",
+    '<a href="?page=2">Siguiente</a>': "https://example.org/jobs?page=2",
+    '<a href="?page=2">Nächste Seite</a>': "https://example.org/jobs?page=2",
+    '<a href="?page=2">التالي</a>': "https://example.org/jobs?page=2",
+    '<a href="?page=2">下一页</a>': "https://example.org/jobs?page=2",
+    '<a href="?page=2">次へ</a>': "https://example.org/jobs?page=2",
+    '<a href="?page=2" aria-label="Next page"><svg></svg></a>': "https://example.org/jobs?page=2",
+    '<ul class="pagination"><li>1<li><a href="?p=2">2</a><li><a href="?p=3">3</a></ul>': "https://example.org/jobs?p=2",
+    '<ul class="pagination"><li>1<li><a href="?start=10">2</a></ul>': "https://example.org/jobs?start=10",
+    '<a href="https://other.example/jobs?page=2">Next</a>': None,
+    '<a href="/jobs">Next</a>': None,
+    '<a href="#">Next</a>': None,
+    '<a class="disabled" href="?page=2">Next</a>': None,
+    '<a href="/news/next-steps">Next steps for farmers</a>': None,
+    '<a href="?page=2">Previous</a>': None,
+}
+
+
+@pytest.mark.parametrize(("body", "following"), NEXT_PAGES.items(), ids=NEXT_PAGES.keys())
+def test_the_next_page_is_found_and_nothing_else(body: str, following: str | None) -> None:
+    assert read(body).next_url == following
+
+
+def test_numbered_pages_go_on_from_the_page_that_is_read() -> None:
+    body = '<div class="pager">' + "".join(f'<a href="?page={at}">{at + 1}</a>' for at in range(5)) + "</div>"
+    assert read(body, url=f"{URL}?page=2").next_url == f"{URL}?page=3"
+    assert read(body, url=f"{URL}?page=4").next_url is None
+
+
+NO_OPENINGS = {
+    "en": "There are no open positions at this time.",
+    "en, short": "No vacancies.",
+    "fr": "Aucun poste n'est à pourvoir actuellement.",
+    "es": "No hay vacantes disponibles.",
+    "de": "Aktuell sind keine Stellen frei.",
+    "pt": "No momento não há vagas abertas.",
+    "it": "Al momento non ci sono posizioni aperte.",
+    "nl": "Er zijn momenteel geen vacatures.",
+    "ar": "لا توجد وظائف شاغرة حالياً",
+    "ru": "На данный момент открытых вакансий нет.",
+    "zh": "目前暂无职位",
+    "ja": "現在募集している求人はありません。",
+    "sv": "Vi har inga lediga tjänster.",
+}
+
+
+@pytest.mark.parametrize("notice", NO_OPENINGS.values(), ids=NO_OPENINGS.keys())
+def test_a_page_may_say_that_there_are_no_openings(notice: str) -> None:
+    listing = read(f"<title>Jobs</title><h1>Jobs</h1><p>{notice}</p>")
+    assert listing.kind is ListingKind.NO_OPENINGS
+    assert listing.message
+
+
+@pytest.mark.parametrize(
+    ("header", "place", "deadline"),
+    [
+        ("Position|Duty station|Closing date", "Location", "Deadline"),
+        ("Intitulé du poste|Lieu|Date limite", "Lieu", "Date limite"),
+        ("Puesto|Ubicación|Fecha límite", "Lugar", "Fecha de cierre"),
+        ("Stelle|Einsatzort|Bewerbungsfrist", "Standort", "Bewerbungsschluss"),
+        ("Vaga|Local|Prazo", "Local", "Prazo"),
+        ("Posizione|Sede|Scadenza", "Sede", "Scadenza"),
+        ("Functie|Standplaats|Sluitingsdatum", "Locatie", "Sluitingsdatum"),
+        ("المسمى الوظيفي|مكان العمل|آخر موعد", "الموقع", "آخر موعد للتقديم"),
+        ("Должность|Город|Срок подачи", "Город", "Срок подачи заявок"),
+        ("岗位名称|工作地点|截止日期", "地点", "截止日期"),
+        ("職種|勤務地|応募締切", "勤務地", "締切"),
+    ],
+)
+def test_headers_and_labels_are_known_in_many_languages(header: str, place: str, deadline: str) -> None:
+    heads = "".join(f"<th>{word}</th>" for word in header.split("|"))
+    [job] = read(
+        f"<title>Jobs</title><table><tr>{heads}</tr>"
+        '<tr><td><a href="/jobs/1">Manager</a></td><td>Xanadu</td><td>3/5/2026</td></tr></table>'
+    ).jobs
+    assert (job.location_raw, job.deadline_raw, job.found_by) == ("Xanadu", "3/5/2026", FoundBy.TABLE)
+    jobs = read(
+        "<title>Jobs</title>"
+        + "".join(
+            f'<div class="job"><h3><a href="/jobs/{at}">Manager {at}</a></h3>'
+            f"<p>{place}: Xanadu</p><p>{deadline}: 3/5/2026</p></div>"
+            for at in range(2)
+        )
+    ).jobs
+    assert [(job.location_raw, job.deadline_raw) for job in jobs] == [("Xanadu", "3/5/2026")] * 2
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("", ListingKind.UNREADABLE),
+        ("%PDF-1.7 …", ListingKind.UNREADABLE),
+        ("{broken", ListingKind.UNREADABLE),
+        ("<title>Just a moment...</title><p>Checking your browser</p>", ListingKind.CAPTCHA),
+        ('<title>x</title><script src="https://geo.captcha-delivery.com/c.js"></script>', ListingKind.CAPTCHA),
+        ("<title>Sign in</title><form><input type=password></form>", ListingKind.LOGIN),
+        ("<title>Seite nicht gefunden</title><h1>Fehler</h1>", ListingKind.ERROR_PAGE),
+        ("<title>503 Service Temporarily Unavailable</title>", ListingKind.ERROR_PAGE),
+        ("<title>About us</title><p>We plant trees.</p>", ListingKind.NOTHING_FOUND),
+    ],
+)
+def test_a_page_without_jobs_says_what_it_is(body: str, kind: ListingKind) -> None:
+    listing = read(body)
+    assert (listing.kind, listing.jobs) == (kind, ())
+    assert listing.message
+
+
+def test_a_hint_that_finds_nothing_is_named() -> None:
+    listing = read('<ul><li class="job"><a href="/1">Nurse</a></li></ul>', hint='{"item": ".gone", "title": "a"}')
+    assert listing.kind is ListingKind.NOTHING_FOUND
+    assert ".gone" in listing.message
+    listing = read('{"a": 1}', hint='{"items": "jobs", "title": "t", "url": "u"}')
+    assert "items" in listing.message
+
+
+def test_a_hint_without_a_link_takes_the_items_first_link() -> None:
+    [job] = read('<p class="x"><b>Nurse</b> <a href="/7">go</a></p>', hint='{"item": ".x", "title": "b"}').jobs
+    assert (job.apply_url, job.found_by) == ("https://example.org/7", FoundBy.HINT)
+
+
+def test_relative_addresses_follow_the_base_element() -> None:
+    [job] = read(
+        '<base href="https://cdn.example/a/"><h1>Vacancies</h1><ul><li><a href="b/job-1.pdf">Finance Officer</a>'
+        " – closing date: 3 May 2026</li></ul>"
+    ).jobs
+    assert job.apply_url == "https://cdn.example/a/b/job-1.pdf"
+
+
+def test_one_posting_is_kept_once() -> None:
+    jobs = [
+        JobFound("Nurse", "https://example.org/jobs/1?utm_source=x"),
+        JobFound("Nurse", "https://www.example.org/jobs/1", location_raw="Oslo"),
+        JobFound("Nurse", "https://example.org/jobs/1b", reference="R-100"),
+        JobFound("Nurse", "https://example.org/jobs/1c", reference="R-100"),
+        JobFound("Nurse", URL, location_raw="Oslo"),
+        JobFound("Cook", URL),
+    ]
+    kept = distinct(jobs, URL)
+    assert [job.apply_url.rpartition("/")[2] for job in kept] == ["1", "1b", "jobs", "jobs"]
+    assert kept[0].location_raw == "Oslo"
