@@ -161,6 +161,41 @@ CREATE TABLE IF NOT EXISTS takedowns (
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS reason TEXT;
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
+CREATE TABLE IF NOT EXISTS images (
+    id BIGSERIAL NOT NULL,
+    content_hash VARCHAR(64) NOT NULL,
+    url TEXT NOT NULL,
+    format VARCHAR(10) NOT NULL,
+    content_type TEXT,
+    width INTEGER,
+    height INTEGER,
+    bytes BIGINT DEFAULT 0 NOT NULL,
+    stored_path TEXT NOT NULL,
+    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    last_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_images PRIMARY KEY (id),
+    CONSTRAINT uq_images_content_hash UNIQUE (content_hash)
+);
+
+ALTER TABLE images ADD COLUMN IF NOT EXISTS content_hash VARCHAR(64);
+ALTER TABLE images ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE images ADD COLUMN IF NOT EXISTS format VARCHAR(10);
+ALTER TABLE images ADD COLUMN IF NOT EXISTS content_type TEXT;
+ALTER TABLE images ADD COLUMN IF NOT EXISTS width INTEGER;
+ALTER TABLE images ADD COLUMN IF NOT EXISTS height INTEGER;
+ALTER TABLE images ADD COLUMN IF NOT EXISTS bytes BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE images ADD COLUMN IF NOT EXISTS stored_path TEXT;
+ALTER TABLE images ADD COLUMN IF NOT EXISTS first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE images ADD COLUMN IF NOT EXISTS last_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_images_content_hash' AND conrelid = 'images'::regclass) THEN
+        ALTER TABLE images ADD CONSTRAINT uq_images_content_hash UNIQUE (content_hash);
+    END IF;
+END
+$$;
+
 CREATE TABLE IF NOT EXISTS sources (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
     org_name TEXT,
@@ -336,6 +371,8 @@ CREATE TABLE IF NOT EXISTS domains (
     latency_recent_s DOUBLE PRECISION,
     unclean_end_at TIMESTAMP WITH TIME ZONE,
     last_start_at TIMESTAMP WITH TIME ZONE,
+    is_refresh_due BOOLEAN DEFAULT false NOT NULL,
+    refresh_started_at TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_domains PRIMARY KEY (id),
     CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
     CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
@@ -387,6 +424,8 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS latency_baseline_s DOUBLE PRECISION
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS latency_recent_s DOUBLE PRECISION;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS unclean_end_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS last_start_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS is_refresh_due BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS refresh_started_at TIMESTAMP WITH TIME ZONE;
 
 DO $$
 BEGIN
@@ -773,6 +812,8 @@ CREATE TABLE IF NOT EXISTS fetches (
     depth INTEGER DEFAULT 0 NOT NULL,
     images_found INTEGER DEFAULT 0 NOT NULL,
     crawled_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    images_read BOOLEAN DEFAULT false NOT NULL,
     CONSTRAINT pk_fetches PRIMARY KEY (id),
     CONSTRAINT fk_fetches_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
     CONSTRAINT fk_fetches_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
@@ -797,6 +838,8 @@ ALTER TABLE fetches ADD COLUMN IF NOT EXISTS duration_ms INTEGER;
 ALTER TABLE fetches ADD COLUMN IF NOT EXISTS depth INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE fetches ADD COLUMN IF NOT EXISTS images_found INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE fetches ADD COLUMN IF NOT EXISTS crawled_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE fetches ADD COLUMN IF NOT EXISTS discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL;
+ALTER TABLE fetches ADD COLUMN IF NOT EXISTS images_read BOOLEAN DEFAULT false NOT NULL;
 
 DO $$
 BEGIN
@@ -918,6 +961,114 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
+
+CREATE TABLE IF NOT EXISTS provenance (
+    id BIGSERIAL NOT NULL,
+    image_id BIGINT NOT NULL,
+    page_key BIGINT NOT NULL,
+    page_url TEXT NOT NULL,
+    source_domain VARCHAR(260) NOT NULL,
+    domain_id UUID,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_provenance PRIMARY KEY (id),
+    CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE,
+    CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS image_id BIGINT;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS page_key BIGINT;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS page_url TEXT;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS source_domain VARCHAR(260);
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_provenance_domain_id' AND conrelid = 'provenance'::regclass) THEN
+        ALTER TABLE provenance ADD CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_provenance_image_id' AND conrelid = 'provenance'::regclass) THEN
+        ALTER TABLE provenance ADD CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_provenance_image ON provenance (image_id);
+CREATE INDEX IF NOT EXISTS idx_provenance_source_domain ON provenance (source_domain);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_provenance_page_image ON provenance (page_key, image_id);
+
+CREATE TABLE IF NOT EXISTS image_urls (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    url TEXT NOT NULL,
+    image_id BIGINT,
+    asked_at TIMESTAMP WITH TIME ZONE,
+    status INTEGER,
+    error TEXT,
+    final_url TEXT,
+    etag TEXT,
+    last_modified TEXT,
+    CONSTRAINT pk_image_urls PRIMARY KEY (domain_id, url_key),
+    CONSTRAINT fk_image_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
+    CONSTRAINT fk_image_urls_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE SET NULL
+);
+
+ALTER TABLE image_urls ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE image_urls ADD COLUMN IF NOT EXISTS image_id BIGINT;
+ALTER TABLE image_urls ADD COLUMN IF NOT EXISTS asked_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE image_urls ADD COLUMN IF NOT EXISTS status INTEGER;
+ALTER TABLE image_urls ADD COLUMN IF NOT EXISTS error TEXT;
+ALTER TABLE image_urls ADD COLUMN IF NOT EXISTS final_url TEXT;
+ALTER TABLE image_urls ADD COLUMN IF NOT EXISTS etag TEXT;
+ALTER TABLE image_urls ADD COLUMN IF NOT EXISTS last_modified TEXT;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_image_urls_domain_id' AND conrelid = 'image_urls'::regclass) THEN
+        ALTER TABLE image_urls ADD CONSTRAINT fk_image_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_image_urls_image_id' AND conrelid = 'image_urls'::regclass) THEN
+        ALTER TABLE image_urls ADD CONSTRAINT fk_image_urls_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_image_urls_image ON image_urls (image_id);
+
+CREATE TABLE IF NOT EXISTS image_sightings (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    page_key BIGINT NOT NULL,
+    page_url TEXT NOT NULL,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_image_sightings PRIMARY KEY (domain_id, url_key, page_key),
+    CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS page_url TEXT;
+ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL;
+ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_image_sightings_domain_id' AND conrelid = 'image_sightings'::regclass) THEN
+        ALTER TABLE image_sightings ADD CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
 
 CREATE TABLE IF NOT EXISTS job_sightings (
     source_id UUID NOT NULL,
