@@ -152,6 +152,7 @@ def _ashby_mapping() -> MappingHint:
         HintField.WORKPLACE: ("workplaceType",),
         HintField.POSTED: ("publishedDate",),
         HintField.REFERENCE: ("id",),
+        HintField.ORG: ("@name",),
     }
     fields = []
     for field, texts in rules.items():
@@ -187,6 +188,7 @@ def embedded_jobs(document: Document, *, base: str, url: str) -> list[JobFound]:
         if find(value, _ASHBY.items):
             parts = url.split("/")
             context = {"origin": "/".join(parts[:3]), "board": parts[3].partition("?")[0] if len(parts) > 3 else ""}
+            context |= {"name": name for name in find(value, _ORGANISATION) if isinstance(name, str)}
             jobs = mapped_jobs(value, _ASHBY, url=base, found_by=FoundBy.APPLICANT_SYSTEM, context=context)
         else:
             jobs = plain_jobs(value, url=base, found_by=FoundBy.APPLICANT_SYSTEM, least=4.0)
