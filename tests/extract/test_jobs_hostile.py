@@ -89,7 +89,7 @@ def item(number: int) -> str:
 
 
 HOSTILE = {
-    "more jobs than are read": ("<h1>Jobs</h1><ul>" + "".join(map(item, range(7000))) + "</ul>").encode(),
+    "more jobs than are read": ("<h1>Jobs</h1><ul>" + "".join(map(item, range(5500))) + "</ul>").encode(),
     "100,000 nested elements": b"<div>" * 100_000 + b"<a href=x>Officer</a>",
     "nested lists": b"".join(b'<li><a href="/jobs/%d">Officer</a>' % at for at in range(5000)),
     "nested tables": b"<table><tr><td>" * 20_000 + b"Position",
@@ -111,7 +111,7 @@ HOSTILE = {
     "a pager without an end": b"".join(b'<a href="?page=%d">%d</a>' % (at, at) for at in range(5000)),
     "a thousand kinds of link": b"".join(
         b'<p class="%s"><a href="/jobs/%d">Officer</a></p>' % (bytes([97 + at % 26, 97 + at // 26 % 26]), at)
-        for at in range(3000)
+        for at in range(1000)
     ),
 }
 

@@ -116,7 +116,8 @@ def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
             # A label in an element of its own: <dt>, <strong>, <span class="label">.
             meaning = meaning_of(line)
             following = lines[index + 1]
-            if meaning and (following[:1] in ":：" or len(meaning_words(line)) > 1 or meaning == "deadline_raw"):
+            # One word alone ("Office", "Team") may as well be a value.
+            if meaning and (following[:1] in ":：" or " " in line or meaning == "deadline_raw"):
                 said = (meaning, "")
         if said is None:
             continue
@@ -136,11 +137,6 @@ def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
     joined = " \n ".join(lines)[:4000]
     for name, value in labelled_fields(joined).items():
         fields.setdefault(name, value)
-
-
-def meaning_words(line: str) -> list[str]:
-    """Words of a label; one alone ("Office", "Team") may as well be a value."""
-    return line.split()
 
 
 def _deadline(value: str) -> str:

@@ -13,7 +13,6 @@ from comity.model.job import FoundBy, JobFound
 MOST_SCRIPTS: Final = 500
 _MOST_DEPTH: Final = 12
 _MOST_NODES: Final = 100_000
-_SCHEMA: Final = "schema.org"
 _VALUES: Final = {
     "meta": "content", "a": "href", "area": "href", "link": "href", "img": "src", "time": "datetime", "data": "value",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from comity.extract.jobs.lenient_json import read_lenient
 from comity.extract.jobs.mapping import mapped_jobs
 from comity.extract.jobs.plain_json import plain_jobs
 from comity.extract.jobs.selected import selected_jobs
-from comity.extract.jobs.values import find
+from comity.extract.jobs.values import find, text_of_value
 from comity.model.job import FoundBy, JobFound
 from comity.model.parser_hint import (
     ApplicantSystem,
@@ -152,6 +152,7 @@ def _ashby_mapping() -> MappingHint:
         HintField.WORKPLACE: ("workplaceType",),
         HintField.POSTED: ("publishedDate",),
         HintField.REFERENCE: ("id",),
+        HintField.ORG: ("@name",),
     }
     fields = []
     for field, texts in rules.items():
@@ -187,6 +188,7 @@ def embedded_jobs(document: Document, *, base: str, url: str) -> list[JobFound]:
         if find(value, _ASHBY.items):
             parts = url.split("/")
             context = {"origin": "/".join(parts[:3]), "board": parts[3].partition("?")[0] if len(parts) > 3 else ""}
+            context["name"] = text_of_value(find(value, _ORGANISATION))
             jobs = mapped_jobs(value, _ASHBY, url=base, found_by=FoundBy.APPLICANT_SYSTEM, context=context)
         else:
             jobs = plain_jobs(value, url=base, found_by=FoundBy.APPLICANT_SYSTEM, least=4.0)
