@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from comity.walk.robots_keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
 
-_REREAD_EVERY_S: Final = 600.0
+REREAD_EVERY_S: Final = 600.0
 _SECRET: Final = {"database_url", "redis_url", "seeds_redis_url", "proxy", "proxy_user", "proxy_password"}
 
 
@@ -136,7 +136,7 @@ class State:
         )
         hooks = hooks or NO_HOOKS
         if hosts is None:  # a worker's run: nobody looked at the hosts one by one before
-            hooks = replace(hooks, duties=(*hooks.duties, Duty(_REREAD_EVERY_S, partial(self._reread_robots, fetcher))))
+            hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
         images = ImageStore(image_root(read_target(settings.pages)), leases.holder, self.clock.seconds)
@@ -154,7 +154,7 @@ class State:
             images,
         )
 
-    async def _reread_robots(self, fetcher: Fetcher) -> None:
+    async def reread_robots(self, fetcher: Fetcher) -> None:
         """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
         from comity.upkeep.reread_robots import reread_robots
 

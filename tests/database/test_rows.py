@@ -48,6 +48,7 @@ NULL_AT_FIRST = {
     "latency_recent_s",
     "unclean_end_at",
     "last_start_at",
+    "refresh_started_at",
 }
 ZERO_AT_FIRST = {
     "cooldown_count",
@@ -77,6 +78,7 @@ def test_a_host_written_by_hand_with_only_its_name_gets_every_default(database: 
     assert {name for name, value in row._mapping.items() if value is None} == NULL_AT_FIRST
     assert {name for name in ZERO_AT_FIRST if row._mapping[name] == 0} == ZERO_AT_FIRST
     assert (row.status, row.is_seeded, row.max_pages_per_run) == (HostStatus.PENDING, True, 1000)
+    assert row.is_refresh_due is False
     for stamp in (row.first_seen_at, row.updated_at):
         assert earliest <= stamp <= datetime.now(UTC) + timedelta(seconds=2)
     assert all(isinstance(key, UUID) for key in ids)
@@ -85,6 +87,7 @@ def test_a_host_written_by_hand_with_only_its_name_gets_every_default(database: 
         "id",
         "domain",
         "status",
+        "is_refresh_due",
         "is_seeded",
         "max_pages_per_run",
         "first_seen_at",

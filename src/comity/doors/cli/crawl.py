@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, RefreshOption, UpdateStaleOption
-from comity.doors.cli.crawl_shown import write_idle, write_summary
+from comity.doors.cli.crawl_shown import as_document, write_idle, write_summary
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
 from comity.doors.cli.output import note, write_json, write_line
@@ -216,7 +216,9 @@ def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool
         rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)
         idle = why_idle(opened.database, opened.clock, hosts - {line.host for line in summary.hosts})
     if door.as_json:
-        write_json({"summary": summary, "idle": idle, "taken_down": report.taken_down, **_places(settings)})
+        write_json(
+            {"summary": as_document(summary), "idle": idle, "taken_down": report.taken_down, **_places(settings)}
+        )
     else:
         write_summary(summary, _places(settings))
         write_idle(idle)

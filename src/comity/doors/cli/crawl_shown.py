@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_line, write_table
@@ -77,6 +79,15 @@ class ProgressLine:
             seconds = max(self._max_minutes * 60 - (now - self._progress.started_at), 0.0)
             left.append(f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s")
         return ", ".join(left)
+
+
+def as_document(summary: RunSummary) -> dict[str, Any]:
+    """The end of a run for programs."""
+    document = asdict(summary)
+    for line in document["hosts"]:
+        due = line["next_run_at"]
+        line["next_run_at"] = None if due is None else datetime.fromtimestamp(due, UTC)
+    return document
 
 
 def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:

@@ -230,6 +230,7 @@ class _Memory:
     unfinished: list[tuple[str, UUID]] = field(default_factory=list)  # holders and runs that a lost state kept open
     rescored_at: float = field(default_factory=monotonic)
     tidied_at: float = float("-inf")
+    reread_at: float = float("-inf")  # robots.txt of hosts that it closed, while there was nothing to crawl
     runs: int = 0
 
 
@@ -247,7 +248,17 @@ class _OneShift:
 
     async def look(self) -> bool:
         """Tidy up where that is due; whether there is a host to crawl."""
-        return await asyncio.to_thread(self._look)
+        from comity.assemble import REREAD_EVERY_S
+
+        memory, now = self._memory, monotonic()
+        if await asyncio.to_thread(self._look):
+            return True
+        if now - memory.reread_at < REREAD_EVERY_S:
+            return False
+        memory.reread_at = now
+        async with self._state.fetcher() as fetcher:
+            await self._state.reread_robots(fetcher)
+        return await asyncio.to_thread(self._leases.has_candidate)
 
     def stop(self) -> None:
         """End the run that is under way, and let none begin."""
