@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from comity.fetch.fetcher import Fetcher
     from comity.fetch.settings import ProxySettings
     from comity.rules.tracking import TrackingRules
+    from comity.search.engine import SearchEngine
+    from comity.search.served import JobSearch
     from comity.store.sink import MakeSink
+    from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result
     from comity.walk.crawl import Crawl
     from comity.walk.crawl_hooks import CrawlHooks
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from comity.walk.robots_keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
 
-_SECRET: Final = {"database_url", "proxy", "proxy_user", "proxy_password"}
+_SECRET: Final = {"database_url", "proxy", "proxy_user", "proxy_password", "meili_url", "meili_key"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,30 @@ class State:
         settings = self.settings
         terms = DueTerms(settings.sources_every_minutes * 60, settings.sources_limit, settings.sources_at_once)
         return DueSources(self.database, self.clock, desk, terms, tell)
+
+    def search_engine(self) -> SearchEngine:
+        """Where postings are found: a Meilisearch if one is named, the state itself otherwise."""
+        settings = self.settings
+        if settings.meili_url:
+            from comity.search.meili_http import MeiliLink
+            from comity.search.meilisearch import MeiliSearch
+
+            return MeiliSearch(MeiliLink(settings.meili_url, settings.meili_key), settings.meili_index)
+        from comity.search.database_engine import DatabaseSearch
+
+        return DatabaseSearch(self.database)
+
+    def search(self) -> JobSearch:
+        """Search as the doors serve it."""
+        from comity.search.served import JobSearch
+
+        return JobSearch(self.database, self.clock, self.search_engine())
+
+    def outbox_drain(self) -> OutboxDrain:
+        """What tells the engine of postings that changed."""
+        from comity.upkeep.drain_outbox import OutboxDrain
+
+        return OutboxDrain(self.database, self.clock, self.search_engine())
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

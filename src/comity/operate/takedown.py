@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from comity.database import takedowns
+from comity.database import search_outbox, takedowns
 from comity.database.connection import Database
 from comity.database.tables import DROPPED, QUEUED
 from comity.model.errors import NotFound
@@ -65,11 +65,13 @@ def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
         still = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
         for entry in entries:
             _move(connection, read_entry(entry), DROPPED, QUEUED, but=still)
+            search_outbox.tell_of_host(connection, read_entry(entry).host)
     return list(entries)
 
 
 def _add(connection: Connection, entry: TakedownEntry, reason: str | None) -> TakedownReport:
     is_new = takedowns.add(connection, entry.text, reason)
+    search_outbox.tell_of_host(connection, entry.host)
     return TakedownReport(entry.text, is_new, _move(connection, entry, QUEUED, DROPPED))
 
 
