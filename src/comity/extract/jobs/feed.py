@@ -1,4 +1,4 @@
-"""Feeds and job files in XML: a tree enters, jobs leave. RSS 0.9 to 2.0, RDF, Atom, Personio's file, and lists of <job>.
+"""Feeds and job files in XML: a tree enters, jobs leave. RSS 0.9 to 2.0, RDF, Atom, Personio's file, lists of <job>.
 
 Elements count by their name without the prefix, because every job namespace chose another one for the same words.
 """
@@ -17,16 +17,44 @@ from comity.model.job import FoundBy, JobFound
 MOST_JOBS: Final = 5_000
 _ITEMS: Final = frozenset({"item", "entry", "position", "job", "vacancy", "jobposting", "offer", "offre", "stelle"})
 _FIELDS: Final = (
-    ("org_name", ("company", "employer", "organisation", "organization", "hiringorganization", "companyname", "subcompany")),
-    ("deadline_raw", ("deadline", "closingdate", "closing_date", "validthrough", "expires", "expirationdate",
-                      "expirydate", "expiry", "enddate", "end_date", "applicationdeadline", "date_closing", "closedate")),
+    (
+        "org_name",
+        ("company", "employer", "organisation", "organization", "hiringorganization", "companyname", "subcompany"),
+    ),
+    (
+        "deadline_raw",
+        (
+            "deadline",
+            "closingdate",
+            "closingdate",
+            "validthrough",
+            "expires",
+            "expirationdate",
+            "expirydate",
+            "expiry",
+            "enddate",
+            "enddate",
+            "applicationdeadline",
+            "dateclosing",
+            "closedate",
+        ),
+    ),
     ("posted_raw", ("pubdate", "published", "date", "dateposted", "createdat", "issued", "created", "updated")),
-    ("employment_raw", ("employmenttype", "jobtype", "job_type", "type", "contracttype", "schedule", "jobtypes")),
-    ("workplace_raw", ("remotestatus", "remote", "workplacetype", "worklocation_type", "workplace")),
+    ("employment_raw", ("employmenttype", "jobtype", "jobtype", "type", "contracttype", "schedule", "jobtypes")),
+    ("workplace_raw", ("remotestatus", "remote", "workplacetype", "worklocationtype", "workplace")),
     ("level_raw", ("seniority", "experience", "level", "grade", "careerlevel")),
-    ("reference", ("referencenumber", "reference", "requisitionid", "jobid", "job_id", "refnumber", "id")),
+    ("reference", ("referencenumber", "reference", "requisitionid", "jobid", "jobid", "refnumber", "id")),
 )
-_PLACES: Final = ("location", "joblocation", "job_location", "office", "dutystation", "duty_station", "place", "region_name")
+_PLACES: Final = (
+    "location",
+    "joblocation",
+    "joblocation",
+    "office",
+    "dutystation",
+    "dutystation",
+    "place",
+    "regionname",
+)
 _PERSONIO: Final = re.compile(r"^(https?://[^/]+)/")
 
 
@@ -36,10 +64,9 @@ def read_feed(root: XmlNode, *, url: str) -> tuple[list[JobFound], str]:
     base = root.attributes.get("xml:base") or channel.attributes.get("xml:base") or url
     base = resolve(base, url) or url
     language = (channel.say("language") or root.attributes.get("xml:lang") or "")[:20]
-    feed_title = channel.say("title")
     found: list[JobFound] = []
     for item in _items(root):
-        job_found = _job(item, base=base, url=url, language=language, feed_title=feed_title)
+        job_found = _job(item, base=base, url=url, language=language)
         if job_found is not None:
             found.append(job_found)
         if len(found) >= MOST_JOBS:
@@ -49,7 +76,7 @@ def read_feed(root: XmlNode, *, url: str) -> tuple[list[JobFound], str]:
 
 def is_feed(root: XmlNode) -> bool:
     """Whether the root is one that holds items, even none of them."""
-    return root.name in ("rss", "feed", "rdf", "workzag-jobs", "source", "jobs", "channel", "positions", "vacancies")
+    return root.name in ("rss", "feed", "rdf", "workzagjobs", "source", "jobs", "channel", "positions", "vacancies")
 
 
 def _items(root: XmlNode) -> list[XmlNode]:
@@ -58,15 +85,15 @@ def _items(root: XmlNode) -> list[XmlNode]:
     waiting = list(reversed(root.children))
     while waiting and len(items) < MOST_JOBS * 2:
         node = waiting.pop()
-        if node.name in _ITEMS and (node.first("title", "name", "jobtitle", "job_title", "position")):
+        if node.name in _ITEMS and (node.first("title", "name", "jobtitle", "jobtitle", "position")):
             items.append(node)
         else:
             waiting.extend(reversed(node.children))
     return items
 
 
-def _job(item: XmlNode, *, base: str, url: str, language: str, feed_title: str) -> JobFound | None:
-    title = plain(item.say("title", "jobtitle", "job_title", "name", "position"))
+def _job(item: XmlNode, *, base: str, url: str, language: str) -> JobFound | None:
+    title = plain(item.say("title", "jobtitle", "jobtitle", "name", "position"))
     fields = {name: item.say(*elements) for name, elements in _FIELDS}
     description = item.say("description", "summary", "encoded", "content", "body")
     if not description:
@@ -91,9 +118,7 @@ def _job(item: XmlNode, *, base: str, url: str, language: str, feed_title: str) 
 
 def _place(item: XmlNode) -> str:
     """Where the job is: one element, several, or city and country apart."""
-    places: list[str] = []
-    for node in item.all(*_PLACES):
-        places.append(_address(node))
+    places = [_address(node) for node in item.all(*_PLACES)]
     for group in item.all("locations", "additionaloffices", "offices"):
         places += [_address(node) for node in group.children]
     said = list(dict.fromkeys(filter(None, map(plain, places))))
@@ -107,7 +132,9 @@ def _address(node: XmlNode) -> str:
     if not node.children or node.own_text:
         return node.own_text
     named = node.say("name", "title", "formatted")
-    parts = [node.say(name) for name in ("city", "addresslocality", "region", "addressregion", "country", "addresscountry")]
+    parts = [
+        node.say(name) for name in ("city", "addresslocality", "region", "addressregion", "country", "addresscountry")
+    ]
     joined = ", ".join(dict.fromkeys(filter(None, parts)))
     return joined or named or node.text
 
@@ -119,7 +146,7 @@ def _link(item: XmlNode, base: str, url: str) -> str:
         href = node.attributes.get("href") or node.own_text
         if href and node.attributes.get("rel", "alternate") == "alternate" and not best:
             best = resolve(href, base)
-    for name in ("url", "applyurl", "apply_url", "joburl", "application_url", "applicationurl"):
+    for name in ("url", "applyurl", "applyurl", "joburl", "applicationurl", "applicationurl"):
         if not best and (said := item.say(name)):
             best = resolve(said, base)
     if not best:
