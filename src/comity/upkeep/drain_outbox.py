@@ -159,7 +159,7 @@ class OutboxDrain:
             now = _as_they_are(connection, by_posting)
             changed = [each for each in by_posting if now.get(each) != told.get(each)]
             search_outbox.done(connection, [row.id for rows in by_posting.values() for row in rows])
-            postings_table.tell_search(connection, changed, "upsert", self._clock.now())
+            postings_table.tell_search(connection, changed, "upsert")
 
     def _postpone(self, rows: Sequence[Any], error: SearchUnavailable) -> Drained:
         by_attempts: dict[int, list[int]] = {}
