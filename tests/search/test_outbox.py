@@ -133,6 +133,19 @@ def test_one_posting_that_is_refused_does_not_hold_up_the_others(sourced: State,
     assert numbers(engine.query(EVERYTHING, sourced.clock.now())) == {1, 3}
 
 
+def test_an_engine_that_goes_while_postings_are_told_apart_is_not_waited_for_again(
+    sourced: State, meili: MeiliStandIn
+) -> None:
+    engine = MeiliSearch(MeiliLink(meili.url, "a key"))
+    engine.ensure()
+    drain = OutboxDrain(sourced.database, sourced.clock, engine)
+    add_postings(sourced, 1, 2, 3, 4)
+    meili.refused_word, meili.puts_before_it_goes = "number3", 2  # all together, and the first by itself
+    done = drain.drain()
+    assert (done.told, done.postponed, meili.puts) == (1, 3, 3)
+    assert len(rows(sourced)) == 3
+
+
 def test_a_crash_after_the_engine_took_it_tells_it_again(sourced: State) -> None:
     def die() -> None:
         raise KeyboardInterrupt
