@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from comity.fetch.settings import ProxySettings
     from comity.frontier.store import FrontierStore
     from comity.rules.tracking import TrackingRules
+    from comity.search.engine import SearchEngine
+    from comity.search.served import JobSearch
     from comity.store.sink import MakeSink
+    from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result
     from comity.walk.crawl import Crawl
     from comity.walk.crawl_hooks import CrawlHooks
@@ -44,7 +47,16 @@ if TYPE_CHECKING:
     from comity.walk.run_desk import RunDesk
 
 REREAD_EVERY_S: Final = 600.0
-_SECRET: Final = {"database_url", "redis_url", "seeds_redis_url", "proxy", "proxy_user", "proxy_password"}
+_SECRET: Final = {
+    "database_url",
+    "redis_url",
+    "seeds_redis_url",
+    "proxy",
+    "proxy_user",
+    "proxy_password",
+    "meili_url",
+    "meili_key",
+}
 
 
 # One store for every copy of a state that is made with other settings; its connections end with the state.
@@ -217,6 +229,30 @@ class State:
         settings = self.settings
         terms = DueTerms(settings.sources_every_minutes * 60, settings.sources_limit, settings.sources_at_once)
         return DueSources(self.database, self.clock, desk, terms, tell)
+
+    def search_engine(self) -> SearchEngine:
+        """Where postings are found: a Meilisearch if one is named, the state itself otherwise."""
+        settings = self.settings
+        if settings.meili_url:
+            from comity.search.meili_http import MeiliLink
+            from comity.search.meilisearch import MeiliSearch
+
+            return MeiliSearch(MeiliLink(settings.meili_url, settings.meili_key), settings.meili_index)
+        from comity.search.database_engine import DatabaseSearch
+
+        return DatabaseSearch(self.database)
+
+    def search(self) -> JobSearch:
+        """Search as the doors serve it."""
+        from comity.search.served import JobSearch
+
+        return JobSearch(self.database, self.clock, self.search_engine())
+
+    def outbox_drain(self) -> OutboxDrain:
+        """What tells the engine of postings that changed."""
+        from comity.upkeep.drain_outbox import OutboxDrain
+
+        return OutboxDrain(self.database, self.clock, self.search_engine())
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

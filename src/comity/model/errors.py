@@ -8,8 +8,10 @@ ComityError
 ├── LeaseLost             the lease under which something was to be written is no longer held
 ├── HostBusy              somebody else holds the lease on the host
 ├── SchemaMismatch        the database and this code are of different ages
-└── StateUnavailable      the database cannot be opened or does not answer
-    └── FrontierUnavailable   nor does the store of the frontier, where that is another (`frontier.store`)
+├── StateUnavailable      the database cannot be opened or does not answer
+│   └── FrontierUnavailable   nor does the store of the frontier, where that is another (`frontier.store`)
+└── SearchUnavailable     the search engine cannot be reached
+    └── SearchRefused     the search engine refuses what it is given
 
 Each class has a stable ``code``, shared with every front door, and ``exit_code`` for the command line.
 """
@@ -78,6 +80,18 @@ class StateUnavailable(ComityError):
     """The database cannot be opened or does not answer."""
 
     code = "state_unavailable"
+
+
+class SearchUnavailable(ComityError):
+    """The search engine cannot be reached."""
+
+    code = "search_unavailable"
+
+
+class SearchRefused(SearchUnavailable):
+    """The search engine refuses what it is given: others may fare better than this document."""
+
+    code = "search_refused"
 
 
 def _shown(text: str, longest: int = 80) -> str:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import postings, sources, takedowns
+from comity.database import postings, search_outbox, sources, takedowns
 from comity.database.connection import Database
 from comity.database.tables import DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
@@ -60,6 +60,8 @@ def add_takedowns(
     # What is queued after this look is refused, and dropped, when its turn comes.
     covered = {entry: _covered(database, store, entry, QUEUED) for entry in entries}
     with store.change() as change:
+        for entry in entries:
+            search_outbox.tell_of_host(change.connection, entry.host)
         return [
             TakedownReport(
                 entry.text,
@@ -91,6 +93,8 @@ def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: Fron
                 raise NotFound(f"{entry} is not taken down")
         for keys in covered:
             _move(change, keys, DROPPED, QUEUED)
+        for entry in entries:
+            search_outbox.tell_of_host(change.connection, read_entry(entry).host)
         sources.forget_all_pages(change.connection)
     return list(entries)
 

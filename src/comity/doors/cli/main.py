@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "policy": "policy",
     "takedown": "takedown",
     "sources": "sources_run",  # and all of sources.py
+    "search": "search",
     "db": "db",
     "simulate": "simulate",
     "domain-status": "older_spellings",
