@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from comity.fetch.settings import ProxySettings
     from comity.rules.tracking import TrackingRules
     from comity.store.sink import MakeSink
-    from comity.upkeep.due_sources import DueSources, Result
+    from comity.upkeep.due_sources import DueSources, Result, RunsSources
+    from comity.upkeep.source_pool import SourcePool
     from comity.walk.crawl import Crawl
     from comity.walk.crawl_hooks import CrawlHooks
     from comity.walk.listing_reader import ListingReader
@@ -40,7 +41,14 @@ if TYPE_CHECKING:
     from comity.walk.robots_keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
 
-_SECRET: Final = {"database_url", "proxy", "proxy_user", "proxy_password"}
+_SECRET: Final = {
+    "database_url",
+    "proxy",
+    "proxy_user",
+    "proxy_password",
+    "admin_password_hash",
+    "admin_token_hash",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +156,19 @@ class State:
             self.database, self.leases(), fetcher, self.clock, random.random, terms, plan, normalized, reader
         )
 
-    def due_sources(self, desk: SourceDesk, tell: Callable[[Result], None] = lambda _result: None) -> DueSources:
+    def due_sources(self, desk: RunsSources, tell: Callable[[Result], None] = lambda _result: None) -> DueSources:
         """The scheduler of sources."""
         from comity.upkeep.due_sources import DueSources, DueTerms
 
         settings = self.settings
         terms = DueTerms(settings.sources_every_minutes * 60, settings.sources_limit, settings.sources_at_once)
         return DueSources(self.database, self.clock, desk, terms, tell)
+
+    def source_pool(self, desk: SourceDesk, tell: Callable[[Result], None] = lambda _result: None) -> SourcePool:
+        """A few runs at once, whoever asks for them."""
+        from comity.upkeep.source_pool import SourcePool
+
+        return SourcePool(self.database, self.clock, desk, self.settings.sources_at_once, tell)
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

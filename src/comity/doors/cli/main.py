@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "policy": "policy",
     "takedown": "takedown",
     "sources": "sources_run",  # and all of sources.py
+    "web": "web",
     "db": "db",
     "domain-status": "older_spellings",
     "domain-info": "older_spellings",

@@ -1,0 +1,50 @@
+"""A web of careers pages, and the API on each of the two databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.database.states import migrated_sqlite_file  # noqa: F401  # a fixture is found by name
+from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
+from tests.servers.postgres import PostgresDatabases
+from tests.walk.site import Web
+from tests.walk.sourcing import emptied, shared_state
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with Web() as web:
+        yield web
+
+
+@pytest.fixture(scope="package")
+def api_on_postgres(postgres_server: PostgresDatabases) -> Iterator[str]:
+    """One database for all tests of the API: migrating takes longer than most of them."""
+    with shared_state(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def api_url(request: pytest.FixtureRequest) -> str:
+    """An empty state on each of the two kinds of databases: the test runs twice."""
+    if request.param == "sqlite":
+        url: str = request.getfixturevalue("sqlite_url")
+        return url
+    return emptied(request.getfixturevalue("api_on_postgres"))
+
+
+@pytest.fixture
+def api(api_url: str) -> Iterator[Served]:
+    """The API with a login, on each of the two databases, without the scheduler."""
+    with served(api_url, env="prod", admin_password_hash=PASSWORD_HASH, admin_token_hash=(TOKEN_HASH,)) as running:
+        yield running
+
+
+@pytest.fixture
+def admin(api: Served) -> Iterator[httpx.Client]:
+    """A program with a token."""
+    with api.client(headers=WITH_TOKEN) as client:
+        yield client
