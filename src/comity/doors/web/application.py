@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
-from fastapi import APIRouter, FastAPI, Security
+from fastapi import APIRouter, Depends, FastAPI, Security
 from fastapi.security import APIKeyCookie, HTTPBearer
 
 from comity import __version__
@@ -18,6 +18,7 @@ from comity.doors.web import crawl_routes, health_routes, hosts_routes, session_
 from comity.doors.web.access import Access, AccessTerms
 from comity.doors.web.guard import Guard
 from comity.doors.web.office import open_office
+from comity.doors.web.parameters import only_known_parameters
 from comity.doors.web.refusals import documented, register_refusals
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def build_application(
         docs_url=None,  # these pages come from elsewhere; ours will not
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[Depends(only_known_parameters)],
     )
     register_refusals(app, is_dev=terms.is_dev)
     app.include_router(health_routes.router)

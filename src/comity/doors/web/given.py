@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 SourceTypeName = Literal["html", "rss", "api"]
 StatusName = Literal["active", "paused", "blocked", "deleted"]
@@ -21,7 +21,15 @@ def _without_nul(text: str) -> str:
     return text
 
 
+def _whole(number: Any) -> Any:
+    """JSON knows one kind of number: 3.0 is a whole one, true is none."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 Text = Annotated[str, AfterValidator(_without_nul)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Country = Annotated[str, Field(pattern="^[A-Za-z]{2}$", max_length=2)]
+Address = Annotated[Text, Field(pattern="^[Hh][Tt][Tt][Pp][Ss]?://", max_length=2000)]
 SourceId = Annotated[UUID, Path(description="A source's id.", examples=["0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"])]
 HostName = Annotated[
     str,
@@ -33,6 +41,13 @@ HostName = Annotated[
 ]
 Limit = Annotated[int, Query(description="How many at most.", ge=1, le=200)]
 Offset = Annotated[int, Query(description="How many to leave out first.", ge=0, le=1_000_000)]
+
+
+def _as_changes(schema: dict[str, Any]) -> None:
+    """Say that something must be named, and that what is not named has no default but its present value."""
+    schema["minProperties"] = 1
+    for each in schema["properties"].values():
+        each.pop("default", None)
 
 
 class Given(BaseModel):
@@ -58,11 +73,11 @@ class SourceColumns(Given):
     parser_hint: Annotated[Text, Field(max_length=20_000)] | None = Field(
         None, description="How to read the page, as JSON, where that cannot be told."
     )
-    crawl_frequency_days: Annotated[int, Field(ge=1, le=365)] | None = Field(None, examples=[3])
+    crawl_frequency_days: Annotated[Whole, Field(ge=1, le=365)] | None = Field(None, examples=[3])
     time_window: Annotated[Text, Field(max_length=32)] | None = Field(
         None, description="The hours in which to read it, by the organisation's clock.", examples=["22:00-05:00"]
     )
-    country: Annotated[Text, Field(max_length=2)] | None = Field(None, examples=["KE"])
+    country: Country | None = Field(None, examples=["KE"])
     time_zone: Annotated[Text, Field(max_length=64)] | None = Field(None, examples=["Africa/Nairobi"])
     schedule: ScheduleChoice | None = Field(None, description="s0 by default.")
     importance: Annotated[float, Field(ge=0, le=1000)] | None = Field(None, examples=[1.0])
@@ -71,7 +86,7 @@ class SourceColumns(Given):
 class SourceGiven(SourceColumns):
     """A new source; it is due at once, unless it is to be approved first."""
 
-    careers_url: Annotated[Text, Field(max_length=2000)] = Field(examples=["https://example.org/careers"])
+    careers_url: Address = Field(examples=["https://example.org/careers"])
     approved: bool = Field(True, description="false: paused until somebody approves it.")
 
     def columns(self) -> dict[str, Any]:
@@ -82,9 +97,13 @@ class SourceGiven(SourceColumns):
 class SourceChanges(SourceColumns):
     """What to change of a source; null takes a value away."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = ConfigDict(json_schema_extra=_as_changes)
 
-    careers_url: Annotated[Text, Field(max_length=2000)] | None = Field(None, examples=["https://example.org/jobs"])
+    # These it cannot be without.
+    careers_url: Address = Field("", examples=["https://example.org/jobs"])
+    source_type: SourceTypeName = "html"
+    schedule: ScheduleChoice = "s0"
+    importance: Annotated[float, Field(ge=0, le=1000)] = 1.0
 
     @model_validator(mode="after")
     def _has_any(self) -> SourceChanges:
@@ -97,18 +116,18 @@ class TryGiven(Given):
 
     source_type: SourceTypeName | None = None
     parser_hint: Annotated[Text, Field(max_length=20_000)] | None = None
-    country: Annotated[Text, Field(max_length=2)] | None = Field(None, examples=["KE"])
+    country: Country | None = Field(None, examples=["KE"])
 
 
 class PolicyGiven(Given):
     """Limits of a host; those that are not named keep their value."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = ConfigDict(json_schema_extra=_as_changes)
 
-    max_concurrency: int = Field(1, ge=1, le=1000, description="Requests at once.")
-    min_request_interval_ms: int = Field(3000, ge=0, le=604_800_000, description="Milliseconds between requests.")
-    max_pages: int = Field(10, ge=0, le=1_000_000_000, description="Pages a run of a source.")
-    max_kb_per_page: int = Field(1024, ge=1, le=1_000_000, description="Kilobytes a page.")
+    max_concurrency: Whole = Field(1, ge=1, le=1000, description="Requests at once.")
+    min_request_interval_ms: Whole = Field(3000, ge=0, le=604_800_000, description="Milliseconds between requests.")
+    max_pages: Whole = Field(10, ge=0, le=1_000_000_000, description="Pages a run of a source.")
+    max_kb_per_page: Whole = Field(1024, ge=1, le=1_000_000, description="Kilobytes a page.")
     allow_js: bool = Field(False, description="Whether a browser may run the page's scripts.")
 
     @model_validator(mode="after")

@@ -13,13 +13,13 @@ from comity.operate.schema import schema_age
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", operation_id="healthz", response_model=HealthShown)
+@router.get("/healthz", operation_id="healthz", response_model=HealthShown, responses=documented(422, 500))
 async def healthz() -> HealthShown:
     """Say that the process lives."""
     return HealthShown(status="ok")
 
 
-@router.get("/readyz", operation_id="readyz", response_model=HealthShown, responses=documented(500, 503))
+@router.get("/readyz", operation_id="readyz", response_model=HealthShown, responses=documented(422, 500, 503))
 def readyz(office: OfficeHere) -> HealthShown:
     """Say whether the state can be used: it answers, and its tables are of our age."""
     age = schema_age(office.state.database)
