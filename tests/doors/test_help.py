@@ -54,7 +54,7 @@ def test_the_commands_come_in_groups(comity: CommandLine) -> None:
     assert [text.index(title) for title in titles] == sorted(text.index(title) for title in titles)
 
 
-@pytest.mark.parametrize("words", [(), ("domains",), ("seeds",), ("takedown",), ("policy",), ("db",)])
+@pytest.mark.parametrize("words", [(), ("domains",), ("seeds",), ("takedown",), ("policy",), ("db",), ("simulate",)])
 def test_a_name_without_a_command_shows_what_there_is(comity: CommandLine, words: tuple[str, ...]) -> None:
     answer = comity(*words)
     assert (answer.code, answer.err) == (2, "")

@@ -57,3 +57,10 @@ def bureau(sources_url: str) -> Iterator[Office]:
     """Whoever runs sources, on each of the two databases."""
     with office(sources_url) as opened:
         yield opened
+
+
+@pytest.fixture
+def embedded_bureau(sqlite_url: str) -> Iterator[Office]:
+    """The same on a file alone, where the database makes no difference."""
+    with office(sqlite_url) as opened:
+        yield opened

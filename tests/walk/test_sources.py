@@ -65,7 +65,7 @@ def test_304_is_no_change(web: Web, bureau: Office) -> None:
     assert site.of("/careers")[-1].headers.get("if-none-match") is None
 
 
-def test_last_modified_works_without_an_etag_and_goes_to_where_redirects_end(web: Web, bureau: Office) -> None:
+def test_last_modified_works_without_an_etag_and_goes_to_where_redirects_end(web: Web, embedded_bureau: Office) -> None:
     said = "Tue, 03 Mar 2026 10:00:00 GMT"
 
     def careers(asked: Asked) -> Answer:
@@ -74,9 +74,9 @@ def test_last_modified_works_without_an_etag_and_goes_to_where_redirects_end(web
         return Answer(body=listing(jobs(2)), headers={"Last-Modified": said})
 
     site = web.site({"/jobs": redirect("/en/jobs"), "/en/jobs": careers})
-    source = bureau.add(site.url("/jobs"))
-    bureau.run(source)
-    assert bureau.run(source).message == "not modified"
+    source = embedded_bureau.add(site.url("/jobs"))
+    embedded_bureau.run(source)
+    assert embedded_bureau.run(source).message == "not modified"
     assert [seen.headers.get("if-modified-since") for seen in site.of("/en/jobs")] == [None, said]
     assert [seen.headers.get("if-modified-since") for seen in site.of("/jobs")] == [None, None]
 
@@ -125,22 +125,22 @@ def test_all_pages_are_read_in_order_and_only_as_many_as_the_policy_allows(web: 
     assert len(bureau.titles()) == 8
 
 
-def test_pages_that_lead_in_a_circle_end(web: Web, bureau: Office) -> None:
+def test_pages_that_lead_in_a_circle_end(web: Web, embedded_bureau: Office) -> None:
     site = web.site({"/a": listing(jobs(2), following="/b"), "/b": listing(jobs(2, start=3), following="/a")})
-    report = bureau.run(bureau.add(site.url("/a")))
+    report = embedded_bureau.run(embedded_bureau.add(site.url("/a")))
     assert (site.pages(), report.counts.inserted) == (["/a", "/b"], 4)
 
 
-def test_a_page_that_is_too_large_is_not_read(web: Web, bureau: Office) -> None:
+def test_a_page_that_is_too_large_is_not_read(web: Web, embedded_bureau: Office) -> None:
     site = web.site({"/careers": listing(jobs(2), say="x" * 1_200_000)})
-    source = bureau.add(site.url("/careers"))
-    report = bureau.run(source)
+    source = embedded_bureau.add(site.url("/careers"))
+    report = embedded_bureau.run(source)
     assert report.status is RunStatus.FAIL
     assert "max_kb_per_page" in report.message
-    set_policy(bureau.database, bureau.state.clock, site.host, max_kb_per_page=2000)
-    bureau.execute("UPDATE domain_policies SET min_request_interval_ms = 0")
-    assert bureau.run(source).counts.inserted == 2
-    assert bureau.rows("SELECT last_seen_status FROM domain_policies") == [{"last_seen_status": "200"}]
+    set_policy(embedded_bureau.database, embedded_bureau.state.clock, site.host, max_kb_per_page=2000)
+    embedded_bureau.execute("UPDATE domain_policies SET min_request_interval_ms = 0")
+    assert embedded_bureau.run(source).counts.inserted == 2
+    assert embedded_bureau.rows("SELECT last_seen_status FROM domain_policies") == [{"last_seen_status": "200"}]
 
 
 def test_feeds_and_apis_are_sources_too(web: Web, bureau: Office) -> None:
@@ -187,41 +187,41 @@ def test_what_is_taken_down_is_skipped_with_the_reason_and_never_asked(web: Web,
 
 
 def test_a_failing_site_is_tried_three_times_and_pauses_its_source_at_the_fifth_failure(
-    web: Web, bureau: Office
+    web: Web, embedded_bureau: Office
 ) -> None:
     site = web.site({"/careers": Answer(500)}, robots="User-agent: *\nAllow: /\n")
-    source = bureau.add(site.url("/careers"))
-    report = bureau.run(source)
+    source = embedded_bureau.add(site.url("/careers"))
+    report = embedded_bureau.run(source)
     assert (report.status, report.message) == (RunStatus.FAIL, "the server answered 500")
     assert site.pages() == ["/careers"] * 3
-    after = bureau.again(source)
+    after = embedded_bureau.again(source)
     assert after.consecutive_failures == 1
     assert after.next_run_at is not None
     assert after.last_crawled_at is not None
     assert timedelta(hours=5) < after.next_run_at - after.last_crawled_at < timedelta(hours=7)
     site.routes["/careers"] = Answer(404)  # which is final, and quick
-    bureau.execute("UPDATE sources SET consecutive_failures = 3")
-    bureau.run(source)
-    assert bureau.again(source).status is SourceStatus.ACTIVE
-    bureau.run(source)
-    after = bureau.again(source)
+    embedded_bureau.execute("UPDATE sources SET consecutive_failures = 3")
+    embedded_bureau.run(source)
+    assert embedded_bureau.again(source).status is SourceStatus.ACTIVE
+    embedded_bureau.run(source)
+    after = embedded_bureau.again(source)
     assert (after.status, after.last_crawl_message) == (SourceStatus.PAUSED, "auto-paused after failures")
     assert after.consecutive_failures == 5
-    assert bureau.logs(source)[0].message == "the server answered 404"
+    assert embedded_bureau.logs(source)[0].message == "the server answered 404"
 
 
-def test_a_site_that_recovers_within_the_retries_is_read(web: Web, bureau: Office) -> None:
+def test_a_site_that_recovers_within_the_retries_is_read(web: Web, embedded_bureau: Office) -> None:
     site = web.site({"/careers": lambda asked: Answer(502) if asked.count == 1 else listing(jobs(2))})
-    assert bureau.run(bureau.add(site.url("/careers"))).counts.inserted == 2
+    assert embedded_bureau.run(embedded_bureau.add(site.url("/careers"))).counts.inserted == 2
 
 
-def test_a_site_that_asks_for_patience_is_asked_no_sooner(web: Web, bureau: Office) -> None:
+def test_a_site_that_asks_for_patience_is_asked_no_sooner(web: Web, embedded_bureau: Office) -> None:
     site = web.site({"/careers": Answer(429, headers={"Retry-After": "864000"})})
-    source = bureau.add(site.url("/careers"))
-    report = bureau.run(source)
+    source = embedded_bureau.add(site.url("/careers"))
+    report = embedded_bureau.run(source)
     assert report.status is RunStatus.FAIL
     assert site.pages() == ["/careers"]
-    after = bureau.again(source)
+    after = embedded_bureau.again(source)
     assert after.next_run_at is not None
     assert after.last_crawled_at is not None
     assert after.next_run_at - after.last_crawled_at > timedelta(days=9)

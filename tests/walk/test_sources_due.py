@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from comity.assemble import open_state
 from comity.model.source import SourceReport
 from comity.operate.policy import set_policy
+from comity.reports.sources import sources_status
 from comity.settings import read_settings
 from comity.upkeep.due_sources import DueSources, DueTerms
 from comity.walk.read_source import SourceDesk
@@ -47,6 +49,40 @@ def test_many_sources_on_few_hosts_all_run_once_within_the_limits(web: Web, bure
         assert min(site.gaps()) >= 0.055
     assert bureau.run_due().queued == 0
     assert bureau.rows("SELECT count(*) AS n FROM crawl_logs")[0]["n"] == 40
+
+
+def test_the_status_counts_down_while_sources_run(web: Web, bureau: Office) -> None:
+    site = web.site(fallback=lambda asked: Answer(body=listing(jobs(1)), after_s=0.05))
+    for number in range(4):
+        bureau.add(site.url(f"/{number}"))
+    seen: set[tuple[int, int]] = set()
+
+    async def watch(desk: SourceDesk) -> None:
+        task = asyncio.create_task(bureau.state.due_sources(desk).run_due(None))
+        while not task.done():
+            status = await asyncio.to_thread(sources_status, bureau.database, bureau.state.clock)
+            seen.add((status.due_count, status.locked))
+            await asyncio.sleep(0.005)
+
+    assert sources_status(bureau.database, bureau.state.clock).due_count == 4
+    bureau.do(watch)
+    counts = [due for due, _ in seen]
+    assert {1, 2, 3} & set(counts)
+    assert max(locked for _, locked in seen) >= 1
+    assert sources_status(bureau.database, bureau.state.clock).due_count == 0
+
+
+def test_an_edit_of_a_policy_holds_from_the_next_request_of_a_run_that_is_under_way(web: Web, bureau: Office) -> None:
+    def second(_: Asked) -> str:
+        set_policy(bureau.database, bureau.state.clock, site.host, min_request_interval_ms=300, max_pages=3)
+        return listing(jobs(1, start=2), following="/3")
+
+    site = web.site({"/1": listing(jobs(1), following="/2"), "/2": second})
+    site.routes |= {"/3": listing(jobs(1, start=3), following="/4"), "/4": listing(jobs(1, start=4))}
+    report = bureau.run(bureau.add(site.url("/1")))
+    assert site.pages() == ["/1", "/2", "/3"]
+    assert site.gaps()[-1] >= 0.295
+    assert "max_pages" in report.message
 
 
 def test_one_look_takes_up_twenty_those_that_never_ran_first(web: Web, bureau: Office) -> None:
@@ -131,28 +167,47 @@ def test_a_stopped_scheduler_leaves_no_lock_and_what_it_had_begun_is_still_due(w
     assert bureau.run_due().reports[0].source_id == source.id
 
 
-def test_the_loop_looks_again_and_again_until_it_is_stopped(web: Web, bureau: Office) -> None:
+def test_the_loop_looks_again_and_again_until_it_is_stopped(web: Web, embedded_bureau: Office) -> None:
     site = web.site({"/careers": lambda asked: listing(jobs(asked.count))})
-    bureau.add(site.url("/careers"))
+    embedded_bureau.add(site.url("/careers"))
 
     async def serve(desk: SourceDesk) -> None:
         told: list[Any] = []
-        due = DueSources(bureau.database, bureau.state.clock, desk, DueTerms(every_s=0.05), told.append)
+        due = DueSources(
+            embedded_bureau.database, embedded_bureau.state.clock, desk, DueTerms(every_s=0.05), told.append
+        )
         task = asyncio.create_task(due.serve())
         for count in (1, 2):
             await until(partial(_holds, told, count))
-            await asyncio.to_thread(bureau.make_due)
+            await asyncio.to_thread(embedded_bureau.make_due)
         due.stop()
         await asyncio.wait_for(task, 10)
 
-    bureau.do(serve)
+    embedded_bureau.do(serve)
     assert len(site.pages()) >= 2
 
 
-def test_a_page_our_own_code_stumbles_over_costs_its_source_a_run_and_no_other(web: Web, bureau: Office) -> None:
+def test_a_scheduler_that_is_stopped_lets_runs_end_and_begins_no_more(web: Web, embedded_bureau: Office) -> None:
+    site = web.site(fallback=Answer(body=listing(jobs(1)), after_s=0.3))
+    for number in range(6):
+        embedded_bureau.add(site.url(f"/{number}"))
+
+    async def stop_soon(desk: SourceDesk) -> Any:
+        due = embedded_bureau.state.due_sources(desk)
+        task = asyncio.create_task(due.run_due(None))
+        await until(lambda: bool(site.pages()))
+        due.stop()
+        return await task
+
+    report = embedded_bureau.do(stop_soon)
+    assert (len(report.reports), len(site.pages())) == (1, 1)  # one host, so one at a time
+    assert embedded_bureau.run_due().queued == 5
+
+
+def test_a_page_our_own_code_stumbles_over_costs_one_run(web: Web, embedded_bureau: Office) -> None:
     bad, good = (web.site({"/careers": listing(jobs(2))}) for _ in range(2))
     for site in (bad, good):
-        bureau.add(site.url("/careers"))
+        embedded_bureau.add(site.url("/careers"))
 
     async def stumble(desk: SourceDesk) -> Any:
         read = desk._normalize
@@ -163,38 +218,34 @@ def test_a_page_our_own_code_stumbles_over_costs_its_source_a_run_and_no_other(w
             return read(found, source, now)
 
         desk._normalize = normalize
-        return await bureau.state.due_sources(desk).run_due(None)
+        return await embedded_bureau.state.due_sources(desk).run_due(None)
 
-    report = bureau.do(stumble)
+    report = embedded_bureau.do(stumble)
     said = {each.careers_url: (str(each.status), each.message) for each in report.reports}
     assert said[good.url("/careers")] == ("ok", "")
     assert said[bad.url("/careers")] == ("fail", "unexpected RecursionError: a bug of ours")
 
 
-def test_a_run_takes_no_longer_than_it_may(web: Web, bureau: Office) -> None:
+def test_a_run_takes_no_longer_than_it_may(web: Web, embedded_bureau: Office) -> None:
     def endless(asked: Asked) -> Answer:
-        return Answer(body=listing(jobs(1), following=f"{asked.path}x"), after_s=0.1)
+        return Answer(body=listing(jobs(1, start=len(asked.path)), following=f"{asked.path}x"), after_s=0.1)
 
     site: Site = web.site(fallback=endless)
-    source = bureau.add(site.url("/careers"))
+    source = embedded_bureau.add(site.url("/careers"))
 
     async def hurry(desk: SourceDesk) -> Any:
-        desk._terms = type(desk._terms)(**{**_slots(desk._terms), "run_s": 0.4})
+        desk._terms = replace(desk._terms, run_s=0.4)
         return await desk.run(source.id)
 
     began = time.monotonic()
-    report = bureau.do(hurry)
+    report = embedded_bureau.do(hurry)
     assert (str(report.status), report.message) == ("fail", "it took longer than 0.4 seconds")
     assert time.monotonic() - began < 5
-    assert len(bureau.rows("SELECT * FROM politeness_ledger")) >= 2  # what was asked is known all the same
+    assert len(embedded_bureau.rows("SELECT * FROM politeness_ledger")) >= 2  # what was asked is known all the same
 
 
 def _holds(told: list[Any], count: int) -> bool:
     return len(told) >= count
-
-
-def _slots(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def _stored(bureau: Office, identity: Any) -> Any:

@@ -12,24 +12,24 @@ from tests.walk.sourcing import CAPTCHA, ERROR_PAGE, LOGIN, NO_OPENINGS, NOTHING
 @pytest.mark.parametrize(
     ("shown", "word"), [(LOGIN, "login"), (CAPTCHA, "captcha"), (ERROR_PAGE, "error"), (NOTHING, "no postings")]
 )
-def test_a_page_that_is_no_listing_is_quarantined(web: Web, bureau: Office, shown: str, word: str) -> None:
+def test_a_page_that_is_no_listing_is_quarantined(web: Web, embedded_bureau: Office, shown: str, word: str) -> None:
     site = web.site({"/careers": Answer(body=listing(jobs(8)), etag='"good"')})
-    source = bureau.add(site.url("/careers"))
-    bureau.run(source)
+    source = embedded_bureau.add(site.url("/careers"))
+    embedded_bureau.run(source)
     site.routes["/careers"] = Answer(body=shown, etag='"bad"')
     for _ in range(2):
-        report = bureau.run(source)
+        report = embedded_bureau.run(source)
         assert (report.status, report.counts.closed) == (RunStatus.WARN, 0)
         assert report.message.startswith("quarantined: ")
         assert word in report.message
-    assert len(bureau.titles()) == 8
-    assert bureau.outbox() == ["upsert"] * 8
-    after = bureau.again(source)
+    assert len(embedded_bureau.titles()) == 8
+    assert embedded_bureau.outbox() == ["upsert"] * 8
+    after = embedded_bureau.again(source)
     assert (after.last_crawl_status, after.consecutive_failures, after.consecutive_nochange) == ("warn", 0, 0)
     # The page was never taken for the listing: it is asked for by what the listing said of itself.
     assert site.of("/careers")[-1].headers.get("if-none-match") == '"good"'
     site.routes["/careers"] = Answer(body=listing(jobs(8)), etag='"good"')
-    report = bureau.run(source)
+    report = embedded_bureau.run(source)
     assert (report.status, report.message, report.counts.found) == (RunStatus.OK, "not modified", 8)
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from comity.database.source_tables import job_postings, job_sightings, search_outbox
 from comity.database.spelling import insert_into
@@ -132,11 +132,31 @@ def close_unlisted(connection: Connection, posting_ids: Collection[UUID], now: d
     return closed
 
 
-def tell_search(connection: Connection, posting_ids: Iterable[UUID], action: str, now: datetime) -> None:
+def tell_search(connection: Connection, posting_ids: Iterable[UUID], action: str) -> None:
     """Leave word for search, in the transaction that made the change."""
-    rows = [{"posting_id": posting_id, "action": action, "created_at": now} for posting_id in posting_ids]
+    rows = [{"posting_id": posting_id, "action": action} for posting_id in posting_ids]
     if rows:
         connection.execute(insert(search_outbox), rows)
+
+
+def linking_to(connection: Connection, host: str, after: UUID | None, limit: int) -> Sequence[Any]:
+    """Open postings whose link may lead to a host or to one below it, in batches by identity."""
+    statement = select(job_postings.c.id, job_postings.c.apply_url).where(
+        job_postings.c.closed_at.is_(None), job_postings.c.apply_url.icontains(host, autoescape=True)
+    )
+    if after is not None:
+        statement = statement.where(job_postings.c.id > after)
+    return connection.execute(statement.order_by(job_postings.c.id).limit(limit)).all()
+
+
+def close(connection: Connection, posting_ids: Collection[UUID]) -> None:
+    """Close postings whoever lists them, and have search forget them."""
+    now = func.current_timestamp()
+    for batch in _batches(sorted(posting_ids)):
+        statement = update(job_postings).where(job_postings.c.id.in_(batch))
+        connection.execute(statement.values(closed_at=now, updated_at=now))
+        connection.execute(delete(job_sightings).where(job_sightings.c.posting_id.in_(batch)))
+    tell_search(connection, posting_ids, "delete")
 
 
 def of_source(connection: Connection, source_id: UUID, limit: int) -> Sequence[Row[Any]]:

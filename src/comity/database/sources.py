@@ -224,6 +224,11 @@ def forget_pages(connection: Connection, source_id: UUID) -> None:
     connection.execute(delete(source_pages).where(source_pages.c.source_id == source_id))
 
 
+def forget_all_pages(connection: Connection) -> None:
+    """Have every source read as if for the first time: what may be kept of its pages has changed."""
+    connection.execute(delete(source_pages))
+
+
 def add_log(connection: Connection, values: Mapping[str, Any]) -> None:
     """Keep what a run came to."""
     connection.execute(insert(crawl_logs).values(**values))

@@ -167,7 +167,7 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
         sources_table.forget_pages(connection, source_id)
         gone = postings_table.forget_all_of(connection, source_id)
         closed = postings_table.close_unlisted(connection, gone, now)
-        postings_table.tell_search(connection, closed, "delete", now)
+        postings_table.tell_search(connection, closed, "delete")
     return source
 
 

@@ -1,4 +1,7 @@
-"""Taking hosts and URLs down: never fetched, queued or served again, from this moment on."""
+"""Taking hosts and URLs down: never fetched, queued or served again, from this moment on.
+
+A posting whose link is covered is closed and leaves search; once the entry is removed, the next run brings it back.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import takedowns
+from comity.database import postings, sources, takedowns
 from comity.database.connection import Database
 from comity.database.tables import DROPPED, QUEUED
 from comity.model.errors import NotFound
@@ -26,6 +30,7 @@ class TakedownReport:
     entry: str
     is_new: bool
     urls_dropped: int
+    postings_closed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +70,28 @@ def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
         still = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
         for entry in entries:
             _move(connection, read_entry(entry), DROPPED, QUEUED, but=still)
+        sources.forget_all_pages(connection)
     return list(entries)
 
 
 def _add(connection: Connection, entry: TakedownEntry, reason: str | None) -> TakedownReport:
     is_new = takedowns.add(connection, entry.text, reason)
-    return TakedownReport(entry.text, is_new, _move(connection, entry, QUEUED, DROPPED))
+    dropped = _move(connection, entry, QUEUED, DROPPED)
+    return TakedownReport(entry.text, is_new, dropped, _close_postings(connection, entry))
+
+
+def _close_postings(connection: Connection, entry: TakedownEntry) -> int:
+    """Close what leads to where nobody may be sent; gives how many."""
+    covered, closed = Takedowns.of([entry.text]), 0
+    last: UUID | None = None
+    while rows := postings.linking_to(connection, entry.host, last, _BATCH):
+        addresses = [(row.id, resolve_link(row.apply_url, row.apply_url)) for row in rows]
+        ids = [identity for identity, address in addresses if address and covered.covering(address)]
+        if ids:
+            postings.close(connection, ids)
+        closed += len(ids)
+        last = rows[-1].id
+    return closed
 
 
 def _move(

@@ -14,6 +14,7 @@ from comity.database.connection import Database
 from comity.database.source_values import source_from
 from comity.model.errors import NotFound
 from comity.model.source import Source
+from comity.rules.canonical import resolve_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,9 @@ def find_source(database: Database, named: str) -> Source:
     """A source by its identity or its address; `NotFound` if there is none."""
     with database.read() as connection:
         row = sources_table.with_address(connection, named)
+        address = resolve_link(named, named) if row is None and "://" in named else None
+        if address is not None:
+            row = sources_table.with_address(connection, address.url)
         identity = _identity(named)
         if row is None and identity is not None:
             row = sources_table.get(connection, identity)

@@ -16,7 +16,7 @@ from comity.model.revisit import RevisitState
 from comity.rules.next_run import base_days
 
 PRIOR_WEIGHT: Final = 0.5  # worth half a change: one or two visits outweigh it
-HALF_LIFE_DAYS: Final = 120.0
+HALF_LIFE_DAYS: Final = 60.0
 CURIOSITY: Final = 0.5
 _LEAST_WEIGHT: Final = 0.3  # forgetting stops here; below, a belief would be all tail
 _SHORTEST_INTERVAL_DAYS: Final = 1e-6

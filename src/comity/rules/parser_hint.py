@@ -207,5 +207,3 @@ def template(text: str) -> Template | HintProblem:
     if any(isinstance(part, str) and ("{" in part or "}" in part) for part in parts):
         return HintProblem(f"“{text[:80]}” has a brace without its partner.")
     return Template(tuple(part for part in parts if part != ""))
-
-

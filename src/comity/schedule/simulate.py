@@ -8,7 +8,8 @@ each run corrects the next). What cannot be brought within one percent, because 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from math import inf, sqrt
 from typing import Final
 
 from comity.model.revisit import RevisitLimits
@@ -28,7 +29,11 @@ class SimulationPlan:
 
     world: WorldPlan
     visits_per_day: float
-    limits: RevisitLimits = field(default_factory=RevisitLimits)
+
+    @property
+    def limits(self) -> RevisitLimits:
+        """How close together and how far apart any schedule may visit."""
+        return fitting_limits(self.world.sources, self.visits_per_day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,12 @@ class Comparison:
         return self.delay_gain(Schedule.ADAPTIVE) >= AIM_DELAY_GAIN and self.freshness_gain(Schedule.ADAPTIVE) >= 0.0
 
 
+def fitting_limits(sources: int, visits_per_day: float) -> RevisitLimits:
+    """The usual limits, or wider ones where a budget is so small or so large that they would decide everything."""
+    usual, round_days = RevisitLimits(), sources / visits_per_day
+    return RevisitLimits(min(usual.shortest_days, round_days / 4), max(usual.longest_days, round_days * 3))
+
+
 def compare(plan: SimulationPlan, *, on_schedule: Callable[[], None] = lambda: None) -> Comparison:
     """Run every schedule at the budget; `on_schedule` is called after each."""
     return _compare(plan, make_world(plan.world), on_schedule)
@@ -101,16 +112,28 @@ def _compare(plan: SimulationPlan, world: World, on_schedule: Callable[[], None]
 
 def _at_budget(schedule: Schedule, contest: Contest) -> Result:
     budget = contest.visits_per_day * contest.world.days
-    stretch, best_stretch = 1.0, 1.0
-    best: Visits | None = None
-    smallest_error = 0.0
+    stretch, too_fast, too_slow = 1.0, 0.0, inf  # the last two: stretches with too many visits and with too few
+    best: tuple[float, float, Visits] | None = None
     for _ in range(_MOST_RUNS):
         visits = run_schedule(schedule, contest, stretch)
         used = sum(len(times) - 1 for times in visits) / budget
-        if best is None or abs(used - 1.0) < smallest_error:
-            best, best_stretch, smallest_error = visits, stretch, abs(used - 1.0)
-        if smallest_error <= CLOSE_ENOUGH or used <= 0.0:
+        if best is None or abs(used - 1.0) < best[0]:
+            best = abs(used - 1.0), stretch, visits
+        if best[0] <= CLOSE_ENOUGH:
             break
-        stretch *= used
+        if used > 1.0:
+            too_fast = max(too_fast, stretch)
+        else:
+            too_slow = min(too_slow, stretch)
+        stretch = _next_stretch(stretch * used, too_fast, too_slow)
     assert best is not None
-    return Result(schedule, measure(contest.world, best), best_stretch, budget)
+    return Result(schedule, measure(contest.world, best[2]), best[1], budget)
+
+
+def _next_stretch(wanted: float, too_fast: float, too_slow: float) -> float:
+    """What the last run suggests, or the middle where that was tried already."""
+    if too_fast < wanted < too_slow:
+        return wanted
+    if too_fast > 0.0 and too_slow < inf:
+        return sqrt(too_fast * too_slow)
+    return too_fast * 1.5 if too_fast > 0.0 else too_slow / 1.5

@@ -148,21 +148,22 @@ class DueSources:
         return bool(found)
 
     async def _wait_for_one(self, work: _Pass) -> None:
-        patience_s = STOP_WITHIN_S if self.is_stopping else None
-        stopped = asyncio.create_task(self._stopping.wait())
-        waited = [*work.running] if self.is_stopping else [*work.running, stopped]
-        try:
-            done, _ = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED, timeout=patience_s)
-        finally:
-            stopped.cancel()
-        if not done:
-            await _end(work.running)
-            work.running.clear()
+        """Wait until a run ends; once stopped, for all of them, but not for long."""
+        if self.is_stopping:
+            await asyncio.wait(work.running, timeout=STOP_WITHIN_S)
+            await _end([task for task in work.running if not task.done()])
+        else:
+            stopped = asyncio.create_task(self._stopping.wait())
+            try:
+                await asyncio.wait([*work.running, stopped], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stopped.cancel()
         for task in [task for task in work.running if task.done()]:
             source_id, _ = work.running.pop(task)
-            self._take_down(work, source_id, task.result())
+            if not task.cancelled():
+                self._note(work, source_id, task.result())
 
-    def _take_down(self, work: _Pass, source_id: UUID, result: Result) -> None:
+    def _note(self, work: _Pass, source_id: UUID, result: Result) -> None:
         if isinstance(result, SourceReport):
             work.report.reports.append(result)
         else:
@@ -180,7 +181,7 @@ def due_now(database: Database, clock: Clock, limit: int, but: Collection[UUID] 
     return {row.id: _host(row.careers_url) for row in rows}
 
 
-async def _end(running: dict[asyncio.Task[Result], tuple[UUID, str]]) -> None:
+async def _end(running: Collection[asyncio.Task[Result]]) -> None:
     """Stop runs; their locks are taken away, and they are due again."""
     for task in running:
         task.cancel()

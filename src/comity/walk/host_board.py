@@ -110,6 +110,14 @@ class HostBoard:
             released += 1
         return released
 
+    async def release_guest(self, name: str) -> None:
+        """Give back one host that was only passed through, unless something is under way there."""
+        guest = self._guests.get(name)
+        if guest is not None and not guest.host.gate.in_flight:
+            del self._guests[name]
+            guest.host.close()
+            await self._thread.run(self._release_quietly, guest.host)
+
     def close_guests(self) -> None:
         """Let nothing more start on hosts that were only passed through."""
         for guest in self._guests.values():

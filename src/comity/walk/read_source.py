@@ -7,12 +7,12 @@ schedule wants it or an operator who tries something.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from comity.clock import Clock
@@ -25,7 +25,7 @@ from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
 from comity.leases.holder import is_dead, machine_name
 from comity.leases.room import Leases
-from comity.model.errors import ComityError, HostBusy, LeaseLost
+from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.job import JobFound, JobPosting
@@ -62,6 +62,8 @@ BUSY_FOR: Final = timedelta(minutes=10)
 _TICK_S: Final = 1.0
 _TAKEDOWNS_FRESH_S: Final = 2.0
 _AT_ONCE: Final = 16
+_SETTLES: Final = 3
+_SETTLE_AGAIN_S: Final = 0.5
 
 Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting]]
 
@@ -156,17 +158,25 @@ class SourceDesk:
         source, known = found
         visit, started_at = SourceVisit(), self._clock.now()
         self._visits.append(visit)
+        result: SourceReport | SourceSkipped
         try:
-            return await self._run(source, known, visit, started_at)
+            result = await self._run(source, known, visit, started_at)
         except LeaseLost as lost:
             await self._thread.run(self._unlock, source)
-            return SourceSkipped(source.id, NotRun.LOST, str(lost))
+            result = SourceSkipped(source.id, NotRun.LOST, str(lost))
         except BaseException:  # stopped, or the state is gone: the source stays due
             with suppress(ComityError):
                 await asyncio.shield(self._thread.run(self._unlock, source))
             raise
         finally:
             self._visits.remove(visit)
+        await self._give_back(visit)
+        return result
+
+    async def _give_back(self, visit: SourceVisit) -> None:
+        """Others may wait for the hosts of a run that has ended."""
+        for name in visit.hosts.keys() - {name for other in self._visits for name in other.hosts}:
+            await self._board.release_guest(name)
 
     async def _run(
         self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, started_at: datetime
@@ -191,12 +201,29 @@ class SourceDesk:
             return SourceSkipped(source.id, NotRun.BUSY, reading.obstacle.reason)
         hosts = list(visit.hosts.values())
         run = FinishedRun(source, reading, verdict, postings, started_at, self._clock.now(), hosts)
-        return await self._thread.run(self._settling.settle, run)
+        try:
+            return await self._settle(run)
+        except ComityError:
+            raise
+        except Exception as error:  # what a page said cannot be stored: the run failed, and says so
+            said = _broken(source, f"could not be stored: {type(error).__name__}")
+            bare = Reading(obstacle=reading.obstacle, requests=reading.requests, host=reading.host)
+            return await self._settle(replace(run, verdict=said, reading=bare, postings={}))
+
+    async def _settle(self, run: FinishedRun) -> SourceReport:
+        """Write a run; a state that is away for a moment, or two writers that cross, cost no page that was read."""
+        for tried in range(1, _SETTLES + 1):
+            try:
+                return await self._thread.run(self._settling.settle, run)
+            except StateUnavailable:
+                if tried == _SETTLES:
+                    raise
+                await asyncio.sleep(tried * _SETTLE_AGAIN_S)
+        raise AssertionError("the last try returns or raises")
 
     async def simulate(self, source: Source) -> Reading:
         """Read the first page of a source that may not even be stored; nothing is kept but who was asked what."""
-        visit = SourceVisit()
-        async with self._trying(visit):
+        async with self._trying() as visit, asyncio.timeout(self._terms.run_s):
             await self._pages.read(source, (), visit, most_pages=1)
         return visit.reading
 
@@ -208,8 +235,8 @@ class SourceDesk:
         """What a site says about a page without sending it; `ComityError` where it cannot be asked."""
         address = resolve_link(url, url, collapse=self._terms.collapse_subdomains)
         assert address is not None, "checked by whoever asks"
-        visit, began = SourceVisit(), self._clock.seconds()
-        async with self._trying(visit):
+        began = self._clock.seconds()
+        async with self._trying() as visit:
             answer = await self._pages.head(address, visit)
         if isinstance(answer, Obstacle):
             if answer.status is None:
@@ -233,8 +260,17 @@ class SourceDesk:
         """How many runs are under way here."""
         return len(self._visits)
 
-    def _trying(self, visit: SourceVisit) -> _Trying:
-        return _Trying(self._visits, visit, self._note)
+    @asynccontextmanager
+    async def _trying(self) -> AsyncIterator[SourceVisit]:
+        """Something that is tried out: its hosts are kept meanwhile, its requests are in the ledger afterwards."""
+        visit = SourceVisit()
+        self._visits.append(visit)
+        try:
+            yield visit
+        finally:
+            self._visits.remove(visit)
+            await self._note(visit.reading.requests)
+        await self._give_back(visit)
 
     async def _note(self, rows: Sequence[LedgerRow]) -> None:
         if rows:
@@ -304,27 +340,6 @@ class SourceDesk:
                     await self._board.heartbeat()
                     renewed_at = self._clock.seconds()
                 await self._board.release_guests(but={name for visit in self._visits for name in visit.hosts})
-
-
-class _Trying:
-    """Something that is tried out: its hosts are kept meanwhile, its requests are in the ledger afterwards."""
-
-    def __init__(
-        self,
-        visits: list[SourceVisit],
-        visit: SourceVisit,
-        note: Callable[[Sequence[LedgerRow]], Coroutine[Any, Any, None]],
-    ) -> None:
-        self._visits = visits
-        self._visit = visit
-        self._note = note
-
-    async def __aenter__(self) -> None:
-        self._visits.append(self._visit)
-
-    async def __aexit__(self, *_: object) -> None:
-        self._visits.remove(self._visit)
-        await self._note(self._visit.reading.requests)
 
 
 def _broken(source: Source, message: str) -> RunVerdict:

@@ -39,6 +39,7 @@ _KEPT_AS_FIRST_SAID: Final = frozenset({"posted_at"})  # "three days ago" is ano
 _FIELDS: Final = tuple(field.name for field in fields(JobPosting) if field.name != "canonical_hash")
 _BELIEVABLE: Final = frozenset({ListingKind.JOBS, ListingKind.NO_OPENINGS, ListingKind.NOTHING_FOUND})
 _LONGEST_MESSAGE: Final = 500
+_LONGEST_VALIDATOR: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +95,15 @@ class SourceSettling:
         with self._database.write() as connection:
             if not sources_table.holds_lock(connection, source.id, self._leases.holder):
                 raise LeaseLost(f"{source.careers_url}: another process took the source over; nothing was written")
+            row = sources_table.get(connection, source.id)
+            if row is None or row.status == SourceStatus.DELETED:
+                raise LeaseLost(f"{source.careers_url}: the source was deleted meanwhile; nothing was written")
             for host in run.hosts:
                 self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
             counts = self._store(connection, run) if verdict.stores else Counts(found=run.reading.found)
             planned = self._plan(connection, RunEnded(source, counts, verdict, now, _until(run.reading)))
             becomes, message = self._standing(verdict, planned)
-            self._write_source(connection, run, planned, becomes, message)
+            self._write_source(connection, run, row, planned, becomes, message)
             report = SourceReport(
                 source.id,
                 source.careers_url,
@@ -123,7 +127,7 @@ class SourceSettling:
         """Leave a source for later: nothing was asked, so nothing is logged."""
         with self._database.write() as connection:
             if sources_table.holds_lock(connection, source.id, self._leases.holder):
-                values = {"next_run_at": until, "last_crawl_message": f"waiting: {reason}"[:_LONGEST_MESSAGE]}
+                values = {"next_run_at": until, "last_crawl_message": _storable(f"waiting: {reason}")}
                 sources_table.change(connection, source.id, values, now)
                 sources_table.unlock(connection, source.id, self._leases.holder)
 
@@ -137,6 +141,7 @@ class SourceSettling:
         self,
         connection: Connection,
         run: FinishedRun,
+        row: Any,
         planned: Planned,
         becomes: SourceStatus | None,
         message: str,
@@ -145,7 +150,7 @@ class SourceSettling:
         values: dict[str, Any] = {
             "last_crawled_at": now,
             "last_crawl_status": str(verdict.status),
-            "last_crawl_message": message[:_LONGEST_MESSAGE] or None,
+            "last_crawl_message": _storable(message),
             "next_run_at": planned.next_run_at,
             "consecutive_failures": planned.consecutive_failures,
             "consecutive_nochange": planned.consecutive_nochange,
@@ -154,12 +159,12 @@ class SourceSettling:
         }
         if planned.change_statistics is not None:
             values["change_statistics"] = planned.change_statistics
-        row = sources_table.get(connection, run.source.id)
-        # Whoever paused or deleted it meanwhile has the last word.
-        if becomes is not None and row is not None and row.status == run.source.status:
+        if becomes is not None and row.status == run.source.status:  # whoever paused it meanwhile has the last word
             values["status"] = str(becomes)
         sources_table.change(connection, run.source.id, values, now)
-        if verdict.stores:
+        if row.updated_at != run.source.updated_at:
+            sources_table.forget_pages(connection, run.source.id)  # edited meanwhile: they were read by other rules
+        elif verdict.stores:
             believed = [page for page in run.reading.pages if page.kind in _BELIEVABLE]
             sources_table.put_pages(connection, run.source.id, [_page_row(page, now) for page in believed])
 
@@ -178,7 +183,7 @@ class SourceSettling:
                 "closed": counts.closed,
                 "pages": report.pages,
                 "status": str(report.status),
-                "message": report.message[:_LONGEST_MESSAGE] or None,
+                "message": _storable(report.message),
                 "next_run_at": report.next_run_at,
             },
         )
@@ -224,8 +229,8 @@ class SourceSettling:
             closed = postings_table.close_unlisted(connection, gone, now)
         else:
             postings_table.detach_unseen(connection, source.id, now)
-        postings_table.tell_search(connection, [*added.values(), *updated], "upsert", now)
-        postings_table.tell_search(connection, closed, "delete", now)
+        postings_table.tell_search(connection, [*added.values(), *updated], "upsert")
+        postings_table.tell_search(connection, closed, "delete")
         return Counts(len(pages), len(added), len(updated), skipped, len(closed))
 
 
@@ -273,13 +278,24 @@ def _page_row(page: PageRead, now: datetime) -> dict[str, Any]:
         "number": page.number,
         "url": page.url,
         "final_url": page.final_url,
-        "etag": page.etag,
-        "last_modified": page.last_modified,
+        "etag": _validator(page.etag),
+        "last_modified": _validator(page.last_modified),
         "next_url": page.next_url,
         "kind": str(page.kind),
         "found": page.found,
         "read_at": now,
     }
+
+
+def _storable(message: str) -> str | None:
+    """A sentence that may quote a page, as every database takes it."""
+    plain = "".join(each if each.isprintable() else " " for each in message[:_LONGEST_MESSAGE])
+    return plain.strip() or None
+
+
+def _validator(text: str | None) -> str | None:
+    """What can be sent back as it came; anything else would spoil every later request."""
+    return text if text and len(text) <= _LONGEST_VALIDATOR and text.isascii() and text.isprintable() else None
 
 
 def _until(reading: Reading) -> float | None:

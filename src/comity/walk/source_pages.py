@@ -88,8 +88,11 @@ class SourcePages:
         """Read a listing from its first page to its last, or as far as it may be read, into the visit."""
         reading = visit.reading
         address = resolve_link(source.careers_url, source.careers_url, collapse=self._rooms.scope.collapse_subdomains)
+        if address is None:
+            reading.obstacle = Obstacle(Trouble.REFUSED, "careers_url is no web address")
         by_url = {page.url: page for page in known}
         asked: set[str] = set()
+        listed: set[tuple[str, str]] = set()
         while address is not None and address.url not in asked:
             await self._before_request()
             reading.host = reading.host or address.host
@@ -106,6 +109,10 @@ class SourcePages:
             page = await self._page(host, address, source, by_url.get(address.url), reading)
             if page is None:
                 break
+            told = {(job.title, job.apply_url) for job in page.jobs}
+            if reading.pages and told and told <= listed:
+                break  # whatever number it is asked for, it is a page that we have
+            listed |= told
             reading.pages.append(page)
             following = page.next_url
             address = resolve_link(following, page.final_url) if following else None

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "sources": "sources_run",  # and all of sources.py
     "web": "web",
     "db": "db",
+    "simulate": "simulate",
     "domain-status": "older_spellings",
     "domain-info": "older_spellings",
     "domain-reset": "older_spellings",

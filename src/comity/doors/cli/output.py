@@ -19,7 +19,18 @@ from typing import Any, Final, NamedTuple
 _GAP: Final = "  "
 _SHORTEST_FIRST_COLUMN: Final = 24
 # What a terminal without these characters gets instead.
-_PLAINER: Final = {"─": "-", "└": "`", "…": "...", "→": "->", "·": "-", "–": "-", "’": "'", "“": '"', "”": '"'}
+_PLAINER: Final = {
+    "─": "-",
+    "└": "`",
+    "…": "...",
+    "→": "->",
+    "·": "-",
+    "–": "-",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+    "█": "#",
+}
 
 
 class Cell(NamedTuple):

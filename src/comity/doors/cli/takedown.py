@@ -57,6 +57,7 @@ def add(
     for report in reports:
         was = "is taken down" if report.is_new else "was taken down already"
         dropped = f"; {counted(report.urls_dropped, 'queued URL')} dropped" if report.urls_dropped else ""
+        dropped += f"; {counted(report.postings_closed, 'posting')} closed" if report.postings_closed else ""
         write_line(Cell(report.entry, "bold"), f" {was}{dropped}.")
 
 

@@ -12,7 +12,8 @@ import ada_url
 MAX_ADDRESS: Final = 4096
 _BLANKS: Final = "".join(map(chr, range(0x21)))
 _TRACKING: Final = re.compile(
-    r"^(?:utm_\w+|gclid|fbclid|mc_[ce]id|source|src|ref|gh_src|lever-source\W*|trk|_ga|jobboardsource|from)$", re.IGNORECASE
+    r"^(?:utm_\w+|gclid|fbclid|mc_[ce]id|source|src|ref|gh_src|lever-source\W*|trk|_ga|jobboardsource|from)$",
+    re.IGNORECASE,
 )
 
 

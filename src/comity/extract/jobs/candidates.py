@@ -1,4 +1,4 @@
-"""Repeated structure: links that stand in alike places become items, each with its stretch of the page and its title."""
+"""Repeated structure: links in alike places become items, each with its stretch of the page and its title."""
 
 from __future__ import annotations
 
@@ -11,17 +11,28 @@ from typing import Final
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
 from comity.extract.jobs.text import collapse
-from comity.extract.jobs.words_titles import is_generic, is_navigation
+from comity.extract.jobs.words_labels import DATE, labelled, meaning_of
+from comity.extract.jobs.words_pages import EMPLOYMENT
+from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 MOST_CANDIDATES: Final = 6_000
 _CLIMB: Final = 30
-_STATES: Final = re.compile(r"(?:^|[\s_-])(?:odd|even|first|last|active|featured|sticky|new|open|closed|is-\w+|has-\w+)(?=[\s_-]|$)|\d+")
-_FLAT: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "p", "dt", "strong", "b", "a", "span", "summary", "em", "font"})
+_STATES: Final = re.compile(
+    r"(?:^|[\s_-])(?:odd|even|first|last|active|featured|sticky|new|open|closed|is-\w+|has-\w+)(?=[\s_-]|$)|\d+"
+)
+_FLAT: Final = frozenset(
+    {"h1", "h2", "h3", "h4", "h5", "h6", "p", "dt", "strong", "b", "a", "span", "summary", "em", "font"}
+)
 _STOPS: Final = frozenset({"body", "main", "article", "section", "ul", "ol", "table", "tbody", "form", "html"})
-_TITLE_NAME: Final = re.compile(r"(?:^|[\s_-])(?:title|titel|titre|titulo|job-?name|position|heading|headline|name|fw-bold|font-bold|bold)(?=[\s_-]|$)")
+_TITLE_NAME: Final = re.compile(
+    r"(?:^|[\s_-])(?:title|titel|titre|titulo|job-?name|position|heading|headline|name|fw-bold|font-bold|bold)(?=[\s_-]|$)"
+)
 _TITLE_TAGS: Final = ("strong", "b", "summary", "dt", "button", "th")
+_BOLD_STYLE: Final = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)")
 _FLAT_SIBLINGS: Final = 60
-_BLOCK_TAGS: Final = frozenset({"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6"})
+_BLOCK_TAGS: Final = frozenset(
+    {"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
+)
 
 
 @dataclass(slots=True)
@@ -66,6 +77,10 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
         else:
             everything.append(link.element)
             titled.setdefault(_signature(outline, link.element), []).append(link)
+    for signature, links in list(titled.items()):
+        # Links that all say the same, but lead to different places, are buttons in other words.
+        if len(links) > 1 and len({link.text for link in links}) == 1 and len(_distinct(links)) > 1:
+            buttons.setdefault(signature, []).extend(titled.pop(signature))
     groups = [_group(outline, _distinct(links), everything, by_button=False) for links in titled.values()]
     groups += [_group(outline, _distinct(links), everything, by_button=True) for links in buttons.values()]
     return [group for group in groups if group.items]
@@ -126,11 +141,29 @@ def _group(outline: Outline, links: list[Link], everything: list[int], *, by_but
     items: list[Item] = []
     for index, (link, path) in enumerate(zip(links, roots, strict=True)):
         following = roots[index + 1][-1] if index + 1 < len(roots) else None
-        before = links[index - 1].element if index else -1
-        item = _item(outline, link, path[-1], following, before, by_button)
+        item = _item(outline, link, path[-1], following, _back(outline, roots, index) if by_button else None)
         if item is not None:
             items.append(item)
     return Group(items, by_button)
+
+
+def _back(outline: Outline, roots: list[list[int]], index: int) -> int:
+    """Where the words that belong to a button may begin: behind the item before it.
+
+    The first has no item before it: as much belongs to it as to the second; a single one gets its nearest heading.
+    """
+    root = roots[index][-1]
+    parent = outline.parents[root]
+    if index:
+        before = outline.ends[roots[index - 1][-1]]
+        return before if before > parent else root
+    if len(roots) > 1 and outline.parents[roots[1][-1]] == parent:
+        gap = roots[1][-1] - outline.ends[root]
+        return max(parent + 1, root - min(gap, _FLAT_SIBLINGS))
+    for number in range(root - 1, max(parent, root - _FLAT_SIBLINGS), -1):
+        if outline.tags[number] in HEADINGS:
+            return number
+    return root
 
 
 def _alone(outline: Outline, ancestor: int, element: int, rivals: list[int]) -> bool:
@@ -145,7 +178,7 @@ def _crowded(outline: Outline, ancestor: int) -> bool:
     return outline.text_ends[ancestor] - outline.text_starts[ancestor] > 120
 
 
-def _item(outline: Outline, link: Link, root: int, following: int | None, before: int, by_button: bool) -> Item | None:
+def _item(outline: Outline, link: Link, root: int, following: int | None, back: int | None = None) -> Item | None:
     start, end = root, outline.ends[root]
     if outline.tags[root] in _FLAT:
         parent = outline.parents[root]
@@ -153,18 +186,32 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, before
         if following is not None and outline.parents[following] == parent:
             limit = min(limit, following)
         end = _flat_end(outline, end, limit)
-        if by_button:
-            start = _heading_before(outline, link.element, max(before, parent))
-    if by_button:
-        titled = _title_in(outline, start, end)
-    else:
+    if back is None:
         titled = _title_of_link(outline, link)
+    else:
+        titled = _title_in(outline, start, outline.ends[root])
+        if titled is None and back < start:
+            titled = _title_in(outline, back, root) or _job_line(outline, back, root)
+            # What stands before a button is about it; what follows, about the next.
+            start, end = back, outline.ends[root]
     if titled is None:
         return None
     title, texts = titled
+    said = labelled(title)
+    if said and said[0] == "title" and said[1]:
+        title = said[1]
     if not 3 <= len(title) <= 250 and not (len(title) >= 2 and ord(title[0]) > 0x2E80):
         return None
     return Item(link, root, start, end, title, texts)
+
+
+def _job_line(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
+    """The first line of a stretch that reads like a job, where no markup tells the title."""
+    for index in outline.text_range(start, end)[:80]:
+        line = collapse(outline.texts[index][:500])
+        if 3 <= len(line) <= 120 and is_job_title(line):
+            return line, range(index, index + 1)
+    return None
 
 
 def _flat_end(outline: Outline, start: int, limit: int) -> int:
@@ -175,13 +222,6 @@ def _flat_end(outline: Outline, start: int, limit: int) -> int:
     return min(limit, start + _FLAT_SIBLINGS)
 
 
-def _heading_before(outline: Outline, element: int, least: int) -> int:
-    for number in range(element, max(least, element - _FLAT_SIBLINGS), -1):
-        if outline.tags[number] in HEADINGS:
-            return number
-    return element
-
-
 def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
     """A link's title: a heading in it, an element called so, or its first line."""
     element = link.element
@@ -190,10 +230,13 @@ def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
         found = _title_in(outline, element + 1, end)
         if found and len(found[0]) >= 3:
             return found
-        blocks = [line for line in _block_lines(outline, element) if line[0]]
+        blocks = [line for line in _block_lines(outline, element) if line[0] and meaning_of(line[0]) is None]
         if len(blocks) > 1:
-            return blocks[0]
-        children = [number for number in range(element + 1, end) if outline.parents[number] == element and outline.text(number)]
+            likely = [line for line in blocks[:4] if is_job_title(line[0]) and not EMPLOYMENT.fullmatch(line[0])]
+            return next(iter(likely), None) or next((line for line in blocks if not _is_remark(line[0])), blocks[0])
+        children = [
+            number for number in range(element + 1, end) if outline.parents[number] == element and outline.text(number)
+        ]
         bare = any(
             outline.text_owners[index] == element and outline.texts[index].strip()
             for index in range(outline.text_starts[element], outline.text_ends[element])
@@ -204,6 +247,12 @@ def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
     return link.text, range(outline.text_starts[element], outline.text_ends[element])
 
 
+def _is_remark(line: str) -> bool:
+    """Whether a line stands beside a title rather than being one: "Full-time", "3 May 2026"."""
+    is_date = len(line) < 30 and DATE.match(line) is not None
+    return is_date or EMPLOYMENT.fullmatch(line) is not None or is_generic(line)
+
+
 def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
     """Lines of an element as a browser would break them."""
     lines: list[tuple[str, range]] = []
@@ -211,7 +260,7 @@ def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
     stop = min(outline.text_ends[element], begin + 200)
     for index in range(begin, stop + 1):
         if index == stop or outline.texts[index] == "\n":
-            lines.append((collapse("".join(outline.texts[begin:index])), range(begin, index)))
+            lines.append((collapse("".join(outline.texts[begin:index])[:2000]), range(begin, index)))
             begin = index + 1
     return lines
 
@@ -223,7 +272,12 @@ def _title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | Non
         for number in stretch:
             if wanted(outline, number):
                 text = outline.text(number, 300)
-                if len(text) >= 2 and not is_generic(text) and not is_navigation(text) and not text.endswith((":", "：")):
+                if (
+                    len(text) >= 2
+                    and not is_generic(text)
+                    and not is_navigation(text)
+                    and not text.endswith((":", "："))
+                ):
                     return text, range(outline.text_starts[number], outline.text_ends[number])
     return None
 
@@ -237,4 +291,9 @@ def _is_called_title(outline: Outline, number: int) -> bool:
 
 
 def _is_bold(outline: Outline, number: int) -> bool:
-    return outline.tags[number] in _TITLE_TAGS
+    if outline.tags[number] in _TITLE_TAGS:
+        return True
+    return (
+        outline.tags[number] in ("span", "p", "div")
+        and _BOLD_STYLE.search(outline.elements[number].attr("style") or "") is not None
+    )

@@ -1,4 +1,4 @@
-"""Feeds and job files in XML: a tree enters, jobs leave. RSS 0.9 to 2.0, RDF, Atom, Personio's file, and lists of <job>.
+"""Feeds and job files in XML: a tree enters, jobs leave. RSS 0.9 to 2.0, RDF, Atom, Personio's file, lists of <job>.
 
 Elements count by their name without the prefix, because every job namespace chose another one for the same words.
 """
@@ -17,16 +17,44 @@ from comity.model.job import FoundBy, JobFound
 MOST_JOBS: Final = 5_000
 _ITEMS: Final = frozenset({"item", "entry", "position", "job", "vacancy", "jobposting", "offer", "offre", "stelle"})
 _FIELDS: Final = (
-    ("org_name", ("company", "employer", "organisation", "organization", "hiringorganization", "companyname", "subcompany")),
-    ("deadline_raw", ("deadline", "closingdate", "closing_date", "validthrough", "expires", "expirationdate",
-                      "expirydate", "expiry", "enddate", "end_date", "applicationdeadline", "date_closing", "closedate")),
+    (
+        "org_name",
+        ("company", "employer", "organisation", "organization", "hiringorganization", "companyname", "subcompany"),
+    ),
+    (
+        "deadline_raw",
+        (
+            "deadline",
+            "closingdate",
+            "closing_date",
+            "validthrough",
+            "expires",
+            "expirationdate",
+            "expirydate",
+            "expiry",
+            "enddate",
+            "end_date",
+            "applicationdeadline",
+            "date_closing",
+            "closedate",
+        ),
+    ),
     ("posted_raw", ("pubdate", "published", "date", "dateposted", "createdat", "issued", "created", "updated")),
     ("employment_raw", ("employmenttype", "jobtype", "job_type", "type", "contracttype", "schedule", "jobtypes")),
     ("workplace_raw", ("remotestatus", "remote", "workplacetype", "worklocation_type", "workplace")),
     ("level_raw", ("seniority", "experience", "level", "grade", "careerlevel")),
     ("reference", ("referencenumber", "reference", "requisitionid", "jobid", "job_id", "refnumber", "id")),
 )
-_PLACES: Final = ("location", "joblocation", "job_location", "office", "dutystation", "duty_station", "place", "region_name")
+_PLACES: Final = (
+    "location",
+    "joblocation",
+    "job_location",
+    "office",
+    "dutystation",
+    "duty_station",
+    "place",
+    "region_name",
+)
 _PERSONIO: Final = re.compile(r"^(https?://[^/]+)/")
 
 
@@ -36,10 +64,9 @@ def read_feed(root: XmlNode, *, url: str) -> tuple[list[JobFound], str]:
     base = root.attributes.get("xml:base") or channel.attributes.get("xml:base") or url
     base = resolve(base, url) or url
     language = (channel.say("language") or root.attributes.get("xml:lang") or "")[:20]
-    feed_title = channel.say("title")
     found: list[JobFound] = []
     for item in _items(root):
-        job_found = _job(item, base=base, url=url, language=language, feed_title=feed_title)
+        job_found = _job(item, base=base, url=url, language=language)
         if job_found is not None:
             found.append(job_found)
         if len(found) >= MOST_JOBS:
@@ -65,7 +92,7 @@ def _items(root: XmlNode) -> list[XmlNode]:
     return items
 
 
-def _job(item: XmlNode, *, base: str, url: str, language: str, feed_title: str) -> JobFound | None:
+def _job(item: XmlNode, *, base: str, url: str, language: str) -> JobFound | None:
     title = plain(item.say("title", "jobtitle", "job_title", "name", "position"))
     fields = {name: item.say(*elements) for name, elements in _FIELDS}
     description = item.say("description", "summary", "encoded", "content", "body")
@@ -91,9 +118,7 @@ def _job(item: XmlNode, *, base: str, url: str, language: str, feed_title: str) 
 
 def _place(item: XmlNode) -> str:
     """Where the job is: one element, several, or city and country apart."""
-    places: list[str] = []
-    for node in item.all(*_PLACES):
-        places.append(_address(node))
+    places = [_address(node) for node in item.all(*_PLACES)]
     for group in item.all("locations", "additionaloffices", "offices"):
         places += [_address(node) for node in group.children]
     said = list(dict.fromkeys(filter(None, map(plain, places))))
@@ -107,7 +132,9 @@ def _address(node: XmlNode) -> str:
     if not node.children or node.own_text:
         return node.own_text
     named = node.say("name", "title", "formatted")
-    parts = [node.say(name) for name in ("city", "addresslocality", "region", "addressregion", "country", "addresscountry")]
+    parts = [
+        node.say(name) for name in ("city", "addresslocality", "region", "addressregion", "country", "addresscountry")
+    ]
     joined = ", ".join(dict.fromkeys(filter(None, parts)))
     return joined or named or node.text
 

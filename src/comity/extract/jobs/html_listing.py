@@ -7,11 +7,11 @@ from typing import Final
 
 from turbohtml import Document
 
-from comity.extract.jobs.addresses import path_of, posting_key, resolve
+from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
-from comity.extract.jobs.paging import is_onward, next_page
+from comity.extract.jobs.paging import next_page
 from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.structured import structured_jobs
@@ -45,9 +45,9 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
     jobs = _joined(jobs, looks)
     following = next_page(document, outline, url)
     if not jobs or not sure:
-        if notice := no_openings_words(outline):
-            if not jobs or jobs is looks:
-                return Listing(ListingKind.NO_OPENINGS, message=notice)
+        notice = no_openings_words(outline)
+        if notice and (not jobs or jobs is looks):
+            return Listing(ListingKind.NO_OPENINGS, message=notice)
         if not jobs and (apology := error_words(outline, title=title)):
             return Listing(ListingKind.ERROR_PAGE, message=apology)
     if not jobs:
@@ -62,7 +62,9 @@ def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str)
         return Listing(ListingKind.JOBS, tuple(jobs), following or None)
     if notice := no_openings_words(outline):
         return Listing(ListingKind.NO_OPENINGS, message=notice)
-    return Listing(ListingKind.NOTHING_FOUND, message=f"the hint's selector “{hint.item[:80]}” finds no item with a title")
+    return Listing(
+        ListingKind.NOTHING_FOUND, message=f"the hint's selector “{hint.item[:80]}” finds no item with a title"
+    )
 
 
 def _by_machine_words(
@@ -112,8 +114,8 @@ def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:
 
 def _page_words(outline: Outline, url: str, title: str) -> PageWords:
     heading = next((outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag == "h1"), "")
-    path = path_of(url).replace("-", " ").replace("_", " ")
-    said = f"{title}\n{heading}\n{path}"
+    address = f"{host_of(url)} {path_of(url)}".replace("-", " ").replace("_", " ").replace(".", " ")
+    said = f"{title}\n{heading}\n{address}"
     return PageWords(
         url=url,
         about_careers=CAREERS.search(said) is not None,

@@ -11,18 +11,43 @@ from typing import Final
 from comity.extract.jobs.outline import Outline
 from comity.extract.jobs.places import is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
-from comity.extract.jobs.words_labels import DATE, deadline_in, is_open_ended, labelled, labelled_fields, meaning_of
-from comity.extract.jobs.words_pages import DEADLINE_CLASS, EMPLOYMENT, PLACE_CLASS, PLACE_ICON, WORKPLACE
-from comity.extract.jobs.words_titles import is_generic
+from comity.extract.jobs.words_labels import (
+    DATE,
+    before_next_label,
+    deadline_in,
+    is_open_ended,
+    labelled,
+    labelled_fields,
+    meaning_of,
+)
+from comity.extract.jobs.words_pages import DEADLINE_CLASS, DEPARTMENT, EMPLOYMENT, PLACE_CLASS, PLACE_ICON, WORKPLACE
+from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
-_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦]|\s[–—]\s|\n)\s*")
+_PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
+_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s|\n)\s*")
 _KEPT: Final = frozenset(
-    {"location_raw", "deadline_raw", "posted_raw", "employment_raw", "workplace_raw", "level_raw", "reference", "org_name"}
+    {
+        "location_raw",
+        "deadline_raw",
+        "posted_raw",
+        "employment_raw",
+        "workplace_raw",
+        "level_raw",
+        "reference",
+        "org_name",
+    }
 )
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
+_BEHIND: Final = re.compile(
+    r"^\s?(?:,|–|—|-|\()\s*([^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,3}"
+    r"(?:, [^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,2})?)(?:[.;)]|\s[–—-]\s|$)"
+)
+_NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
+_LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
+_NAME_LIKE: Final = re.compile(r"[^\W\d_a-z][^\W\d_]*(?:[\s'’-][^\W\d_]+){0,3}(?:\s?\([^()\d]{2,20}\))?")
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
@@ -32,6 +57,8 @@ def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dic
     _by_labels(lines, fields)
     _by_names(outline, start, end, title_texts, fields)
     _by_shape(lines, fields)
+    _by_remainder(lines, fields)
+    _behind_title(lines, fields)
     rest = collapse(" ".join(line for line in lines if not is_generic(line)))
     if rest:
         fields["description_snippet"] = clip(rest, MAX_SNIPPET)
@@ -45,8 +72,11 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
         if index in title_texts:
             continue
         text = outline.texts[index]
-        if text != "\n" and (line := collapse(text)):
-            lines += [part for part in _SPLIT.split(line) if part]
+        if text != "\n" and (line := collapse(text[:_LONGEST_LINE])):
+            owner = outline.text_owners[index]
+            if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
+                line = f"{line.rstrip(':： ')}:"
+            lines += [part for part in _SPLIT.split(_PIN.sub(" | Location: ", line)) if part]
             if len(lines) >= _MOST_LINES:
                 break
     return lines
@@ -68,6 +98,7 @@ def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
             value = lines[index + 1].lstrip(":： ")
             if index + 2 < len(lines) and lines[index + 2].startswith(","):
                 value += lines[index + 2]
+        value = before_next_label(value)
         if meaning in _KEPT and meaning not in fields and value and len(value) <= 200:
             fields[meaning] = _tidy(value)
     if "deadline_raw" in fields:
@@ -88,7 +119,7 @@ def _deadline(value: str) -> str:
 
 
 def _tidy(value: str) -> str:
-    return _LEADING.sub("", value).strip()
+    return _LEADING.sub("", _NUMBER_OF_POSTS.sub("", value)).strip()
 
 
 def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields: dict[str, str]) -> None:
@@ -102,7 +133,7 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
         if "location_raw" not in fields and PLACE_CLASS.search(name):
             value = outline.text(number, 200)
             if not value and PLACE_ICON.search(name):
-                value = _after(outline, number, end)
+                value = _after(outline, number)
             if value and outline.text_starts[number] not in title_texts and len(value) <= 120:
                 said = labelled(value)
                 fields["location_raw"] = _tidy(said[1] if said else value)
@@ -114,13 +145,47 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
                 fields["deadline_raw"] = _tidy(value)
 
 
-def _after(outline: Outline, number: int, end: int) -> str:
+def _after(outline: Outline, number: int) -> str:
     """The text behind an icon."""
     stop = outline.text_ends[outline.parents[number]] if outline.parents[number] >= 0 else 0
     for index in range(outline.text_ends[number], min(stop, outline.text_ends[number] + 5)):
         if text := collapse(outline.texts[index]):
             return text
     return ""
+
+
+def _behind_title(lines: list[str], fields: dict[str, str]) -> None:
+    """A place right behind the title in the same line: "Hydrologist, Wageningen. Closes …"."""
+    found = _BEHIND.match(_NUMBER_OF_POSTS.sub("", lines[0])) if lines and "location_raw" not in fields else None
+    if found:
+        place = found[1].strip()
+        if not (is_job_title(place) or is_navigation(place) or DEPARTMENT.fullmatch(place) or EMPLOYMENT.search(place)):
+            fields["location_raw"] = place
+
+
+def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
+    """Where everything but one short text is accounted for, that text is the place: "Karamoja | Full-time | 8 June"."""
+    if "location_raw" in fields:
+        return
+    known, rest = 0, []
+    for line in lines:
+        bare = _tidy(line)
+        if not bare or is_generic(bare):
+            continue
+        if (
+            labelled(line)
+            or DATE.search(bare[:100])
+            or EMPLOYMENT.search(bare[:100])
+            or bare in fields.values()
+            or meaning_of(bare)
+        ):
+            known += 1
+        else:
+            rest.append(bare)
+    if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]):
+        return
+    if not (is_job_title(rest[0]) or is_navigation(rest[0]) or DEPARTMENT.fullmatch(rest[0])):
+        fields["location_raw"] = rest[0]
 
 
 def _by_shape(lines: list[str], fields: dict[str, str]) -> None:

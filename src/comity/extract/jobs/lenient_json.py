@@ -13,8 +13,8 @@ from typing import Final
 MAX_CHARACTERS: Final = 4_000_000
 _WRAPPING: Final = re.compile(r"^(?:\s|<!--|-->|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[|//\s*\]\]>)+")
 _TAIL: Final = ("//]]>", "/*]]>*/", "/* ]]> */", "]]>", "-->", ";", "//")
-# A string, a comment, or a comma before a closing bracket. One that does not end reaches to the end of the text, so that
-# no other search begins inside it.
+# A string, a comment, or a comma before a closing bracket. One that does not end reaches to the end of the text, so
+# that no other search begins inside it.
 _PIECE: Final = re.compile(
     r"\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)"
     r"|,(?=(?:\s++|//[^\n]*+\n|/\*(?:[^*]++|\*(?!/))*+\*/)*+[\]}])",

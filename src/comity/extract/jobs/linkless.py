@@ -8,7 +8,7 @@ from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.repeated import PageWords
 from comity.extract.jobs.text import job
-from comity.extract.jobs.words_pages import NOT_JOBS_HEADING, OPENINGS_HEADING
+from comity.extract.jobs.words_pages import CLOSED_HEADING, OPENINGS_HEADING
 from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
 from comity.model.job import FoundBy, JobFound
 
@@ -27,19 +27,23 @@ def linkless_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
         if outline.chrome[number] or not (tag in HEADINGS or tag == "summary"):
             continue
         text = outline.text(number, 250)
-        opening = opening or OPENINGS_HEADING.search(text) is not None
+        opening = opening or OPENINGS_HEADING.search(text) is not None or (tag == "h1" and is_navigation(text))
         if 4 <= len(text) <= 160 and not is_navigation(text) and not is_news_title(text):
             by_kind.setdefault(tag, []).append(number)
     if not opening:
         return []
     for numbers in by_kind.values():
-        titled = [number for number in numbers if is_job_title(outline.text(number, 250)) and not NOT_JOBS_HEADING.search(outline.text(number, 250))]
+        titled = [number for number in numbers if _is_open_job(outline.text(number, 250))]
         if not titled or len(titled) < _LEAST_SHARE * len(numbers):
             continue
         jobs = [found for number in titled[:MOST_JOBS] if (found := _job(outline, number, page.url))]
         if len(jobs) >= 2 or any(found.deadline_raw for found in jobs):
             return jobs
     return []
+
+
+def _is_open_job(text: str) -> bool:
+    return is_job_title(text) and CLOSED_HEADING.search(text) is None
 
 
 def _job(outline: Outline, number: int, url: str) -> JobFound | None:
@@ -50,6 +54,8 @@ def _job(outline: Outline, number: int, url: str) -> JobFound | None:
             break
     texts = range(outline.text_starts[number], outline.text_ends[number])
     fields = fields_of(outline, number, max(end, number + 1), texts)
-    anchor = next((said for near in (number, *outline.ancestors(number, 2)) if (said := outline.elements[near].attr("id"))), "")
+    anchor = next(
+        (said for near in (number, *outline.ancestors(number, 2)) if (said := outline.elements[near].attr("id"))), ""
+    )
     address = f"{url.partition('#')[0]}#{anchor}" if anchor and " " not in anchor else url
     return job(title=outline.text(number, 250), apply_url=address, found_by=FoundBy.CARDS, **fields)

@@ -49,7 +49,7 @@ def text_of(body: bytes, content_type: str | None) -> str:
     for label in (charset_of(content_type), declared[1].decode("ascii") if declared else None):
         if label is not None:
             try:
-                if codecs.lookup(label)._is_text_encoding:  # type: ignore[attr-defined]  # "hex" and its kind
+                if codecs.lookup(label)._is_text_encoding:  # not "hex" and its kind
                     return body.decode(label, "replace")
             except (LookupError, ValueError):
                 pass

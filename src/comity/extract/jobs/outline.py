@@ -19,9 +19,38 @@ from comity.extract.jobs.words_pages import CHROME_WORDS
 MAX_ELEMENTS: Final = 100_000
 MAX_DEPTH: Final = 400
 MAX_LINKS: Final = 10_000
-_SILENT: Final = frozenset({"script", "style", "noscript", "template", "svg", "head", "select", "textarea", "iframe", "object", "math", "option"})
+_SILENT: Final = frozenset(
+    {
+        "script",
+        "style",
+        "noscript",
+        "template",
+        "svg",
+        "head",
+        "select",
+        "textarea",
+        "iframe",
+        "object",
+        "math",
+        "option",
+    }
+)
 _CHROME_TAGS: Final = frozenset({"nav", "footer", "aside", "dialog"})
-_CHROME_ROLES: Final = frozenset({"navigation", "contentinfo", "banner", "search", "dialog", "alertdialog", "complementary", "menu", "menubar", "tablist", "toolbar"})
+_CHROME_ROLES: Final = frozenset(
+    {
+        "navigation",
+        "contentinfo",
+        "banner",
+        "search",
+        "dialog",
+        "alertdialog",
+        "complementary",
+        "menu",
+        "menubar",
+        "tablist",
+        "toolbar",
+    }
+)
 _NEVER_CHROME: Final = frozenset({"html", "body", "main", "article", "h1", "table", "tbody", "tr", "td"})
 HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _MAIN_PARTS: Final = frozenset({"main", "article", "section", "li", "td"})
@@ -69,7 +98,7 @@ class Outline:
         said: list[str] = []
         length = 0
         for index in range(self.text_starts[element], self.text_ends[element]):
-            said.append(self.texts[index])
+            said.append(self.texts[index][: limit + 1000])
             length += len(self.texts[index])
             if length > limit:
                 break
@@ -97,8 +126,12 @@ def outline_of(document: Document, base: str) -> Outline:
 
 _BREAKS: Final = frozenset({"br", "hr"})
 _BLOCKS: Final = frozenset(
-    "address article aside blockquote button caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
-    " header li main nav ol p pre section summary table tbody td tfoot th thead tr ul".split()
+    (
+        *("address", "article", "aside", "blockquote", "button", "caption", "dd", "details", "div", "dl", "dt"),
+        *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
+        *("li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th"),
+        *("thead", "tr", "ul"),
+    )
 )
 
 
@@ -139,7 +172,9 @@ def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
         children = node.children
         if children:
             waiting.append((None, number, depth))
-            waiting.extend((child, number, depth + 1) for child in reversed(children) if isinstance(child, Element | Text))
+            waiting.extend(
+                (child, number, depth + 1) for child in reversed(children) if isinstance(child, Element | Text)
+            )
 
 
 def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
@@ -151,7 +186,9 @@ def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
     name = f"{node.attr('class') or ''} {node.attr('id') or ''}".lower().strip()[:300]
     outline.names.append(name)
     style = node.attr("style") or ""
-    outline.hidden.append(node.attr("hidden") is not None or ("none" in style and "display:none" in style.replace(" ", "").lower()))
+    outline.hidden.append(
+        node.attr("hidden") is not None or ("none" in style and "display:none" in style.replace(" ", "").lower())
+    )
     if tag in _NEVER_CHROME:
         return False
     if tag in _CHROME_TAGS or tag == "header" or (node.attr("role") or "").lower() in _CHROME_ROLES:
@@ -174,11 +211,9 @@ def _mark_chrome(outline: Outline, flagged: list[bool]) -> None:
             end = outline.ends[number]
             at = bisect_left(mains, number)
             tag = outline.tags[number]
-            if at < len(mains) and mains[at] < end and (tag != "header" or outline.tags[mains[at]] == "main"):
-                own = False
-            elif tag == "header" and inside[number]:
-                own = False
-            elif tag not in ("nav", "footer") and (outline.text_ends[number] - outline.text_starts[number]) * 2 > whole:
+            has_main = at < len(mains) and mains[at] < end and (tag != "header" or outline.tags[mains[at]] == "main")
+            is_large = (outline.text_ends[number] - outline.text_starts[number]) * 2 > whole
+            if has_main or (tag == "header" and inside[number]) or (tag not in ("nav", "footer") and is_large):
                 own = False
         outline.chrome.append(inherited or own)
         if parent >= 0 and outline.hidden[parent]:

@@ -22,23 +22,39 @@ from comity.rules.login_wall import is_login_address, is_login_wall
 _CHALLENGE_BYTES: Final = 200_000
 _FEW_WORDS: Final = 1_500
 _MOST_TEXT: Final = 60_000
+_MOST_LINE: Final = 2_000
 _LONGEST_NOTICE: Final = 300
 _FEW_LINKS: Final = 10
 _LOGIN_WORDS: Final = 1_200
 _SIGNS: Final = ("h1", "h2", "h3")
 
 
-def wall_kind(document: Document, outline: Outline, *, body: bytes, url: str, title: str) -> tuple[ListingKind, str] | None:
+def wall_kind(
+    document: Document, outline: Outline, *, body: bytes, url: str, title: str
+) -> tuple[ListingKind, str] | None:
     """Whether something stands between us and the page: its kind, and the words that say so."""
     words = _said(outline, 4000)
     headings = [outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag in _SIGNS][:3]
     if kind := _challenge(body, title, words, headings):
         return ListingKind.CAPTCHA, kind
-    has_password = any((field.attr("type") or "").strip().lower() == "password" for field in document.select("input[type]")[:200])
+    has_password = any(
+        (field.attr("type") or "").strip().lower() == "password" for field in document.select("input[type]")[:200]
+    )
     content_links = sum(not outline.chrome[link.element] for link in outline.links)
     if has_password and (
-        is_login_wall(status=200, requested_url="", final_url=url, has_password_field=True, link_count=len(outline.links), title=title)
-        or (content_links < _FEW_LINKS and len(words) < _LOGIN_WORDS and any(map(LOGIN_TITLE.search, (title, *headings))))
+        is_login_wall(
+            status=200,
+            requested_url="",
+            final_url=url,
+            has_password_field=True,
+            link_count=len(outline.links),
+            title=title,
+        )
+        or (
+            content_links < _FEW_LINKS
+            and len(words) < _LOGIN_WORDS
+            and any(map(LOGIN_TITLE.search, (title, *headings)))
+        )
         or (is_login_address(url) and len(words) < _LOGIN_WORDS)
     ):
         return ListingKind.LOGIN, title or "a password is asked for"
@@ -63,10 +79,16 @@ def _challenge(body: bytes, title: str, words: str, headings: list[str]) -> str:
 
 def error_words(outline: Outline, *, title: str) -> str:
     """What a page says that only apologises; empty for any other page."""
-    headings = [outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag in _SIGNS and not outline.chrome[number]]
-    main = "".join(_main_text(outline))
-    if len(collapse(main)) > _FEW_WORDS:
-        return ""
+    headings = [
+        outline.text(number, 200)
+        for number, tag in enumerate(outline.tags)
+        if tag in _SIGNS and not outline.chrome[number]
+    ]
+    length = 0
+    for text in _main_text(outline):
+        length += len(text.strip())
+        if length > _FEW_WORDS:
+            return ""
     for said in (title, *headings[:2]):
         if ERROR_TITLE.search(said):
             return collapse(said)
@@ -77,7 +99,7 @@ def no_openings_words(outline: Outline) -> str:
     """The sentence by which a page says that there are no jobs now."""
     text = ""
     for line in _notice_lines(outline):
-        text += line + "\n"
+        text += line[:_MOST_LINE] + "\n"
         if len(text) > _MOST_TEXT:
             break
     found = NO_OPENINGS.search(text)
@@ -97,8 +119,8 @@ def _notice_lines(outline: Outline) -> list[str]:
             if tidy := collapse(line):
                 lines.append(tidy)
             line = ""
-        else:
-            line += text
+        elif len(line) < _MOST_TEXT:
+            line += text[:_MOST_TEXT]
     if tidy := collapse(line):
         lines.append(tidy)
     return lines
@@ -116,7 +138,7 @@ def _said(outline: Outline, limit: int) -> str:
     said: list[str] = []
     length = 0
     for text in outline.texts:
-        said.append(text)
+        said.append(text[:limit])
         length += len(text)
         if length > limit:
             break

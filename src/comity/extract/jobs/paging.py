@@ -11,12 +11,44 @@ from comity.extract.jobs.addresses import host_of, query_of, resolve, same_page,
 from comity.extract.jobs.outline import Link, Outline
 from comity.extract.jobs.words_pages import NEXT_WORDS, PREVIOUS_WORDS
 
-_PAGE_PARAMETERS: Final = ("page", "p", "pg", "paged", "pagenumber", "page_no", "pageno", "currentpage", "pagina", "seite", "jobpage", "pagenum", "pn", "_page", "jobs_page", "tx_jobs[page]")
-_OFFSET_PARAMETERS: Final = ("offset", "start", "from", "startrow", "skip", "startindex", "first", "joboffset", "startat")
-_PAGE_PATH: Final = re.compile(r"^(?P<before>.*?)(?:/(?:page|seite|pagina|p)[/-]?(?P<number>\d{1,5}))/?$", re.IGNORECASE)
+_PAGE_PARAMETERS: Final = (
+    "page",
+    "p",
+    "pg",
+    "paged",
+    "pagenumber",
+    "page_no",
+    "pageno",
+    "currentpage",
+    "pagina",
+    "seite",
+    "jobpage",
+    "pagenum",
+    "pn",
+    "_page",
+    "jobs_page",
+    "tx_jobs[page]",
+)
+_OFFSET_PARAMETERS: Final = (
+    "offset",
+    "start",
+    "from",
+    "startrow",
+    "skip",
+    "startindex",
+    "first",
+    "joboffset",
+    "startat",
+)
+_PAGE_PATH: Final = re.compile(
+    r"^(?P<before>.*?)(?:/(?:page|seite|pagina|p)[/-]?(?P<number>\d{1,5}))/?$", re.IGNORECASE
+)
 _NEXT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:next|nextpage|siguiente|suivante?|weiter)(?=[\s_-]|$)")
-_PAGER_NAME: Final = re.compile(r"pag(?:er|ing|ination|inate|es|e-numbers)|wp-pagenavi|nav-links|page-nav|seiten", re.IGNORECASE)
+_PAGER_NAME: Final = re.compile(
+    r"pag(?:er|ing|ination|inate|es|e-numbers)|wp-pagenavi|nav-links|page-nav|seiten", re.IGNORECASE
+)
 _DEAD: Final = re.compile(r"(?:^|[\s_-])disabled(?=[\s_-]|$)")
+_COUNT: Final = re.compile(r"\s*\(?\d+\)?$")
 _LARGEST: Final = 100_000
 
 
@@ -53,24 +85,31 @@ def _by_words(outline: Outline, url: str) -> str:
         if _DEAD.search(around) or element.attr("aria-disabled") == "true":
             continue
         label = (element.attr("aria-label") or element.attr("title") or "").strip()
-        said = [text for text in (link.text, label) if 0 < len(text) <= 40]
+        said = [_COUNT.sub("", text) for text in (link.text, label) if 0 < len(text) <= 40]
         if any(PREVIOUS_WORDS.search(text) for text in said) and not any("older" in text.lower() for text in said):
             continue
         by_words = any(NEXT_WORDS.fullmatch(text) for text in said)
-        if (by_words or _NEXT_NAME.search(around)) and (_in_pager(outline, link) or _counts_up(link.url, url) or (by_words and _shares_path(link.url, url))):
+        if (by_words or _NEXT_NAME.search(around)) and (
+            _in_pager(outline, link) or _counts_up(link.url, url) or (by_words and _shares_path(link.url, url))
+        ):
             return link.url
     return ""
 
 
 def _in_pager(outline: Outline, link: Link) -> bool:
     for number in (link.element, *outline.ancestors(link.element, 5)):
-        if _PAGER_NAME.search(outline.names[number]) or "pag" in (outline.elements[number].attr("aria-label") or "").lower():
+        if (
+            _PAGER_NAME.search(outline.names[number])
+            or "pag" in (outline.elements[number].attr("aria-label") or "").lower()
+        ):
             return True
     return False
 
 
 def _shares_path(address: str, url: str) -> bool:
-    return without_fragment(address).partition("?")[0].rstrip("/") == without_fragment(url).partition("?")[0].rstrip("/")
+    return without_fragment(address).partition("?")[0].rstrip("/") == without_fragment(url).partition("?")[0].rstrip(
+        "/"
+    )
 
 
 def _counts_up(address: str, url: str) -> bool:

@@ -20,30 +20,53 @@ MOST_JOBS: Final = 5_000
 MOST_NODES: Final = 200_000
 _LEAST_SCORE: Final = 3.0
 _KEYS: Final = {
-    "title": "title jobtitle positiontitle position name jobname role vacancytitle text postingtitle vacancy headline postname displaytitle",
-    "apply_url": "url applyurl joburl link href absoluteurl applylink permalink hostedurl detailurl joblink applicationurl canonicalurl careersurl path externalpath weburl externalurl uri slug",
-    "org_name": "company companyname organization organisation employer orgname hiringorganization agency department.org",
-    "location_raw": "location locations joblocation city place dutystation locationname office offices primarylocation locationtext worklocation country station",
-    "description_snippet": "description summary shortdescription excerpt descriptionhtml body content jobdescription snippet intro teaser",
-    "deadline_raw": "deadline closingdate validthrough applicationdeadline expires expirydate expirationdate enddate closedate closeat closesat applyby duedate datelimite unpublishdate",
-    "posted_raw": "dateposted posted postedat publishedat published created createdat date publicationdate posteddate postedon releasedate datepublished firstpublished startdate",
+    "title": (
+        "title jobtitle positiontitle position name jobname role vacancytitle text postingtitle vacancy "
+        "headline postname displaytitle"
+    ),
+    "apply_url": (
+        "url applyurl joburl link href absoluteurl applylink permalink hostedurl detailurl joblink "
+        "applicationurl canonicalurl careersurl path externalpath weburl externalurl uri slug"
+    ),
+    "org_name": (
+        "company companyname organization organisation employer orgname hiringorganization agency department.org"
+    ),
+    "location_raw": (
+        "location locations joblocation city place dutystation locationname office offices primarylocation "
+        "locationtext worklocation country station"
+    ),
+    "description_snippet": (
+        "description summary shortdescription excerpt descriptionhtml body content jobdescription snippet intro teaser"
+    ),
+    "deadline_raw": (
+        "deadline closingdate validthrough applicationdeadline expires expirydate expirationdate enddate "
+        "closedate closeat closesat applyby duedate datelimite unpublishdate"
+    ),
+    "posted_raw": (
+        "dateposted posted postedat publishedat published created createdat date publicationdate posteddate "
+        "postedon releasedate datepublished firstpublished startdate"
+    ),
     "employment_raw": "employmenttype type contracttype jobtype commitment schedule worktype timetype",
     "workplace_raw": "workplacetype remotetype remote workmode locationtype",
     "level_raw": "level grade seniority experiencelevel",
     "country_raw": "country countryname countrycode",
-    "reference": "id jobid reference referencenumber requisitionid ref refnumber code shortcode vacancyid number reqid",
+    "reference": (
+        "id jobid reference referencenumber requisitionid ref refnumber code shortcode vacancyid number reqid"
+    ),
     "language": "language lang locale",
-}  # fmt: skip
-_MEANINGS: Final = {
-    field: {key: rank for rank, key in enumerate(keys.split())} for field, keys in _KEYS.items()
 }
+_MEANINGS: Final = {field: {key: rank for rank, key in enumerate(keys.split())} for field, keys in _KEYS.items()}
 _SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
-_LIST_NAME: Final = re.compile(r"job|vacanc|position|posting|opening|career|offer|opportunit|stelle|offre|empleo|vaga|requisition", re.I)
+_LIST_NAME: Final = re.compile(
+    r"job|vacanc|position|posting|opening|career|offer|opportunit|stelle|offre|empleo|vaga|requisition", re.I
+)
 _NEXT_KEYS: Final = ("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "odatanextlink", "nexthref")
 _WRAPPERS: Final = ("links", "_links", "paging", "pagination", "meta", "page", "pager", "pageinfo")
 
 
-def plain_jobs(value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE) -> list[JobFound]:
+def plain_jobs(
+    value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
+) -> list[JobFound]:
     """Jobs of an unknown answer, from the list that scores best."""
     posted = [found for node in postings_in(value) if (found := read_posting(node, base=url, found_by=FoundBy.JSON_LD))]
     if posted:
@@ -74,7 +97,9 @@ def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
                 yield name, [_unwrapped(member) for member in members]
             waiting.extend((name, member) for member in node if isinstance(member, dict | list))
         elif isinstance(node, dict):
-            waiting.extend((f"{name}.{key}"[-60:], inner) for key, inner in node.items() if isinstance(inner, dict | list))
+            waiting.extend(
+                (f"{name}.{key}"[-60:], inner) for key, inner in node.items() if isinstance(inner, dict | list)
+            )
 
 
 def _unwrapped(member: dict[str, object]) -> dict[str, object]:
@@ -149,7 +174,10 @@ def next_in_json(value: object, url: str) -> str:
     query = query_of(url)
     for holder in (value, *(value.get(key) for key in _WRAPPERS)):
         if isinstance(holder, dict):
-            page, pages = (_first_number(holder, names) for names in (("page", "currentpage", "number"), ("pages", "totalpages", "pagecount", "lastpage")))
+            page, pages = (
+                _first_number(holder, names)
+                for names in (("page", "currentpage", "number"), ("pages", "totalpages", "pagecount", "lastpage"))
+            )
             if page is not None and pages is not None and page < pages and query.get("page") == str(page):
                 return with_query(url, page=str(page + 1))
     return ""

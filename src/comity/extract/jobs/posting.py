@@ -63,7 +63,9 @@ def read_posting(node: dict[str, object], *, base: str, found_by: FoundBy, langu
         posted_raw=_text(node.get("datePosted")),
         employment_raw=", ".join(_texts(node.get("employmentType"))),
         workplace_raw=_text(node.get("jobLocationType")),
-        level_raw=_text(node.get("experienceRequirements")) if isinstance(node.get("experienceRequirements"), str) else "",
+        level_raw=_text(node.get("experienceRequirements"))
+        if isinstance(node.get("experienceRequirements"), str)
+        else "",
         country_raw="; ".join(_countries(node)),
         reference=_reference(node.get("identifier")),
         language=_text(node.get("inLanguage")) or language,
@@ -72,7 +74,9 @@ def read_posting(node: dict[str, object], *, base: str, found_by: FoundBy, langu
 
 def has_own_address(node: dict[str, object]) -> bool:
     """Whether a posting says where it is found."""
-    return any(node.get(name) for name in ("url", "sameAs", "mainEntityOfPage")) or str(node.get("@id", "")).startswith("http")
+    return any(node.get(name) for name in ("url", "sameAs", "mainEntityOfPage")) or str(node.get("@id", "")).startswith(
+        "http"
+    )
 
 
 def _text(value: object) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-
 from comity.extract.jobs.addresses import posting_key, resolve, same_page
 from comity.extract.jobs.feed import is_feed, read_feed
 from comity.extract.jobs.html_listing import read_page
@@ -28,7 +27,9 @@ def read_listing(
     """Read the jobs of one page, feed or answer; the body decides what it is, the source's type only in doubt."""
     kind = kind_of(body, content_type)
     if kind is BodyKind.UNREADABLE:
-        return Listing(ListingKind.UNREADABLE, message="neither a page, nor a feed, nor JSON" if body else "the body is empty")
+        return Listing(
+            ListingKind.UNREADABLE, message="neither a page, nor a feed, nor JSON" if body else "the body is empty"
+        )
     if kind is BodyKind.JSON:
         listing = _read_json(text_of(body, content_type), url, hint)
     elif kind is BodyKind.XML:
@@ -43,7 +44,9 @@ def _read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
     if value is None:
         return Listing(ListingKind.UNREADABLE, message="the answer is not JSON that can be read")
     if isinstance(hint, MappingHint):
-        jobs = mapped_jobs(value, hint, url=url, found_by=FoundBy.HINT, context={"origin": "/".join(url.split("/", 3)[:3]), "url": url})
+        jobs = mapped_jobs(
+            value, hint, url=url, found_by=FoundBy.HINT, context={"origin": "/".join(url.split("/", 3)[:3]), "url": url}
+        )
         following = resolve(first_said(hint.next, value, {"url": url}), url) if hint.next else next_in_json(value, url)
         if not jobs and not has_items(value, hint):
             return Listing(ListingKind.NOTHING_FOUND, message="the hint's path “items” is not in the answer")
@@ -52,12 +55,18 @@ def _read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
     if known is not None:
         row, context = known
         jobs = system_jobs(value, row, context, url=url)
-        following = next_offset(value, row, url) or resolve(first_said(row.mapping.next, value), url) or next_in_json(value, url)
+        following = (
+            next_offset(value, row, url)
+            or resolve(first_said(row.mapping.next, value), url)
+            or next_in_json(value, url)
+        )
         return _listed(jobs, following, empty=ListingKind.NO_OPENINGS, message=f"{row.system} answers with no jobs")
     jobs = plain_jobs(value, url=url)
     if not jobs and _is_empty_list(value):
         return Listing(ListingKind.NO_OPENINGS, message="the answer holds an empty list")
-    return _listed(jobs, next_in_json(value, url), empty=ListingKind.NOTHING_FOUND, message="nothing in the answer looks like jobs")
+    return _listed(
+        jobs, next_in_json(value, url), empty=ListingKind.NOTHING_FOUND, message="nothing in the answer looks like jobs"
+    )
 
 
 def _is_empty_list(value: object) -> bool:
@@ -67,12 +76,26 @@ def _is_empty_list(value: object) -> bool:
     if isinstance(value, dict):
         lists = [inner for inner in value.values() if isinstance(inner, list)]
         names = [key.lower() for key, inner in value.items() if isinstance(inner, list)]
-        known = ("jobs", "results", "items", "data", "offers", "content", "postings", "jobpostings", "result", "vacancies", "positions")
+        known = (
+            "jobs",
+            "results",
+            "items",
+            "data",
+            "offers",
+            "content",
+            "postings",
+            "jobpostings",
+            "result",
+            "vacancies",
+            "positions",
+        )
         return bool(lists) and not any(lists) and any(name in known for name in names)
     return False
 
 
-def _read_xml(body: bytes, url: str, content_type: str | None, source_type: SourceType, hint: ParserHint | None) -> Listing:
+def _read_xml(
+    body: bytes, url: str, content_type: str | None, source_type: SourceType, hint: ParserHint | None
+) -> Listing:
     root = read_xml(text_of(body, content_type))
     if root.name == "html" or (not is_feed(root) and source_type is SourceType.HTML):
         return read_page(tree_of(body, content_type), body=body, url=url, hint=hint)
@@ -118,6 +141,6 @@ def distinct(jobs: tuple[JobFound, ...] | list[JobFound], url: str) -> list[JobF
 
 
 def _fullness(found: JobFound) -> int:
-    return sum(map(bool, (found.location_raw, found.deadline_raw, found.employment_raw, found.org_name, found.reference)))
-
-
+    return sum(
+        map(bool, (found.location_raw, found.deadline_raw, found.employment_raw, found.org_name, found.reference))
+    )

@@ -1,4 +1,4 @@
-"""Jobs in lists and cards: groups of alike items enter; those whose words, addresses and surroundings speak of jobs leave.
+"""Jobs in lists and cards: groups of alike items enter; those whose words and surroundings speak of jobs leave.
 
 The score is a sum of shares: how many titles read like jobs, how many items have a deadline, what the heading above
 and the page itself say; headlines, events, people and navigation count against it. Bench: bench/extraction.py.
@@ -7,7 +7,7 @@ and the page itself say; headlines, events, people and navigation count against 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,22 +16,29 @@ from comity.extract.jobs.candidates import Group, Item, groups_of
 from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.text import collapse, job
+from comity.extract.jobs.words_labels import deadline_in
 from comity.extract.jobs.words_pages import (
+    APPLY_WORDS,
     BYLINE,
     CAREERS,
+    CLOSED_HEADING,
+    CLOSED_MARK,
     JOB_CLASS,
     JOB_PATH,
+    NO_OPENINGS,
     NOT_JOB_PATH,
     NOT_JOBS_HEADING,
     OPENINGS_HEADING,
     SYSTEM_HOST,
 )
-from comity.extract.jobs.words_titles import is_job_title, is_news_title
+from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
 from comity.model.job import FoundBy, JobFound
 
 LEAST_SCORE: Final = 3.5
 _KIN_SCORE: Final = 1.5
 MOST_JOBS: Final = 5_000
+_KIN_SHARE: Final = 0.8
+_LONGEST_MARK: Final = 60
 _SAMPLE: Final = 60
 _MOST_WORDS: Final = 200_000  # texts that are looked at for fields
 _PERSON: Final = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ]\.)?(?: [A-ZÀ-Þ][\w'’-]+){1,2}")
@@ -56,32 +63,49 @@ class _Run:
     items: list[Item]
     fields: list[dict[str, str]]
     score: float = 0.0
+    is_apart: bool = False
+    """The heading above says that these are something else, whatever their kin are."""
 
 
 def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], float]:
     """Jobs of every run that scores enough, in document order, and the best score."""
     room = [_MOST_WORDS]
     runs = [run for group in groups_of(outline, page.url) for run in _runs(outline, group, room)]
+    runs = [run for run in runs if run.items]
     for run in runs:
+        _drop_strangers(run)
         run.score = _score(outline, run, page)
     runs.sort(key=lambda run: (-run.score, run.items[0].start))
     taken: list[tuple[int, int]] = []
     accepted: list[tuple[Item, dict[str, str]]] = []
     kin: set[int] = set()
     for run in runs:
-        if run.score < (_KIN_SCORE if id(run.group) in kin else LEAST_SCORE):
+        if run.is_apart or run.score < (_KIN_SCORE if id(run.group) in kin else LEAST_SCORE):
             continue
-        fresh = [(item, fields) for item, fields in zip(run.items, run.fields, strict=True) if not _overlaps(taken, item)]
+        fresh = [
+            (item, fields) for item, fields in zip(run.items, run.fields, strict=True) if not _overlaps(taken, item)
+        ]
         if len(fresh) * 2 < len(run.items):
             continue
         kin.add(id(run.group))
         accepted += fresh
-        taken = sorted([*taken, *((item.start, item.end) for item, _ in fresh)])
+        for item, _ in fresh:
+            insort(taken, (item.start, item.end))
         if len(accepted) >= MOST_JOBS:
             break
     accepted.sort(key=lambda pair: pair[0].start)
     jobs = [found for item, fields in accepted[:MOST_JOBS] if (found := _job(outline, item, fields))]
     return jobs, runs[0].score if runs else 0.0
+
+
+def _drop_strangers(run: _Run) -> None:
+    """Leave out the few links of a run that plainly lead elsewhere: "Contact" at the end of a list of jobs."""
+    strange = [
+        NOT_JOB_PATH.search(path_of(item.link.url)) is not None and not is_job_title(item.title) for item in run.items
+    ]
+    if 0 < sum(strange) * 3 <= len(strange):
+        run.fields = [fields for fields, is_strange in zip(run.fields, strange, strict=True) if not is_strange]
+        run.items = [item for item, is_strange in zip(run.items, strange, strict=True) if not is_strange]
 
 
 def _overlaps(taken: list[tuple[int, int]], item: Item) -> bool:
@@ -92,16 +116,32 @@ def _overlaps(taken: list[tuple[int, int]], item: Item) -> bool:
 def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
     """Split a group by the elements that hold its items; what is read of all items together is bounded by the room."""
     runs: list[_Run] = []
-    last_parent = None
+    last: Item | None = None
     for item in group.items:
-        parent = outline.parents[item.root]
-        if parent != last_parent:
+        together = last is not None and outline.parents[item.root] == outline.parents[last.root]
+        if last is None or not together or _heading_between(outline, last.end, item.start):
             runs.append(_Run(group, [], []))
-            last_parent = parent
+        last = item
+        if _is_closed(outline, item):
+            continue
         runs[-1].items.append(item)
         room[0] -= len(outline.text_range(item.start, item.end))
         runs[-1].fields.append(fields_of(outline, item.start, item.end, item.title_texts) if room[0] > 0 else {})
     return runs
+
+
+def _is_closed(outline: Outline, item: Item) -> bool:
+    """Whether a badge on an item says that the job is gone."""
+    numbers = outline.text_range(item.start, item.end)[:80]
+    return any(
+        len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip())
+        for text in (outline.texts[index] for index in numbers)
+        if text != "\n"
+    )
+
+
+def _heading_between(outline: Outline, end: int, start: int) -> bool:
+    return any(outline.tags[number] in HEADINGS for number in range(end, min(start, end + _HEADING_REACH)))
 
 
 def _score(outline: Outline, run: _Run, page: PageWords) -> float:
@@ -115,22 +155,27 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     score += 2.0 * sum("deadline_raw" in said for said in fields) / size
     score += 0.75 * sum("location_raw" in said for said in fields) / size
     score += 0.75 * sum(bool({"employment_raw", "level_raw", "reference"} & said.keys()) for said in fields) / size
-    score += 1.0 if _called_jobs(outline, sample[0].root) else 0.0
+    score += _called_jobs(outline, sample[0].root)
     score += 1.0 if page.about_openings else 0.5 if page.about_careers else 0.0
     heading, nearby = _above(outline, sample[0].start)
-    if NOT_JOBS_HEADING.search(heading):
+    if CLOSED_HEADING.search(heading):
+        run.is_apart = True
+    elif NOT_JOBS_HEADING.search(heading) and not is_job_title(heading):
         score -= 3.0
-    elif OPENINGS_HEADING.search(heading):
+        run.is_apart = job_like < _KIN_SHARE  # "People" is also a department
+    elif OPENINGS_HEADING.search(heading) or (OPENINGS_HEADING.search(nearby) and not NO_OPENINGS.search(nearby)):
         score += 1.5
-    elif OPENINGS_HEADING.search(nearby):
-        score += 1.0
+    elif is_navigation(heading) and CAREERS.search(heading):
+        score += 0.75  # "Jobs", "Careers"
     score -= 2.0 * sum(BYLINE.search(_words(outline, item)) is not None for item in sample) / size
     score -= 2.5 * sum(map(is_news_title, titles)) / size
     score -= 1.5 * sum(_PERSON.fullmatch(title) is not None and not is_job_title(title) for title in titles) / size
+    score -= 2.0 * sum(title[0].islower() for title in titles) / size  # words of a sentence
     score -= 1.5 if sum(map(len, titles)) / size > 120 else 0.0
     score -= 1.0 if len(set(titles)) * 2 <= size and size > 2 else 0.0
     if run.group.by_button:
-        score -= 0.5  # a title that is itself a link is the surer sign
+        # A title that is itself a link is the surer sign, unless the buttons say what one does with jobs.
+        score += sum(1.0 if APPLY_WORDS.search(item.link.text) else -0.5 for item in sample) / size
     return score
 
 
@@ -151,8 +196,12 @@ def _address_score(url: str, page_url: str) -> float:
     return 1.0 if own and path.startswith(own + "/") and (JOB_PATH.search(own) or CAREERS.search(own)) else 0.0
 
 
-def _called_jobs(outline: Outline, root: int) -> bool:
-    return any(JOB_CLASS.search(outline.names[number]) for number in (root, *outline.ancestors(root, 3)) if outline.tags[number] != "body")
+def _called_jobs(outline: Outline, root: int) -> float:
+    """Whether the elements around an item are named after jobs; the nearer, the surer."""
+    for distance, number in enumerate((root, *outline.ancestors(root, 3))):
+        if outline.tags[number] != "body" and JOB_CLASS.search(outline.names[number]):
+            return 1.5 if distance < 2 else 1.0
+    return 0.0
 
 
 def _above(outline: Outline, start: int) -> tuple[str, str]:
@@ -163,13 +212,15 @@ def _above(outline: Outline, start: int) -> tuple[str, str]:
             heading = outline.text(number, 200)
             break
     first = outline.text_starts[start]
-    nearby = collapse(" ".join(outline.texts[max(0, first - 8) : first]))[-160:]
-    return heading, nearby
+    nearby = next(
+        (line for text in reversed(outline.texts[max(0, first - 8) : first]) if (line := collapse(text[-1000:]))), ""
+    )
+    return heading, nearby[-120:]
 
 
 def _words(outline: Outline, item: Item) -> str:
     numbers = outline.text_range(item.start, item.end)
-    return collapse(" ".join(outline.texts[index] for index in numbers[:60]))[:1000]
+    return collapse(" ".join(outline.texts[index][:1000] for index in numbers[:60]))[:1000]
 
 
 def _job(outline: Outline, item: Item, fields: dict[str, str]) -> JobFound | None:
@@ -180,4 +231,6 @@ def _job(outline: Outline, item: Item, fields: dict[str, str]) -> JobFound | Non
         found_by = FoundBy.LIST
     else:
         found_by = FoundBy.CARDS
+    if "deadline_raw" not in fields and (deadline := deadline_in(item.title)):
+        fields = {**fields, "deadline_raw": deadline}
     return job(title=item.title, apply_url=item.link.url, found_by=found_by, **fields)

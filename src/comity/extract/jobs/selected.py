@@ -1,4 +1,4 @@
-"""Jobs by CSS selectors: a tree and where it keeps what enter, jobs leave. An operator's hint and known pages use it alike."""
+"""Jobs by CSS selectors: a tree and where it keeps what enter, jobs leave. Hints and known pages use it alike."""
 
 from __future__ import annotations
 

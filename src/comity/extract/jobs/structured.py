@@ -51,13 +51,19 @@ def _json_ld(document: Document) -> list[object]:
 def _microdata(document: Document) -> list[object]:
     found = document.select('[itemtype*="JobPosting"]')[:5000]
     room = [_MOST_NODES]
-    return [_item(element, ("itemprop", "itemscope", "itemtype"), room) for element in found if not _inside(element, "itemtype")]
+    return [
+        _item(element, ("itemprop", "itemscope", "itemtype"), room)
+        for element in found
+        if not _inside(element, "itemtype")
+    ]
 
 
 def _rdfa(document: Document) -> list[object]:
     found = document.select('[typeof*="JobPosting"]')[:5000]
     room = [_MOST_NODES]
-    return [_item(element, ("property", "typeof", "typeof"), room) for element in found if not _inside(element, "typeof")]
+    return [
+        _item(element, ("property", "typeof", "typeof"), room) for element in found if not _inside(element, "typeof")
+    ]
 
 
 def _inside(element: Element, attribute: str) -> bool:

@@ -48,17 +48,27 @@ def _rule(text: str) -> Template:
 
 def _mapping(items: str, **fields: str | tuple[str, ...]) -> MappingHint:
     rules = {
-        name: tuple(_rule(text) for text in ((said,) if isinstance(said, str) else said)) for name, said in fields.items()
+        name: tuple(_rule(text) for text in ((said,) if isinstance(said, str) else said))
+        for name, said in fields.items()
     }
     following = rules.pop("next", ())
-    return MappingHint(_path(items), tuple((HintField(name), templates) for name, templates in rules.items()), following)
+    return MappingHint(
+        _path(items), tuple((HintField(name), templates) for name, templates in rules.items()), following
+    )
 
 
 def _address(pattern: str) -> re.Pattern[str]:
     return re.compile(r"^https?://" + pattern, re.IGNORECASE)
 
 
-_PLACE: Final = ("{city}, {region}, {country}", "{city}, {state}, {country}", "{city}, {country}", "{city}, {state}", "city", "country")
+_PLACE: Final = (
+    "{city}, {region}, {country}",
+    "{city}, {state}, {country}",
+    "{city}, {country}",
+    "{city}, {state}",
+    "city",
+    "country",
+)
 
 
 def _places(prefix: str) -> tuple[str, ...]:
@@ -71,9 +81,16 @@ SYSTEMS: Final = (
         _address(r"(?:boards-api|api)(?:\.eu)?\.greenhouse\.io/v1/boards/(?P<account>[^/?#]+)/jobs"),
         frozenset({"absolute_url", "internal_job_id", "title"}),
         _mapping(
-            "jobs", title="title", url="absolute_url", org="company_name", location=("location.name", "offices[*].name"),
-            description="content", deadline="application_deadline", posted=("first_published", "updated_at"),
-            reference=("requisition_id", "id"), language="language",
+            "jobs",
+            title="title",
+            url="absolute_url",
+            org="company_name",
+            location=("location.name", "offices[*].name"),
+            description="content",
+            deadline="application_deadline",
+            posted=("first_published", "updated_at"),
+            reference=("requisition_id", "id"),
+            language="language",
         ),
     ),
     JsonSystem(
@@ -81,19 +98,36 @@ SYSTEMS: Final = (
         _address(r"api(?:\.eu)?\.lever\.co/v0/postings/(?P<account>[^/?#]+)"),
         frozenset({"text", "hostedUrl", "categories"}),
         _mapping(
-            "$", title="text", url=("hostedUrl", "applyUrl"), location=("categories.allLocations[*]", "categories.location"),
-            description=("descriptionPlain", "description"), posted="createdAt", employment="categories.commitment",
-            workplace="workplaceType", country="country", reference="id",
+            "$",
+            title="text",
+            url=("hostedUrl", "applyUrl"),
+            location=("categories.allLocations[*]", "categories.location"),
+            description=("descriptionPlain", "description"),
+            posted="createdAt",
+            employment="categories.commitment",
+            workplace="workplaceType",
+            country="country",
+            reference="id",
         ),
     ),
     JsonSystem(
         ApplicantSystem.WORKABLE,
-        _address(r"(?:apply|www)\.workable\.com/(?:api/(?:v1/(?:widget/)?|v3/)?accounts|api/accounts)/(?P<account>[^/?#]+)"),
+        _address(
+            r"(?:apply|www)\.workable\.com/(?:api/(?:v1/(?:widget/)?|v3/)?accounts|api/accounts)/(?P<account>[^/?#]+)"
+        ),
         frozenset({"shortcode", "title"}),
         _mapping(
-            "jobs", title="title", url=("url", "shortlink", "application_url", "https://apply.workable.com/{@account}/j/{shortcode}/"),
-            org="@name", location=_places(""), description="description", posted=("published_on", "created_at"),
-            employment="employment_type", level="experience", country="country", reference=("code", "shortcode"),
+            "jobs",
+            title="title",
+            url=("url", "shortlink", "application_url", "https://apply.workable.com/{@account}/j/{shortcode}/"),
+            org="@name",
+            location=_places(""),
+            description="description",
+            posted=("published_on", "created_at"),
+            employment="employment_type",
+            level="experience",
+            country="country",
+            reference=("code", "shortcode"),
         ),
         context=(("name", _path("name")),),
     ),
@@ -102,9 +136,16 @@ SYSTEMS: Final = (
         _address(r"apply\.workable\.com/api/v3/accounts/(?P<account>[^/?#]+)/jobs"),
         frozenset({"shortcode", "title", "workplace"}),
         _mapping(
-            "results", title="title", url=("url", "https://apply.workable.com/{@account}/j/{shortcode}/"),
-            location=_places("location."), posted="published", employment="type", workplace="workplace",
-            country="location.country", reference="shortcode", language="language",
+            "results",
+            title="title",
+            url=("url", "https://apply.workable.com/{@account}/j/{shortcode}/"),
+            location=_places("location."),
+            posted="published",
+            employment="type",
+            workplace="workplace",
+            country="location.country",
+            reference="shortcode",
+            language="language",
         ),
         hidden=("isInternal", True),
     ),
@@ -113,11 +154,21 @@ SYSTEMS: Final = (
         _address(r"api\.smartrecruiters\.com/v1/companies/(?P<account>[^/?#]+)/postings"),
         frozenset({"name", "releasedDate", "company"}),
         _mapping(
-            "content", title="name",
-            url=("https://jobs.smartrecruiters.com/{company.identifier}/{id}", "https://jobs.smartrecruiters.com/{@account}/{id}", "ref"),
-            org="company.name", location=("location.fullLocation", *_places("location.")), posted="releasedDate",
-            employment="typeOfEmployment.label", level="experienceLevel.label", country="location.country",
-            reference=("refNumber", "id"), language="language.code",
+            "content",
+            title="name",
+            url=(
+                "https://jobs.smartrecruiters.com/{company.identifier}/{id}",
+                "https://jobs.smartrecruiters.com/{@account}/{id}",
+                "ref",
+            ),
+            org="company.name",
+            location=("location.fullLocation", *_places("location.")),
+            posted="releasedDate",
+            employment="typeOfEmployment.label",
+            level="experienceLevel.label",
+            country="location.country",
+            reference=("refNumber", "id"),
+            language="language.code",
         ),
     ),
     JsonSystem(
@@ -125,9 +176,16 @@ SYSTEMS: Final = (
         _address(r"api\.ashbyhq\.com/posting-api/job-board/(?P<account>[^/?#]+)"),
         frozenset({"jobUrl", "isListed", "title"}),
         _mapping(
-            "jobs", title="title", url=("jobUrl", "applyUrl"), location="location", description=("descriptionPlain", "descriptionHtml"),
-            posted="publishedAt", employment="employmentType", workplace="workplaceType",
-            country="address.postalAddress.addressCountry", reference="id",
+            "jobs",
+            title="title",
+            url=("jobUrl", "applyUrl"),
+            location="location",
+            description=("descriptionPlain", "descriptionHtml"),
+            posted="publishedAt",
+            employment="employmentType",
+            workplace="workplaceType",
+            country="address.postalAddress.addressCountry",
+            reference="id",
         ),
         hidden=("isListed", False),
     ),
@@ -136,9 +194,13 @@ SYSTEMS: Final = (
         _address(r"(?P<account>[^./]+)\.bamboohr\.com/careers/list"),
         frozenset({"jobOpeningName", "id"}),
         _mapping(
-            "result", title="jobOpeningName", url=("{@origin}/careers/{id}",),
-            location=(*_places("atsLocation."), *_places("location.")), employment="employmentStatusLabel",
-            country="atsLocation.country", reference="id",
+            "result",
+            title="jobOpeningName",
+            url=("{@origin}/careers/{id}",),
+            location=(*_places("atsLocation."), *_places("location.")),
+            employment="employmentStatusLabel",
+            country="atsLocation.country",
+            reference="id",
         ),
     ),
     JsonSystem(
@@ -146,9 +208,18 @@ SYSTEMS: Final = (
         _address(r"[^/]+/api/offers"),
         frozenset({"careers_url", "title", "slug"}),
         _mapping(
-            "offers", title=("title", "position"), url=("careers_url", "careers_apply_url"), org="company_name",
-            location=("location", *_places("")), description="description", deadline="close_at", posted=("published_at", "created_at"),
-            employment=("employment_type", "employment_type_code"), level="experience_code", country="country", reference=("guid", "id"),
+            "offers",
+            title=("title", "position"),
+            url=("careers_url", "careers_apply_url"),
+            org="company_name",
+            location=("location", *_places("")),
+            description="description",
+            deadline="close_at",
+            posted=("published_at", "created_at"),
+            employment=("employment_type", "employment_type_code"),
+            level="experience_code",
+            country="country",
+            reference=("guid", "id"),
         ),
     ),
     JsonSystem(
@@ -156,8 +227,14 @@ SYSTEMS: Final = (
         _address(r"[^/]+/wday/cxs/(?P<account>[^/]+)/(?P<site>[^/]+)/jobs"),
         frozenset({"externalPath", "title"}),
         _mapping(
-            "jobPostings", title="title", url=("{@origin}/{@site}{externalPath}", "externalPath"), location="locationsText",
-            posted="postedOn", employment="timeType", workplace="remoteType", reference="bulletFields[0]",
+            "jobPostings",
+            title="title",
+            url=("{@origin}/{@site}{externalPath}", "externalPath"),
+            location="locationsText",
+            posted="postedOn",
+            employment="timeType",
+            workplace="remoteType",
+            reference="bulletFields[0]",
         ),
     ),
     JsonSystem(
@@ -165,23 +242,36 @@ SYSTEMS: Final = (
         _address(r"api\.reliefweb\.int/v[12]/jobs"),
         frozenset({"fields", "href", "id"}),
         _mapping(
-            "data", title="fields.title", url=("fields.url_alias", "fields.url", "https://reliefweb.int/node/{id}"),
+            "data",
+            title="fields.title",
+            url=("fields.url_alias", "fields.url", "https://reliefweb.int/node/{id}"),
             org="fields.source[*].name",
             location=("{fields.city[*].name}, {fields.country[*].name}", "fields.country[*].name"),
-            description=("fields.body", "fields.body-html"), deadline="fields.date.closing",
-            posted="fields.date.created", employment="fields.type[*].name", level="fields.experience[*].name",
-            country="fields.country[*].name", reference="id", next="links.next.href",
+            description=("fields.body", "fields.body-html"),
+            deadline="fields.date.closing",
+            posted="fields.date.created",
+            employment="fields.type[*].name",
+            level="fields.experience[*].name",
+            country="fields.country[*].name",
+            reference="id",
+            next="links.next.href",
         ),
     ),
-)  # fmt: skip
+)
 
 
-def find_system(value: object, url: str, wanted: ApplicantSystem | None = None) -> tuple[JsonSystem, Mapping[str, str]] | None:
+def find_system(
+    value: object, url: str, wanted: ApplicantSystem | None = None
+) -> tuple[JsonSystem, Mapping[str, str]] | None:
     """The system that an answer comes from, and the words of its address."""
     rows = [row for row in SYSTEMS if wanted is None or row.system is wanted]
     for row in rows:
         found = row.address.match(url)
-        if found and has_items(value, row.mapping) and (not (items := items_of(value, row.mapping)) or _fits(items[0], row)):
+        if (
+            found
+            and has_items(value, row.mapping)
+            and (not (items := items_of(value, row.mapping)) or _fits(items[0], row))
+        ):
             return row, _context(row, value, url, found.groupdict())
     for row in rows:
         items = items_of(value, row.mapping)[:1]
@@ -208,7 +298,9 @@ def system_jobs(value: object, row: JsonSystem, context: Mapping[str, str], *, u
     """Jobs of a known answer; what is not for the public stays out."""
     if row.hidden is not None:
         key, secret = row.hidden
-        items = [item for item in items_of(value, row.mapping) if isinstance(item, dict) and item.get(key) is not secret]
+        items = [
+            item for item in items_of(value, row.mapping) if isinstance(item, dict) and item.get(key) is not secret
+        ]
         value, mapping = items, MappingHint(JsonPath(), row.mapping.fields, row.mapping.next)
     else:
         mapping = row.mapping
@@ -220,10 +312,22 @@ def next_offset(value: object, row: JsonSystem, url: str) -> str:
     query = query_of(url)
     if row.system is ApplicantSystem.SMARTRECRUITERS and isinstance(value, dict):
         offset, limit, total = (value.get(name) for name in ("offset", "limit", "totalFound"))
-        if isinstance(offset, int) and isinstance(limit, int) and isinstance(total, int) and 0 < limit and offset + limit < total:
+        if (
+            isinstance(offset, int)
+            and isinstance(limit, int)
+            and isinstance(total, int)
+            and limit > 0
+            and offset + limit < total
+        ):
             return with_query(url, offset=str(offset + limit), limit=str(limit))
     if row.system is ApplicantSystem.LEVER and isinstance(value, list):
         limit_said, skip = query.get("limit", ""), query.get("skip", "0")
-        if limit_said.isdigit() and skip.isdigit() and len(limit_said) < 6 and len(skip) < 9 and len(value) >= int(limit_said) > 0:
+        if (
+            limit_said.isdigit()
+            and skip.isdigit()
+            and len(limit_said) < 6
+            and len(skip) < 9
+            and len(value) >= int(limit_said) > 0
+        ):
             return with_query(url, skip=str(int(skip) + int(limit_said)))
     return ""

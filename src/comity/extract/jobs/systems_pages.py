@@ -1,4 +1,4 @@
-"""Pages of applicant systems: a tree and its address enter, jobs leave. Rows of selectors, and data that pages carry."""
+"""Pages of applicant systems: a tree and its address enter, jobs leave. Rows of selectors, and data in scripts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,23 @@ from comity.extract.jobs.plain_json import plain_jobs
 from comity.extract.jobs.selected import selected_jobs
 from comity.extract.jobs.values import find
 from comity.model.job import FoundBy, JobFound
-from comity.model.parser_hint import ApplicantSystem, HintField, HintProblem, JsonPath, MappingHint, Selector, SelectorHint
+from comity.model.parser_hint import (
+    ApplicantSystem,
+    HintField,
+    HintProblem,
+    JsonPath,
+    MappingHint,
+    Selector,
+    SelectorHint,
+)
 from comity.rules.parser_hint import json_path, template
 
 MOST_SCRIPTS: Final = 200
 _LONGEST_DATA: Final = 3_000_000
-_DATA: Final = re.compile(r"(?:window\s*(?:\.|\[\s*['\"])\s*)?(?:__appData|__INITIAL_STATE__|__NEXT_DATA__|__NUXT__|__PRELOADED_STATE__|__remixContext|jobsData|jobs|vacancies|APP_STATE)(?:['\"]\s*\])?\s*=\s*(?=[\[{])")
+_DATA: Final = re.compile(
+    r"(?:window\s*(?:\.|\[\s*['\"])\s*)?(?:__appData|__INITIAL_STATE__|__NEXT_DATA__|__NUXT__|__PRELOADED_STATE__|"
+    r"__remixContext|jobsData|jobs|vacancies|APP_STATE)(?:['\"]\s*\])?\s*=\s*(?=[\[{])"
+)
 _JOB_WORD: Final = re.compile(r"job|vacanc|position|opening|career", re.IGNORECASE)
 
 
@@ -42,52 +53,87 @@ def _selector(css: str, name: str) -> Selector:
 
 PAGES: Final = (
     PageSystem(
-        ApplicantSystem.GREENHOUSE, "div.opening > a[data-mapped]",
+        ApplicantSystem.GREENHOUSE,
+        "div.opening > a[data-mapped]",
         _hint("div.opening", title="a", url="a", location="span.location"),
     ),
     PageSystem(
-        ApplicantSystem.GREENHOUSE, "tr.job-post a[href]",
+        ApplicantSystem.GREENHOUSE,
+        "tr.job-post a[href]",
         _hint("tr.job-post", title="p.body--medium", url="a", location="p.body--metadata"),
     ),
     PageSystem(
-        ApplicantSystem.GREENHOUSE, 'section.level-0 div.opening > a[href*="/jobs/"]',
+        ApplicantSystem.GREENHOUSE,
+        'section.level-0 div.opening > a[href*="/jobs/"]',
         _hint("section.level-0 div.opening", title="a", url="a", location="span.location"),
     ),
     PageSystem(
-        ApplicantSystem.LEVER, "div.posting a.posting-title",
-        _hint("div.posting", title='a.posting-title h5, [data-qa="posting-name"]', url="a.posting-title", location=".sort-by-location, .location",
-              employment=".sort-by-commitment, .commitment", workplace=".workplaceTypes"),
+        ApplicantSystem.LEVER,
+        "div.posting a.posting-title",
+        _hint(
+            "div.posting",
+            title='a.posting-title h5, [data-qa="posting-name"]',
+            url="a.posting-title",
+            location=".sort-by-location, .location",
+            employment=".sort-by-commitment, .commitment",
+            workplace=".workplaceTypes",
+        ),
     ),
     PageSystem(
-        ApplicantSystem.WORKABLE, 'li[data-ui="job"] a[href*="/j/"]',
-        _hint('li[data-ui="job"]', title='[data-ui="job-title"], h3', url="a", location='[data-ui="job-location"]',
-              employment='[data-ui="job-type"]', workplace='[data-ui="job-workplace"]', posted='[data-ui="job-posted"]'),
+        ApplicantSystem.WORKABLE,
+        'li[data-ui="job"] a[href*="/j/"]',
+        _hint(
+            'li[data-ui="job"]',
+            title='[data-ui="job-title"], h3',
+            url="a",
+            location='[data-ui="job-location"]',
+            employment='[data-ui="job-type"]',
+            workplace='[data-ui="job-workplace"]',
+            posted='[data-ui="job-posted"]',
+        ),
     ),
     PageSystem(
-        ApplicantSystem.SMARTRECRUITERS, 'li.opening-job a[href*="smartrecruiters.com"]',
+        ApplicantSystem.SMARTRECRUITERS,
+        'li.opening-job a[href*="smartrecruiters.com"]',
         _hint("li.opening-job", title=".job-title, h4", url="a", employment=".job-desc"),
     ),
     PageSystem(
-        ApplicantSystem.BAMBOOHR, "li.BambooHR-ATS-Jobs-Item a",
+        ApplicantSystem.BAMBOOHR,
+        "li.BambooHR-ATS-Jobs-Item a",
         _hint("li.BambooHR-ATS-Jobs-Item", title="a", url="a", location=".BambooHR-ATS-Location"),
     ),
     PageSystem(
-        ApplicantSystem.TEAMTAILOR, '#jobs_list_container li a[href*="/jobs/"]',
-        _hint("#jobs_list_container > li", title='a span.text-block-base-link, a[href*="/jobs/"]', url="a",
-              location=".text-md span:nth-of-type(3), .text-base span:nth-of-type(3)", workplace=".inline-flex"),
+        ApplicantSystem.TEAMTAILOR,
+        '#jobs_list_container li a[href*="/jobs/"]',
+        _hint(
+            "#jobs_list_container > li",
+            title='a span.text-block-base-link, a[href*="/jobs/"]',
+            url="a",
+            location=".text-md span:nth-of-type(3), .text-base span:nth-of-type(3)",
+            workplace=".inline-flex",
+        ),
     ),
     PageSystem(
-        ApplicantSystem.PERSONIO, 'a.job-box-link[href*="/job/"]',
+        ApplicantSystem.PERSONIO,
+        'a.job-box-link[href*="/job/"]',
         _hint("a.job-box-link", title=".jb-title", url="", location=".jb-description span:last-of-type"),
     ),
     PageSystem(
-        ApplicantSystem.RECRUITEE, '[data-testid="offer-list-grid-desktop-styled"] a[href*="/o/"]',
-        _hint('[data-testid="offer-list-grid-desktop-styled"] > div', title="a", url="a", location='[data-testid="styled-location-list-item"]'),
+        ApplicantSystem.RECRUITEE,
+        '[data-testid="offer-list-grid-desktop-styled"] a[href*="/o/"]',
+        _hint(
+            '[data-testid="offer-list-grid-desktop-styled"] > div',
+            title="a",
+            url="a",
+            location='[data-testid="styled-location-list-item"]',
+        ),
     ),
-)  # fmt: skip
+)
 
 
-def page_system_jobs(document: Document, *, base: str, url: str, wanted: ApplicantSystem | None = None) -> list[JobFound]:
+def page_system_jobs(
+    document: Document, *, base: str, url: str, wanted: ApplicantSystem | None = None
+) -> list[JobFound]:
     """Jobs of the first known page that this one is."""
     for page in PAGES:
         if (wanted is None or page.system is wanted) and document.select_one(page.sign) is not None:
@@ -99,10 +145,14 @@ def page_system_jobs(document: Document, *, base: str, url: str, wanted: Applica
 
 def _ashby_mapping() -> MappingHint:
     rules = {
-        HintField.TITLE: ("title",), HintField.URL: ("{@origin}/{@board}/{id}",), HintField.LOCATION: ("locationName",),
-        HintField.EMPLOYMENT: ("employmentType",), HintField.WORKPLACE: ("workplaceType",), HintField.POSTED: ("publishedDate",),
+        HintField.TITLE: ("title",),
+        HintField.URL: ("{@origin}/{@board}/{id}",),
+        HintField.LOCATION: ("locationName",),
+        HintField.EMPLOYMENT: ("employmentType",),
+        HintField.WORKPLACE: ("workplaceType",),
+        HintField.POSTED: ("publishedDate",),
         HintField.REFERENCE: ("id",),
-    }  # fmt: skip
+    }
     fields = []
     for field, texts in rules.items():
         templates = [template(text) for text in texts]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from comity.extract.jobs.addresses import same_page
 from comity.extract.jobs.outline import Link, Outline
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_labels import meaning_of
-from comity.extract.jobs.words_pages import NO_OPENINGS, NOT_JOBS_HEADING
+from comity.extract.jobs.words_pages import CLOSED_HEADING, NO_OPENINGS, NOT_JOBS_HEADING
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 from comity.model.job import FoundBy, JobFound
 
@@ -17,7 +18,24 @@ _MOST_ROWS: Final = 5_000
 _MOST_CELLS: Final = 60
 _HEADER_ROWS: Final = 3
 _FIELDS: Final = frozenset(
-    {"location_raw", "deadline_raw", "posted_raw", "employment_raw", "workplace_raw", "level_raw", "reference", "org_name"}
+    {
+        "location_raw",
+        "deadline_raw",
+        "posted_raw",
+        "employment_raw",
+        "workplace_raw",
+        "level_raw",
+        "reference",
+        "org_name",
+    }
+)
+# Columns of lists of people, who also have positions.
+_PEOPLE: Final = re.compile(
+    r"(?:(?:full |first |last |sur|staff )?name|e-?mail(?: address)?|(?:tele)?phone|tel\.?|contact|nom|prénom|"
+    r"nom et prénom|courriel|téléphone|"
+    r"nombre|apellidos?|correo(?: electrónico)?|teléfono|nachname|vorname|telefon|nome|cognome|telefono|naam|"
+    r"telefoon|الاسم|البريد الإلكتروني|الهاتف|имя|фио|телефон|姓名|电话|电子邮件|氏名|電話|メール)",
+    re.IGNORECASE,
 )
 Cells = list[int]
 
@@ -37,7 +55,7 @@ def table_jobs(outline: Outline, *, url: str, careers_page: bool) -> list[JobFou
     jobs: list[JobFound] = []
     for table, cells in list(rows.items())[:MOST_TABLES]:
         if not outline.chrome[table]:
-            jobs += _read(outline, cells, links, url, careers_page)
+            jobs += _read(outline, _spread(outline, cells), links, url, careers_page)
     return jobs
 
 
@@ -60,6 +78,40 @@ def _rows_by_table(outline: Outline) -> dict[int, list[Cells]]:
     return tables
 
 
+def _spread(outline: Outline, rows: list[Cells]) -> list[Cells]:
+    """Rows with every cell in each column and row that it spans, as a browser lays them out."""
+    pending: dict[int, tuple[int, int]] = {}  # column: cell, rows that it still covers
+    spread: list[Cells] = []
+    for cells in rows:
+        row: Cells = []
+        waiting = iter(cells)
+        following: dict[int, tuple[int, int]] = {}
+        cell = next(waiting, None)
+        while len(row) < _MOST_CELLS and (cell is not None or len(row) in pending):
+            column = len(row)
+            if column in pending:
+                held, left = pending[column]
+                row.append(held)
+                if left > 1:
+                    following[column] = (held, left - 1)
+                continue
+            assert cell is not None
+            across, down = _span(outline, cell, "colspan"), _span(outline, cell, "rowspan")
+            for offset in range(min(across, _MOST_CELLS - column)):
+                row.append(cell)
+                if down > 1:
+                    following[column + offset] = (cell, down - 1)
+            cell = next(waiting, None)
+        pending = following
+        spread.append(row)
+    return spread
+
+
+def _span(outline: Outline, cell: int, attribute: str) -> int:
+    said = outline.elements[cell].attr(attribute) or "1"
+    return max(1, int(said)) if said.isascii() and said.isdigit() and len(said) < 4 else 1
+
+
 def _header(outline: Outline, rows: list[Cells]) -> tuple[int, list[str | None]] | None:
     """The row that names the columns, and what they mean."""
     for index, cells in enumerate(rows[:_HEADER_ROWS]):
@@ -76,21 +128,27 @@ def _header(outline: Outline, rows: list[Cells]) -> tuple[int, list[str | None]]
 def _shown(outline: Outline, cell: int) -> str:
     """What a header shows; words for screen readers ("sort descending") are left out."""
     numbers = range(outline.text_starts[cell], min(outline.text_ends[cell], outline.text_starts[cell] + 40))
-    return collapse("".join(outline.texts[index] for index in numbers if not outline.chrome[outline.text_owners[index]]))[:120]
+    return collapse(
+        "".join(outline.texts[index] for index in numbers if not outline.chrome[outline.text_owners[index]])
+    )[:120]
 
 
-def _read(outline: Outline, rows: list[Cells], links: dict[int, list[Link]], url: str, careers_page: bool) -> list[JobFound]:
+def _read(
+    outline: Outline, rows: list[Cells], links: dict[int, list[Link]], url: str, careers_page: bool
+) -> list[JobFound]:
     header = _header(outline, rows)
     if header is None:
         return []
     index, meanings = header
+    if any(_PEOPLE.fullmatch(_shown(outline, cell)) for cell in rows[index]) and "deadline_raw" not in meanings:
+        return []
     if len(rows) - index < 2 or _is_past(outline, rows[index][0] if rows[index] else 0):
         return []
     title_column = meanings.index("title")
     found: list[JobFound] = []
     job_like = 0
     for cells in rows[index + 1 : index + 1 + _MOST_ROWS]:
-        if len(cells) <= title_column or (len(cells) == 1 and len(meanings) > 1):
+        if len(cells) <= title_column or (len(set(cells)) == 1 and len(meanings) > 1):
             continue
         read = _row(outline, cells, meanings, title_column, links, url)
         if read is not None:
@@ -110,12 +168,20 @@ def _is_past(outline: Outline, cell: int) -> bool:
     """Whether the heading over a table says that its jobs are over."""
     for number in range(cell, max(-1, cell - 200), -1):
         if outline.tags[number] in ("h1", "h2", "h3", "h4", "caption"):
-            return NOT_JOBS_HEADING.search(outline.text(number, 200)) is not None
+            text = outline.text(number, 200)
+            return CLOSED_HEADING.search(text) is not None or (
+                NOT_JOBS_HEADING.search(text) is not None and not is_job_title(text)
+            )
     return False
 
 
 def _row(
-    outline: Outline, cells: Cells, meanings: list[str | None], title_column: int, links: dict[int, list[Link]], url: str
+    outline: Outline,
+    cells: Cells,
+    meanings: list[str | None],
+    title_column: int,
+    links: dict[int, list[Link]],
+    url: str,
 ) -> JobFound | None:
     title_cell = cells[title_column]
     title = ""
@@ -130,7 +196,10 @@ def _row(
     if not title or is_navigation(title) or NO_OPENINGS.search(text):
         return None
     if not address:
-        address = next((link.url for cell in cells for link in links.get(cell, []) if link.url and not same_page(link.url, url)), "")
+        address = next(
+            (link.url for cell in cells for link in links.get(cell, []) if link.url and not same_page(link.url, url)),
+            "",
+        )
     fields: dict[str, str] = {}
     for cell, meaning in zip(cells, meanings, strict=False):
         if meaning in _FIELDS and meaning not in fields and (said := outline.text(cell, 300)):

@@ -36,7 +36,9 @@ def find(value: object, path: JsonPath, context: Mapping[str, str] | None = None
                     following.append(node[step])
             elif isinstance(node, list):
                 # "locations.name" also means the names of all of them.
-                following += [member[step] for member in node[:MOST_VALUES] if isinstance(member, dict) and step in member]
+                following += [
+                    member[step] for member in node[:MOST_VALUES] if isinstance(member, dict) and step in member
+                ]
             if len(following) > MOST_VALUES:
                 break
         current = following[:MOST_VALUES]

@@ -1,6 +1,8 @@
-"""Words that stand before a value or over a column: "Closing date", "Lieu", "Bewerbungsfrist" …; text in, meaning out.
+"""Words that stand before a value or over a column: "Closing date", "Lieu", "Bewerbungsfrist" …; text in,
+meaning out.
 
-Meanings are the names of `JobFound`'s fields; `department` and `other` are known only so as not to be taken for others.
+Meanings are the names of `JobFound`'s fields; `department` and `other` are known only so as not to be taken
+for others.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from typing import Final
 
 _WORDS: Final[dict[str, str]] = {
     "title": """
-        position|positions|job title|job|jobs|title|post|post title|vacancy|vacancies|role|position title|vacancy title|
+        position|positions|job title|job|jobs|title|post|post title|vacancy|vacancies|role|position title|
+        vacancy title|
         opening|job opening|name of position|position name|designation|opportunity|job name|posting title|function|
         poste|intitulé du poste|intitulé|offre|titre|titre du poste|offres|emploi|fonction|libellé du poste|
         puesto|cargo|título|vacante|plaza|convocatoria|denominación|puesto de trabajo|nombre del puesto|oferta|perfil|
-        stelle|stellenbezeichnung|position|stellentitel|stellenangebot|stellenausschreibung|bezeichnung|titel|tätigkeit|jobtitel|
+        stelle|stellenbezeichnung|position|stellentitel|stellenangebot|stellenausschreibung|bezeichnung|titel|
+        tätigkeit|jobtitel|
         vaga|cargo|função|título da vaga|posição|oportunidade|
         posizione|figura|profilo|figura professionale|titolo|ruolo|bando|posto|
         functie|vacature|functietitel|functienaam|
@@ -26,10 +30,12 @@ _WORDS: Final[dict[str, str]] = {
         職種|募集職種|ポジション|求人|職名|募集職名|タイトル|件名|
         tjänst|titel|stanowisko|pozisyon|tehtävä|stilling""",
     "location_raw": """
-        location|locations|place|place of work|duty station|duty stations|city|country|office|based in|based at|workplace|
+        location|locations|place|place of work|duty station|duty stations|city|country|office|based in|based at|
+        workplace|
         job location|work location|station|country/city|location(s)|where|site|region|primary location|city/country|
         place of assignment|duty station(s)|office location|campus|
-        lieu|localisation|lieu de travail|lieu d'affectation|ville|pays|lieu du poste|site|affectation|lieu de mission|
+        lieu|localisation|lieu de travail|lieu d'affectation|ville|pays|lieu du poste|site|affectation|
+        lieu de mission|
         ubicación|lugar|lugar de trabajo|sede|ciudad|país|localización|destino|lugar de destino|localidad|
         ort|standort|arbeitsort|einsatzort|dienstort|standorte|dienstsitz|
         local|localização|local de trabalho|cidade|lotação|localidade|
@@ -41,67 +47,95 @@ _WORDS: Final[dict[str, str]] = {
         勤務地|場所|勤務場所|所在地|
         ort|placeringsort|lokalizacja|miejsce pracy|konum|şehir|sijainti|sted""",
     "deadline_raw": """
-        deadline|closing date|closes|application deadline|apply by|apply before|close date|closing|deadline for applications|
-        closing date for applications|last date|last date to apply|expiry date|expires|valid until|date of closing|due date|
+        deadline|closing date|closes|application deadline|apply by|apply before|close date|closing|
+        deadline for applications|
+        closing date for applications|last date|last date to apply|expiry date|expires|valid until|
+        date of closing|due date|
         application closing date|submission deadline|expires on|closes on|closing on|end date|application due date|
         closing date & time|closing date/time|deadline date|vacancy closes|applications close|apply until|open until|
-        date limite|date limite de candidature|date de clôture|clôture|échéance|date limite de dépôt|candidatures jusqu'au|
+        date limite|date limite de candidature|date de clôture|clôture|échéance|date limite de dépôt|
+        candidatures jusqu'au|
         date limite de dépôt des candidatures|date limite pour postuler|postuler avant le|à pourvoir avant|délai|
         fecha límite|fecha de cierre|cierre|plazo|fecha límite de postulación|plazo de presentación|fecha tope|
         fin de plazo|vence|fecha límite de aplicación|fecha límite para postular|hasta|vencimiento|
-        bewerbungsfrist|bewerbungsschluss|frist|bewerbung bis|ablaufdatum|bewerbungsende|einsendeschluss|ausschreibungsende|
+        bewerbungsfrist|bewerbungsschluss|frist|bewerbung bis|ablaufdatum|bewerbungsende|einsendeschluss|
+        ausschreibungsende|
         prazo|data limite|prazo de inscrição|inscrições até|data de encerramento|encerramento|prazo de candidatura|
         prazo para candidatura|data limite de candidatura|fim do prazo|
         scadenza|data di scadenza|termine|candidature entro|scadenza domande|termine di presentazione|scade il|
         sluitingsdatum|deadline|solliciteren tot|reageren tot|sollicitatietermijn|reageer voor|
-        آخر موعد|الموعد النهائي|آخر موعد للتقديم|تاريخ الإغلاق|آخر تاريخ للتقديم|ينتهي التقديم|الموعد النهائي للتقديم|تاريخ الانتهاء|
-        срок подачи|дата закрытия|крайний срок|дедлайн|срок подачи заявок|прием заявок до|приём заявок до|действует до|
+        آخر موعد|الموعد النهائي|آخر موعد للتقديم|تاريخ الإغلاق|آخر تاريخ للتقديم|ينتهي التقديم|
+        الموعد النهائي للتقديم|تاريخ الانتهاء|
+        срок подачи|дата закрытия|крайний срок|дедлайн|срок подачи заявок|прием заявок до|приём заявок до|
+        действует до|
         截止日期|截止时间|申请截止日期|报名截止|截止|申請截止日期|截止日|
         締切|応募締切|締切日|応募期限|募集締切|申込期限|
-        sista ansökningsdag|termin składania aplikacji|son başvuru tarihi|ansøgningsfrist|søknadsfrist|hakuaika päättyy""",
+        sista ansökningsdag|
+        termin składania aplikacji|son başvuru tarihi|ansøgningsfrist|søknadsfrist|hakuaika päättyy""",
     "posted_raw": """
-        posted|date posted|posting date|published|publication date|posted on|issue date|issued|date|opening date|post date|
+        posted|date posted|posting date|published|publication date|posted on|issue date|issued|date|
+        opening date|post date|
         published on|posted date|start date of posting|date of issue|
-        publié le|date de publication|publiée le|date de parution|mis en ligne le|publicado|fecha de publicación|publicado el|
+        publié le|date de publication|publiée le|date de parution|mis en ligne le|publicado|
+        fecha de publicación|publicado el|
         veröffentlicht|veröffentlicht am|erstellt am|ausschreibungsdatum|publicação|data de publicação|publicado em|
         pubblicato|data pubblicazione|data di pubblicazione|geplaatst|geplaatst op|publicatiedatum|
         تاريخ النشر|نشر في|дата публикации|опубликовано|размещено|发布日期|发布时间|發布日期|掲載日|公開日|公告日""",
     "employment_raw": """
-        type|contract type|employment type|contract|job type|type of contract|schedule|working hours|hours|appointment type|
+        type|contract type|employment type|contract|job type|type of contract|schedule|working hours|hours|
+        appointment type|
         position type|vacancy type|type of appointment|contract duration|duration|time type|category|employment|
-        type de contrat|contrat|durée|temps de travail|durée du contrat|tipo de contrato|contrato|jornada|duración|modalidad de contrato|
+        type de contrat|contrat|durée|temps de travail|durée du contrat|tipo de contrato|contrato|jornada|
+        duración|modalidad de contrato|
         vertragsart|umfang|beschäftigungsart|arbeitszeit|anstellungsart|befristung|beschäftigungsumfang|
-        tipo de contrato|regime|vínculo|carga horária|tipo di contratto|contratto|durata|contratttype|dienstverband|contract|uren|
-        نوع العقد|نوع الوظيفة|الدوام|тип занятости|занятость|тип контракта|雇佣类型|工作性质|職務類型|雇用形態|契約形態|勤務形態""",
+        tipo de contrato|regime|vínculo|carga horária|tipo di contratto|contratto|durata|contratttype|
+        dienstverband|contract|uren|
+        نوع العقد|نوع الوظيفة|الدوام|тип занятости|занятость|тип контракта|
+        雇佣类型|工作性质|職務類型|雇用形態|契約形態|勤務形態""",
     "workplace_raw": """
-        work arrangement|workplace type|work mode|remote|modality|work modality|modalité de travail|télétravail|modalidad|
-        modalidad de trabajo|arbeitsmodell|homeoffice|modalidade|modalità di lavoro|thuiswerken|نمط العمل|формат работы|勤務スタイル""",
+        work arrangement|workplace type|work mode|remote|modality|work modality|modalité de travail|télétravail|
+        modalidad|
+        modalidad de trabajo|arbeitsmodell|homeoffice|modalidade|modalità di lavoro|thuiswerken|
+        نمط العمل|формат работы|勤務スタイル""",
     "level_raw": """
         grade|level|post level|contract level|job level|seniority|category and level|grade level|experience level|
         classe|niveau|échelon|nivel|grado|entgeltgruppe|entgelt|vergütung|besoldung|eingruppierung|stufe|
         nível|livello|inquadramento|niveau|schaal|salarisschaal|الدرجة|المستوى|уровень|разряд|级别|等级|職級|等級""",
     "reference": """
-        ref|ref no|reference|reference number|job id|vacancy number|job number|requisition|requisition id|req id|id|no|
-        vacancy no|job ref|post number|job opening number|vacancy announcement|announcement number|job code|reference no|
+        ref|ref no|reference|reference number|job id|vacancy number|job number|requisition|requisition id|
+        req id|id|no|
+        vacancy no|job ref|post number|job opening number|vacancy announcement|announcement number|job code|
+        reference no|
         job reference|vacancy id|posting number|va number|vacancy notice|post no|job requisition id|tender no|
-        référence|réf|n°|numéro|code|referencia|código|nº|referencia nº|kennziffer|referenznummer|stellennummer|kenn-nr|job-id|
+        référence|réf|n°|numéro|code|referencia|código|nº|referencia nº|kennziffer|referenznummer|stellennummer|
+        kenn-nr|job-id|
         referência|edital|riferimento|codice|rif|referentie|referentienummer|vacaturenummer|
         الرقم المرجعي|رقم الوظيفة|رقم|номер|код|编号|职位编号|編號|求人番号|番号|#""",
     "org_name": """
-        organization|organisation|company|employer|agency|hiring organization|institution|company name|recruiting organisation|
-        organisme|employeur|entreprise|structure|organización|entidad|empresa|empleador|organisation|arbeitgeber|unternehmen|
-        organização|empregador|azienda|ente|werkgever|organisatie|المنظمة|الجهة|الشركة|организация|работодатель|компания|
+        organization|organisation|company|employer|agency|hiring organization|institution|company name|
+        recruiting organisation|
+        organisme|employeur|entreprise|structure|organización|entidad|empresa|empleador|organisation|
+        arbeitgeber|unternehmen|
+        organização|empregador|azienda|ente|werkgever|organisatie|المنظمة|الجهة|الشركة|организация|работодатель|
+        компания|
         公司|机构|单位|機構|企業名|会社名|団体名|機関名""",
     "department": """
-        department|division|unit|team|section|faculty|school|job family|business unit|directorate|job category|area|area of expertise|
-        département|service|direction|pôle|équipe|departamento|área|unidad|abteilung|bereich|einrichtung|fachbereich|fakultät|institut|
+        department|division|unit|team|section|faculty|school|job family|business unit|directorate|job category|
+        area|area of expertise|
+        département|service|direction|pôle|équipe|departamento|área|unidad|abteilung|bereich|einrichtung|
+        fachbereich|fakultät|institut|
         departamento|setor|área|dipartimento|ufficio|settore|area|afdeling|team|القسم|الإدارة|отдел|подразделение|部门|院系|部門|部署""",
     "other": """
-        salary|remuneration|pay|salaire|rémunération|salario|sueldo|gehalt|salário|stipendio|salaris|الراتب|зарплата|薪资|薪水|給与|
-        apply|how to apply|download|documents|details|attachment|more|link|postuler|télécharger|descargar|documento|bewerben|
-        number of posts|vacancies available|no of posts|positions available|nombre de postes|vacantes|anzahl|vagas|posti|numero posti|
-        status|state|statut|estado|stato|الحالة|статус|状态|人数|招聘人数|募集人数|experience|qualification|qualifications|education|
-        starting date|start date|date de début|prise de poste|fecha de inicio|beginn|eintrittsdatum|start|início|decorrenza""",
+        salary|remuneration|pay|salaire|rémunération|salario|sueldo|gehalt|salário|stipendio|salaris|الراتب|
+        зарплата|薪资|薪水|給与|
+        apply|how to apply|download|documents|details|attachment|more|link|postuler|télécharger|descargar|
+        documento|bewerben|
+        number of posts|vacancies available|no of posts|positions available|nombre de postes|vacantes|anzahl|
+        vagas|posti|numero posti|
+        status|state|statut|estado|stato|الحالة|статус|状态|人数|招聘人数|募集人数|experience|qualification|
+        qualifications|education|
+        starting date|start date|date de début|prise de poste|fecha de inicio|
+        beginn|eintrittsdatum|start|início|decorrenza""",
 }
 _PUNCTUATION: Final = re.compile(r"[\s:：*.…|▲▼↑↓\u00a0]+")
 
@@ -127,7 +161,8 @@ _LABEL_LINE: Final = re.compile(r"^\W{0,3}([^:：]{1,50}?)\s*[:：]\s*(.*)$", re
 _DATE: Final = (
     r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?,?\s+)?"
     r"(?:(?:le|el|den|il|em|o|the|dem)\s+)?"
-    r"(?:\d{1,2}(?:st|nd|rd|th|er|º|°|\.)?(?:\s+(?:de|of|di)|\s*[./-])?\s*[^\W\d_]{3,12}\.?,?(?:\s+de|\s*[./-])?\s*\d{2,4}"
+    r"(?:\d{1,2}(?:st|nd|rd|th|er|º|°|\.)?(?:\s+(?:de|of|di)|\s*[./-])?\s*[^\W\d_]{3,12}\.?,?(?:\s+de|"
+    r"\s*[./-])?\s*\d{2,4}"
     r"|\d{1,2}(?:st|nd|rd|th|er|\.)?\s+[^\W\d_]{3,12}"
     r"|[^\W\d_]{3,12}\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
     r"|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{4}年\s*\d{1,2}月\s*\d{1,2}日|\d{1,2}月\s*\d{1,2}日)"
@@ -135,7 +170,8 @@ _DATE: Final = (
 _DEADLINE_PHRASE: Final = re.compile(
     r"(?:deadline|closing date|clos(?:es|ing)(?: on)?|appl(?:y|ications?)(?: is| are)? (?:by|before|until|close|due)|"
     r"(?:accepted|open|due|no later than) (?:until|by)|no later than|until|expires?(?: on)?|"
-    r"jusqu['’]au|avant le|au plus tard le|date limite|hasta|antes del|fecha límite|cierre|bis(?: zum)?|bewerbungsfrist|"
+    r"jusqu['’]au|avant le|au plus tard le|date limite|hasta|antes del|fecha límite|cierre|bis(?: zum)?|"
+    r"bewerbungsfrist|"
     r"até|prazo|entro(?: il)?|scade(?:nza)?|tot(?: en met)?|vóór|sluitingsdatum|uiterlijk|до|срок подачи|"
     r"آخر موعد(?: للتقديم)?|قبل|截止(?:日期|时间)?|締切日?|応募締切)"
     r"\s*(?:[:：–-]|is|est|ist|el|le|il|on)?\s*(" + _DATE + r")",
@@ -161,8 +197,9 @@ def meaning_of(label: str) -> str | None:
     bare = _bare(label)
     if not bare or len(bare) > _LONGEST + 20:
         return None
-    if bare in _MEANINGS:
-        return _MEANINGS[bare]
+    for said in (bare, bare.removesuffix("s")):
+        if said in _MEANINGS:
+            return _MEANINGS[said]
     for part in re.split(r"\s*[/(&,]\s*", bare):
         if part.strip(" )") in _MEANINGS:
             return _MEANINGS[part.strip(" )")]
@@ -178,12 +215,22 @@ def labelled(line: str) -> tuple[str, str] | None:
     return (meaning, found[2].strip()) if meaning else None
 
 
+def before_next_label(value: str) -> str:
+    """A value without the next label and what follows it in the same line."""
+    if ":" not in value and "：" not in value:
+        return value
+    start = next((start for start, _, _ in _inline_labels(value[:400])), None)
+    return value if start is None else value[:start].rstrip(" .;,|–-")
+
+
 def deadline_in(text: str) -> str:
     """The date that a sentence names as the last one."""
     text = text[:1000]
     if not any(map(text.__contains__, "0123456789")):
         return ""
-    found = _DEADLINE_PHRASE.search(text) or _BACKWARD_DATE.search(text)
+    found = _DEADLINE_PHRASE.search(text)
+    if found is None and any(map(text.__contains__, ("まで", "必着", "截止", "前"))):
+        found = _BACKWARD_DATE.search(text)
     return found[1].strip() if found else ""
 
 

@@ -8,83 +8,144 @@ from typing import Final
 
 # Beginnings of words, so that "Koordinatorin" and "managers" count as well.
 _STEMS: Final = """
-    officer manager managing director coordinator co-ordinator assistant specialist engineer developer analyst advisor adviser
-    consultan internship intern\\b associate\\b administrator accountant technician scientist researcher postdoc professor
-    lecturer teacher nurse doctor\\b physician midwife driver secretary clerk supervisor representative editor designer architect
-    trainer facilitator counsel\\b lawyer auditor controller planner buyer logistician programmer writer translator interpreter
-    receptionist cleaner guard\\b cook\\b chef electrician mechanic operator fundraiser trainee apprentice fellowship fellow\\b
-    curator librarian psychologist therapist worker economist statistician steward partner\\b recruiter expert agent\\b
-    treasurer deputy executive strategist producer epidemiologist surveyor inspector warden caretaker coach tutor instructor
-    head\\b lead\\b leader chief\\b phd\\b doctoral tenure faculty position superintendent pharmacist surgeon welder carpenter plumber
-    \\w+ologist \\w+ographer botanist chemist physicist biologist registrar dean\\b bursar paralegal attorney sysadmin devops
-    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\b marketer copywriter
+    officer manager managing directors?\\b coordinator co-ordinator assistant specialist engineer developer
+    analyst advisor adviser
+    consultan internship intern\\b associate\\b administrator accountant technician scientist researcher
+    postdoc professor
+    lecturer teacher nurse doctor\\b physician midwife driver secretary clerk supervisor representative editor
+    designer architect
+    trainer facilitator counsel\\b lawyer auditor controller planner buyer logistician programmer writer
+    translator interpreter
+    receptionist cleaner guard\\b cook\\b chef electrician mechanic operator fundraiser trainee apprentice
+    fellowship fellow\\b
+    curator librarian psychologist therapist worker economist statistician steward partner\\b recruiter expert
+    agent\\b
+    treasurer deputy executive strategist producer epidemiologist surveyor inspector warden caretaker coach
+    tutor instructor
+    head\\b lead\\b leader chief\\b phd\\b doctoral tenure faculty position superintendent pharmacist surgeon
+    welder carpenter plumber
+    \\w+ologist \\w+ographer botanist chemist physicist biologist registrar dean\\b bursar paralegal attorney
+    sysadmin devops
+    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\b
+    marketer copywriter
+    installer \\w*keeper fitter helper practitioner nutritionist painter roofer mason tailor sailor pilot
+    organi[sz]er captain veterinarian ranger educator generalist loader porter farmer keeper baker butcher
+    gardener nanny
     president secretary-general ombudsman rapporteur vacancy
-    chargé responsable directeur directrice coordinat coordonnat ingénieur développeu technicien comptable stagiaire stage\\b
-    conseill gestionnaire adjoint animat éducat infirmi médecin juriste secrétaire chauffeur logistic alternan apprenti
-    chercheu professeur enseignant délégué administrateur rédacteur rédactrice assistante chef\\b cheffe formateur formatrice
-    coordinador técnic asistente auxiliar especialista ingenier analista consultor gerente jefe jefa encargad oficial asesor
-    desarrollador contador contable abogad enfermer médic docente profesor investigador pasant becari practicante conductor
-    administrativ secretari facilitador promotor evaluaci consultoría director
-    mitarbeiter referent sachbearbeit \\w*leiter \\w*leitung entwickler ingenieur koordinat assisten berater praktik werkstudent
-    volontär auszubildende ausbildung \\w*fachkraft professur doktorand techniker \\w*pfleger \\w*erzieher sozialarbeiter
-    sozialpädagog buchhalt manager hausmeister jurist arzt ärzt freiwillig bundesfreiwilligendienst hilfskraft geschäftsführ
-    coordenador gestor assistente diretor diretora engenheir estagi estágio professor bolsista assessor desenvolvedor motorista
-    responsabile addett coordinator tirocin stagista impiegat tecnic ingegnere ricercat assegno operatore educatore consulente
+    chargé responsable directeur directrice coordinat coordonnat ingénieur développeu technicien comptable
+    stagiaire stage\\b
+    conseill gestionnaire adjoint animat éducat infirmi médecin juriste secrétaire chauffeur logistic alternan
+    apprenti
+    chercheu professeur enseignant délégué administrateur rédacteur rédactrice assistante chef\\b cheffe
+    formateur formatrice
+    coordinador técnic asistente auxiliar especialista ingenier analista consultor gerente jefe jefa encargad
+    oficial asesor
+    desarrollador contador contable abogad enfermer médic docente profesor investigador pasant becari
+    practicante conductor
+    administrativ secretari facilitador promotor evaluaci consultoría directora?\\b
+    mitarbeiter referent sachbearbeit \\w*leiter \\w*leitung entwickler ingenieur koordinat assisten berater
+    praktik werkstudent
+    volontär auszubildende ausbildung \\w*fachkraft professur doktorand techniker \\w*pfleger \\w*erzieher
+    sozialarbeiter
+    sozialpädagog buchhalt manager hausmeister jurist arzt ärzt freiwillig bundesfreiwilligendienst hilfskraft
+    geschäftsführ
+    coordenador gestor assistente diretor diretora engenheir estagi estágio professor bolsista assessor
+    desenvolvedor motorista
+    responsabile addett coordinator tirocin stagista impiegat tecnic ingegnere ricercat assegno operatore
+    educatore consulente
     direttore sviluppatore infermier docenz collaborator medico funzionari
-    \\w*medewerker \\w*adviseur coördinator projectleider stagiair docent onderzoeker promovendus ontwikkelaar consulent
+    \\w*medewerker \\w*adviseur coördinator projectleider stagiair docent onderzoeker promovendus ontwikkelaar
+    consulent
     verpleegkundig teamleider directeur secretaress vrijwillig hoogleraar begeleider
     handläggare samordnare chef\\b utvecklare ingenjör sjuksköterska lärare koordinator specjalista kierownik asystent
     uzman\\b müdür mühendis asistan danışman koordinatör
     менеджер специалист координатор инженер директор ассистент бухгалтер консультант руководител начальник аналитик
-    разработчик стаж[её]р водитель врач преподаватель эксперт помощник секретарь юрист сотрудник администратор переводчик
+    разработчик стаж[её]р водитель врач преподаватель эксперт помощник секретарь юрист сотрудник администратор
+    переводчик
     программист методист оператор редактор научный лаборант
 """
 _WORDS: Final = re.compile(r"(?<!\w)(?:" + "|".join(_STEMS.split()) + r")", re.IGNORECASE)
 # Scripts without blanks between words, or with prefixes: anywhere in the text.
 _ANYWHERE: Final = re.compile(
-    "مدير|منسق|محاسب|مساعد|مهندس|مسؤول|أخصائي|اخصائي|موظف|مستشار|مشرف|ضابط|سائق|معلم|باحث|متدرب|طبيب|ممرض|مترجم|خبير|فني|محلل|مصمم|"
-    "工程师|工程師|经理|經理|主管|助理|专员|專員|总监|總監|顾问|顧問|研究员|研究員|实习|實習|教师|教師|教授|会计|會計|主任|分析师|分析師|设计师|设计|"
+    "مدير|منسق|محاسب|مساعد|مهندس|مسؤول|أخصائي|اخصائي|موظف|مستشار|مشرف|ضابط|سائق|معلم|باحث|متدرب|طبيب|ممرض|مترجم|"
+    "خبير|فني|محلل|مصمم|"
+    "工程师|工程師|经理|經理|主管|助理|专员|專員|总监|總監|顾问|顧問|研究员|研究員|实习|實習|教师|教師|教授|会计|"
+    "會計|主任|分析师|分析師|设计师|设计|"
     "开发|司机|翻译|干事|编辑|讲师|博士后|协调员|官员|秘书|管理员|技术员|医生|护士|"
-    "エンジニア|マネージャー|マネジャー|職員|スタッフ|研究員|インターン|担当|コーディネーター|アシスタント|教員|教授|助教|講師|"
-    "専門家|アナリスト|デザイナー|看護師|医師|コンサルタント|ディレクター|オフィサー|事務|開発者|アドバイザー|매니저|엔지니어|연구원"
+    "エンジニア|マネージャー|マネジャー|職員|スタッフ|研究員|インターン|担当|コーディネーター|アシスタント|教員|"
+    "教授|助教|講師|"
+    "専門家|アナリスト|デザイナー|看護師|医師|コンサルタント|ディレクター|オフィサー|事務|開発者|アドバイザー|"
+    "매니저|엔지니어|연구원"
 )
 _GENDER: Final = re.compile(
-    r"\((?:[mwfdhxv]|all|h/f|f/h|gn)(?:\s*[/|*]\s*[mwfdhxv]\+?)+\)|\b[hf]/[hf]\b|\(m/w\)|:in\b|/-?in\b|\*in\b|\(e\)|/a\b", re.IGNORECASE
+    r"\((?:[mwfdhxv]|all|h/f|f/h|gn)(?:\s*[/|*]\s*[mwfdhxv]\+?)+\)|\b[hf]/[hf]\b|\(m/w\)|:in\b|/-?in\b|\*in\b|"
+    r"\(e\)|/a\b",
+    re.IGNORECASE,
 )
 _GENERIC: Final = re.compile(
-    r"(?:apply(?: now| here| online| today| for this (?:job|position|role))?|how to apply|read more|learn more|more info(?:rmation)?|more|"
-    r"(?:view|see|show|open|full|read)?(?: the| full| this)? ?(?:job|position|role|vacancy|opening|post)? ?(?:details?|descriptions?|posting|advert(?:isement)?|announcement|profile)|"
-    r"view(?: job| position| role| vacancy| opening| more)?|see (?:job|position|role|more)|find out more|download(?: (?:pdf|tor|tors|jd|here|file|the tor|document|job description|advert))?|"
-    r"click here(?: to apply)?|here|link|pdf|doc|docx|tor|tors|jd|terms of reference|english|français|french|español|share|save|bookmark|print|email|"
-    r"application form|job pack|information pack|apply (?:via|on|through|by) .{1,30}|submit (?:your )?(?:application|cv)|easy apply|continue reading|go|→|»|›|\+|"
-    r"postuler|je postule|en savoir plus|lire la suite|voir l['’]offre|voir(?: le détail| plus| le poste)?|consulter(?: l['’]offre)?|télécharger.{0,30}|fiche de poste|détails?|candidater|cliquez ici|ici|"
-    r"postular(?:se|me)?|aplicar(?: aquí| ahora)?|ver (?:más|oferta|detalles?|vacante)|leer más|más información|descargar.{0,30}|inscribirse|solicitar|aquí|"
-    r"(?:jetzt )?(?:online )?bewerben|mehr(?: erfahren| dazu| infos?| informationen)?|weiterlesen|details(?: ansehen)?|zur stelle(?:nausschreibung|nanzeige)?|ansehen|herunterladen|stellenausschreibung(?: \(?pdf\)?)?|zum stellenangebot|weitere informationen|"
-    r"candidat(?:ar|e-se|ura)(?: agora)?|inscrever-se|saiba mais|leia mais|ver vaga|baixar.{0,20}|edital|candidati(?: ora)?|leggi(?: tutto| di più)?|scopri di più|scarica.{0,30}|dettagli|invia candidatura|"
-    r"solliciteer(?: nu| direct)?|lees (?:meer|verder)|meer (?:info|informatie|lezen)|bekijk(?: vacature| de vacature)?|"
-    r"قدم الآن|التقديم|تقدم الآن|المزيد|اقرأ المزيد|التفاصيل|تفاصيل|تحميل|للتقديم|عرض التفاصيل|откликнуться|подробнее|подать заявку|скачать|читать далее|"
-    r"申请|立即申请|查看详情|详情|更多|下载|申請|立即應徵|詳情|応募する|応募|詳細|詳細を見る|詳しく見る|もっと見る|エントリー|läs mer|ansök|devamı|başvur)"
+    r"(?:apply(?: now| here| online| today| for this (?:job|position|role))?|how to apply|read more|learn more|"
+    r"more info(?:rmation)?|more|"
+    r"(?:view|see|show|open|full|read)?(?: the| full| this)? ?(?:job|position|role|vacancy|opening|"
+    r"post)? ?(?:details?|descriptions?|posting|advert(?:isement)?|announcement|profile)|"
+    r"view(?: job| position| role| vacancy| opening| more)?|see (?:job|position|role|more)|find out more|"
+    r"download(?: (?:pdf|tor|tors|jd|here|file|the tor|document|job description|advert))?|"
+    r"click here(?: to apply)?|here|link|pdf|doc|docx|tor|tors|jd|terms of reference|english|français|french|"
+    r"español|share|save|bookmark|print|email|"
+    r"application form|job pack|information pack|apply (?:via|on|through|by) .{1,30}|"
+    r"submit (?:your )?(?:application|cv)|easy apply|continue reading|(?:this |the |our |online )?(?:form|portal|"
+    r"website|page|application)|go|→|»|›|\+|"
+    r"postuler|je postule|en savoir plus|lire la suite|voir l['’]offre|voir(?: le détail| plus| le poste)?|"
+    r"consulter(?: l['’]offre)?|télécharger.{0,30}|fiche de poste|détails?|candidater|cliquez ici|ici|"
+    r"postular(?:se|me)?|aplicar(?: aquí| ahora)?|ver (?:más|oferta|detalles?|vacante)|leer más|más información|"
+    r"descargar.{0,30}|inscribirse|solicitar|aquí|"
+    r"(?:jetzt )?(?:online )?bewerben|mehr(?: erfahren| dazu| infos?| informationen)?|weiterlesen|"
+    r"details(?: ansehen)?|zur stelle(?:nausschreibung|nanzeige)?|ansehen|herunterladen|"
+    r"stellenausschreibung(?: \(?pdf\)?)?|zum stellenangebot|weitere informationen|"
+    r"candidat(?:ar|e-se|ura)(?: agora)?|inscrever-se|saiba mais|leia mais|ver vaga|baixar.{0,20}|edital|"
+    r"candidati(?: ora)?|leggi(?: tutto| di più)?|scopri di più|scarica.{0,30}|dettagli|invia candidatura|"
+    r"solliciteer(?: nu| direct)?|lees (?:meer|verder)|meer (?:info|informatie|lezen)|bekijk(?: vacature|"
+    r" de vacature)?|"
+    r"قدم الآن|التقديم|تقدم الآن|المزيد|اقرأ المزيد|التفاصيل|تفاصيل|تحميل|للتقديم|عرض التفاصيل|откликнуться|"
+    r"подробнее|подать заявку|скачать|читать далее|"
+    r"申请|立即申请|查看详情|详情|更多|下载|申請|立即應徵|詳情|応募する|応募|詳細|詳細を見る|詳しく見る|"
+    r"もっと見る|エントリー|läs mer|ansök|devamı|başvur)"
     r"\s*(?:[→»›>+…]|\.\.\.|\(?pdf.{0,20}\)?|\(?docx?\)?|\(\d.{0,12}\))*",
     re.IGNORECASE,
 )
 _NAVIGATION: Final = re.compile(
     r"(?:(?:view |see |browse |search |show |explore |all |our |current |open |find |latest |back to |more |other )*"
-    r"(?:all |our |current |open |available |the )*(?:jobs?|careers?|vacanc(?:y|ies)|positions?|roles|openings|opportunities|job (?:search|board|listings?|openings?|opportunities|vacancies|alerts?|seekers?))(?: (?:at|with|in) .{1,40}| archive| list| page| home)?|"
-    r"home(?:page)?|about(?: us)?|contact(?: us)?|news(?:room)?|blog|events?|donate|privacy(?: policy| notice)?|cookies?(?: policy)?|terms.{0,30}|sign ?(?:in|up)|log ?(?:in|out)|register|subscribe|"
-    r"job alerts?.{0,30}|.{0,30}(?:e-?mail|job) alerts?|create (?:a )?(?:job )?alert.{0,20}|join (?:our|the) .{0,30}(?:talent|network|pool|community|mailing list).{0,20}|talent (?:network|pool|community)|"
-    r".{0,20}(?:spontaneous|speculative|unsolicited|general|open) applications?.{0,30}|.{0,30}candidatures? spontanées?.{0,20}|.{0,20}candidatura (?:espontánea|espontânea|spontanea).{0,20}|.{0,30}initiativbewerbung.{0,20}|open sollicitatie|"
-    r"(?:our )?(?:benefits|culture|values|team|people|story|mission|locations|offices)|life at .{1,30}|how we hire|why (?:work|join).{0,30}|working (?:at|with|for) .{1,40}|work with us|join (?:us|our team)|"
-    r"(?:recruitment|application|hiring|selection) process|how to apply|faqs?|students?(?: and graduates)?|internships?(?: and volunteering| programme)?|volunteer(?:ing)?(?: opportunities| with us)?|equal opportunit.{0,40}|diversity.{0,40}|"
-    r"beware of .{0,40}|fraud alert|code of conduct|safeguarding.{0,30}|annual report.{0,20}|(?:first|last|next|previous|prev|newer|older)(?: page| posts| entries)?|page \d+|\d+|skip to .{1,30}|"
-    r"emplois?|carrières?|offres? d['’]emploi|nos offres(?: d['’]emploi)?|toutes (?:les|nos) offres|recrutement|nous rejoindre|accueil|actualités|contactez-nous|mentions légales|"
-    r"empleos?|trabaja con nosotros|ofertas de empleo|todas las (?:ofertas|vacantes|convocatorias)|ver todas.{0,20}|inicio|contacto|noticias|convocatorias|"
-    r"karriere|stellenangebote|alle (?:stellen|jobs|stellenangebote)|offene stellen|startseite|kontakt|impressum|datenschutz.{0,40}|aktuelles|"
-    r"vagas|trabalhe conosco|carreiras?|todas as vagas|lavora con noi|posizioni aperte|offerte di lavoro|carriere|vacatures|alle vacatures|werken bij.{0,30}|"
-    r"الوظائف(?: الشاغرة)?|جميع الوظائف|وظائف|الرئيسية|اتصل بنا|من نحن|вакансии|все вакансии|карьера|работа у нас|招聘|招聘信息|职业机会|所有职位|加入我们|首页|採用情報|求人情報|採用|募集要項|ホーム|お問い合わせ)",
+    r"(?:all |our |current |open |available |the )*(?:jobs?|careers?|vacanc(?:y|ies)|positions?|roles|openings|"
+    r"opportunities|job (?:search|board|listings?|openings?|opportunities|vacancies|alerts?|seekers?))(?: (?:at|"
+    r"with|in) .{1,40}| archive| list| page| home)?|"
+    r"home(?:page)?|about(?: us)?|contact(?: us)?|news(?:room)?|blog|events?|donate|privacy(?: policy| notice)?|"
+    r"cookies?(?: policy)?|terms.{0,30}|sign ?(?:in|up)|log ?(?:in|out)|register|subscribe|"
+    r"job alerts?.{0,30}|.{0,30}(?:e-?mail|job) alerts?|create (?:a )?(?:job )?alert.{0,20}|join (?:our|"
+    r"the) .{0,30}(?:talent|network|pool|community|mailing list).{0,20}|talent (?:network|pool|community)|"
+    r".{0,20}(?:spontaneous|speculative|unsolicited|general|open) applications?.{0,30}|"
+    r".{0,30}candidatures? spontanées?.{0,20}|.{0,20}candidatura (?:espontánea|espontânea|spontanea).{0,20}|"
+    r".{0,30}initiativbewerbung.{0,20}|open sollicitatie|"
+    r"(?:our )?(?:benefits|culture|values|team|people|story|mission|locations|offices)|life at .{1,30}|"
+    r"how we hire|why (?:work|join).{0,30}|working (?:at|with|for) .{1,40}|work with us|join (?:us|our team)|"
+    r"(?:recruitment|application|hiring|selection) process|how to apply|faqs?|students?(?: and graduates)?|"
+    r"internships?(?: and volunteering| programme)?|volunteer(?:ing)?(?: opportunities| with us)?|"
+    r"equal opportunit.{0,40}|diversity.{0,40}|"
+    r"beware of .{0,40}|fraud alert|code of conduct|safeguarding.{0,30}|annual report.{0,20}|(?:first|last|next|"
+    r"previous|prev|newer|older)(?: page| posts| entries)?|page \d+|\d+|skip to .{1,30}|"
+    r"emplois?|carrières?|offres? d['’]emploi|nos offres(?: d['’]emploi)?|toutes (?:les|nos) offres|recrutement|"
+    r"nous rejoindre|accueil|actualités|contactez-nous|mentions légales|"
+    r"empleos?|trabaja con nosotros|ofertas de empleo|todas las (?:ofertas|vacantes|convocatorias)|"
+    r"ver todas.{0,20}|inicio|contacto|noticias|convocatorias|"
+    r"karriere|stellenangebote|alle (?:stellen|jobs|stellenangebote)|offene stellen|startseite|kontakt|impressum|"
+    r"datenschutz.{0,40}|aktuelles|"
+    r"vagas|trabalhe conosco|carreiras?|todas as vagas|lavora con noi|posizioni aperte|offerte di lavoro|carriere|"
+    r"vacatures|alle vacatures|werken bij.{0,30}|"
+    r"الوظائف(?: الشاغرة)?|جميع الوظائف|وظائف|الرئيسية|اتصل بنا|من نحن|вакансии|все вакансии|карьера|работа у нас|"
+    r"招聘|招聘信息|职业机会|所有职位|加入我们|首页|採用情報|求人情報|採用|募集要項|ホーム|お問い合わせ)",
     re.IGNORECASE,
 )
 _NEWS: Final = re.compile(
-    r"(?:meet |how |why |what |when |where |watch|video|interview|press release|statement|report:|[^|]{0,60}\?$|\d+ (?:ways|tips|reasons|lessons|things)|five |ten )",
+    r"(?:meet |how |why |what |when |where |watch|video|interview|press release|statement|report:|[^|]{0,60}\?$|"
+    r"\d+ (?:ways|tips|reasons|lessons|things)|five |ten )",
     re.IGNORECASE,
 )
 

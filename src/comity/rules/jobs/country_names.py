@@ -79,6 +79,7 @@ NAMES_TO_ADD: Final = {
     "VE": "venezuela",
     "VN": "vietnam|viet nam",
     "XK": "kosovo|kosova|republic of kosovo|kosovo xk|kosovo unscr 1244|kosovo under unscr 1244|xkx|كوسوفو",
+    "SA": "ksa|k s a|kingdom of saudi arabia|saudi arabia|saudi",
     "AF": "afghanistan|افغانستان",
     "BF": "burkina",
     "BH": "bahrain",

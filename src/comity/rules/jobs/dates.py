@@ -17,15 +17,26 @@ from comity.rules.jobs.words import plain
 from comity.rules.jobs.zones import zone_in
 
 _LONGEST: Final = 200
-_LONGEST_GUESS: Final = 60  # what the slow parser may see
+_LONGEST_GUESS: Final = 40  # what the slow parser may see
 _FURTHEST: Final = timedelta(days=3 * 366)
 _END_OF_DAY: Final = time(23, 59, 59)
 # Day and month change places there; everywhere else the day is first, unless that cannot be.
 _MONTH_FIRST: Final = frozenset({"US", "PH", "FM", "PW", "MH", "PR", "GU", "VI", "AS", "MP"})
-_LANGUAGES: Final = (
-    "en fr es de pt it nl ru ar zh ja tr pl uk sv da nb fi cs ro hu el he hi bn th vi id fa ka hy sr hr bg ko sw"
+# What the slow parser may take a text for, by its letters: each language that it tries costs milliseconds.
+_GUESSED_LANGUAGES: Final = (
+    (re.compile("[\u0370-\u03ff]"), ["el"]),
+    (re.compile("[\u0590-\u05ff]"), ["he"]),
+    (re.compile("[\u0900-\u097f]"), ["hi"]),
+    (re.compile("[\u0980-\u09ff]"), ["bn"]),
+    (re.compile("[\u0e00-\u0e7f]"), ["th"]),
+    (re.compile("[\u10a0-\u10ff]"), ["ka"]),
+    (re.compile("[\u0530-\u058f]"), ["hy"]),
+    (re.compile("[\u0600-\u06ff]"), ["fa", "ar"]),
+    (re.compile("[\u0400-\u04ff]"), ["bg", "sr", "uk"]),
+    (re.compile("[a-zA-Z]"), ["vi", "fi", "hu"]),
 )
-_GUESSED_LANGUAGES: Final = _LANGUAGES.split()
+# A day, a year not far away and a word: less is no date that it could tell us for certain.
+_GUESSABLE: Final = re.compile(r"(?=.*(?<!\d)\d{1,2}(?!\d))(?=.*(?<!\d)20\d\d(?!\d)).*[^\W\d_].*[^\W\d_]", re.DOTALL)
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 _EPOCH: Final = re.compile(r"1\d{9}(?:\d{3})?")
 _COMPACT: Final = re.compile(r"(20\d\d)(0[1-9]|1[0-2])([0-3]\d)")
@@ -100,7 +111,7 @@ def _moment(
         here = named or zone or UTC
         today = now.astimezone(here).date()
         found, rest = _days(folded, today, order_country, looks_back)
-        if _OPEN.search(folded) and (not found or _REVIEWED.search(folded)):
+        if (not found or _REVIEWED.search(folded)) and _OPEN.search(folded):
             return None
         day = _chosen(found, looks_back)
         if day is None:
@@ -256,15 +267,18 @@ def _found(day: date | None) -> _Found | None:
 
 @lru_cache(maxsize=2048)
 def _guess(text: str, today: date) -> date | None:
-    """The last resort: dateparser, slow to load and to run, only for short texts that hold a number and a word."""
-    if len(text) > _LONGEST_GUESS or not any(map(str.isdigit, text)) or not any(map(str.isalpha, text)):
+    """The last resort: dateparser, slow to load and to run, only for short texts that may hold a whole date."""
+    if len(text) > _LONGEST_GUESS or not _GUESSABLE.search(text):
+        return None
+    languages = next((names for letters, names in _GUESSED_LANGUAGES if letters.search(text)), None)
+    if languages is None:
         return None
     import dateparser
 
     try:
         found = dateparser.parse(
             text,
-            languages=_GUESSED_LANGUAGES,
+            languages=languages,
             settings={
                 "RELATIVE_BASE": datetime.combine(today, time(12)),
                 "PREFER_DATES_FROM": "future",

@@ -73,8 +73,9 @@ _ID_PARAMETERS: Final = frozenset(_ID_NAMES.split())
 _YEAR_OR_DAY: Final = re.compile(r"(?:19|20)\d\d|(?:19|20)\d\d[01]\d(?:[0-3]\d)?")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NUMBER: Final = re.compile(r"\d{3,}")
-_MIXED: Final = re.compile(r"(?=(?:[a-z]*\d){2})(?=\d*[a-z])[0-9a-z]{8,}")
-_WORD_AND_NUMBER: Final = re.compile(r"[a-z]{4,}\d{1,4}")
+# Digits and letters in turns, as nobody writes words: "8f3a9c21d0", but not "covid19response2026".
+_MIXED: Final = re.compile(r"(?=.{8})(?:(?=(?:[a-f]*\d){3})(?=\d*[a-f])[0-9a-f]+|[a-z]*(?:\d+[a-z]+){2,}\d*)")
+_MIXED_WORDS: Final = re.compile(r"[a-z]{3,}\d{1,4}(?:[a-z]{3,}(?:\d{1,4})?)?")
 _NUMBER_FIRST: Final = re.compile(r"(\d{4,})[-_](?=.*[^\W\d_])")
 _NUMBER_LAST: Final = re.compile(r"[-_](\d{4,})$")
 _REQUISITION: Final = re.compile(r"(?:^|[-_])((?:jr|req|r|jo|job|vac|va|ref|jid|pos)[-_]?\d{3,}(?:-\d+)?)$")
@@ -94,6 +95,12 @@ _ACTIONS: Final = frozenset(
         "thanks",
     }
 )
+_JOB_NAMES: Final = (
+    "job jobs vacancy vacancies position positions posting postings opportunity opportunities opening openings "
+    "career careers requisition requisitions offre offres oferta ofertas empleo empleos emploi emplois stelle "
+    "stellen vaga vagas jobdetail"
+)
+_JOB_WORDS: Final = frozenset(_JOB_NAMES.split())
 _MOST_SEGMENTS: Final = 20
 
 
@@ -131,8 +138,8 @@ def link_identity(url: str) -> LinkIdentity:
     _, _, anchor = text.partition("#")
     if anchor.startswith(("/", "!")):
         path = f"{path}/#/{anchor.lstrip('/!')}"
-    segments = [alike(unquote_plus(segment)) for segment in path.split("/") if segment][-_MOST_SEGMENTS:]
-    parameters = sorted(alike(unquote_plus(parameter)) for parameter in query.split("&") if parameter)
+    segments = [segment for segment in alike(unquote_plus(path)).split("/") if segment][-_MOST_SEGMENTS:]
+    parameters = sorted(filter(None, alike(unquote_plus(query)).split("&"))) if query else []
     is_form = address.host.endswith(_FORM_HOSTS)
     reduced, has_number = _numbered(segments)
     is_posting = not is_form and (has_number or any(map(_is_id_parameter, parameters)))
@@ -145,15 +152,23 @@ def link_identity(url: str) -> LinkIdentity:
 
 def alike_link(url: str) -> str:
     """A link without the white space, invisible characters and entities that a page wraps around it."""
-    return "".join(url.replace("&amp;", "&").replace("\u200b", "").replace("\ufeff", "").split())
+    bare = "".join(url.replace("\u200b", "").replace("\ufeff", "").split())
+    while "&amp;" in bare:  # each turn makes it shorter
+        bare = bare.replace("&amp;", "&")
+    return bare
 
 
 def _numbered(segments: list[str]) -> tuple[list[str], bool]:
     """The path with the segment that bears the posting's number cut down to it."""
     for at in range(len(segments) - 1, -1, -1):
-        number = _number_in(_EXTENSION.sub("", segments[at]))
+        bare = _EXTENSION.sub("", segments[at])
+        is_after_job = at > 0 and segments[at - 1] in _JOB_WORDS
+        number = bare if is_after_job and bare.isdecimal() and not _YEAR_OR_DAY.fullmatch(bare) else _number_in(bare)
         if number:
-            return [*segments[:at], number, *segments[at + 1 :]], True
+            after = segments[at + 1 :]
+            # "/job/581234/programme-officer": the slug after a job's number is made from the title.
+            is_slug = is_after_job and number.isdecimal() and len(after) == 1
+            return [*segments[:at], number, *([] if is_slug else after)], True
     return segments, False
 
 
@@ -165,7 +180,7 @@ def _number_in(segment: str) -> str | None:
         if found and not _YEAR_OR_DAY.fullmatch(found[1]):
             return found[1]
     is_number = _NUMBER.fullmatch(segment) and not _YEAR_OR_DAY.fullmatch(segment)
-    is_mixed = _MIXED.fullmatch(segment) and not _WORD_AND_NUMBER.fullmatch(segment)
+    is_mixed = _MIXED.fullmatch(segment) and not _MIXED_WORDS.fullmatch(segment)
     return segment if is_number or is_mixed else None
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Final
 
-from comity.rules.jobs.words import plain
-
-_LONGEST: Final = 1500
+_LONGEST: Final = 500
 _CODE: Final = re.compile(r"([a-z]{2})(?:[-_][a-z0-9]+)*", re.IGNORECASE)
 _SCRIPTS: Final = (
     ("ja", re.compile("[\u3040-\u30ff]")),
@@ -22,15 +19,15 @@ _SCRIPTS: Final = (
     ("ka", re.compile("[\u10a0-\u10ff]")),
     ("hy", re.compile("[\u0530-\u058f]")),
 )
+_OTHER_SCRIPT: Final = re.compile("[\u0370-\u1fff\u3040-\ud7ff]")
 _ARABIC: Final = re.compile("[\u0600-\u06ff]")
 _PERSIAN: Final = re.compile("[\u067e\u0686\u06af\u06a9\u06cc]")
 _CYRILLIC: Final = re.compile("[\u0400-\u04ff]")
 _UKRAINIAN: Final = re.compile("[\u0456\u0457\u0454\u0491]", re.IGNORECASE)
-_WORDS: Final = re.compile(r"[^\W\d_]+")
 _STOP_WORDS: Final = {
     "en": (
         "the of and to in for with on is are will we you our as at by an be this that from or officer "
-        "manager assistant coordinator director adviser head"
+        "manager coordinator adviser head"
     ),
     "fr": (
         "le la les des du de et en un une pour dans avec sur est sont au aux qui nous vous par ce cette "
@@ -60,24 +57,31 @@ _STOP_WORDS: Final = {
     "sw": "na ya wa kwa ni katika za la cha kazi",
     "ro": "si in de la cu pentru pe un o este sunt din ale",
 }
-_LANGUAGES_OF: Final[dict[str, tuple[str, ...]]] = {}
-for _language, _words in _STOP_WORDS.items():
-    for _word in _words.split():
-        _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
+_FULL_WEIGHT: Final = 60
+
+
+def _weights() -> dict[str, tuple[tuple[str, int], ...]]:
+    """Languages by word; a word of one language tells more than one of many."""
+    languages: dict[str, list[str]] = {}
+    for language, words in _STOP_WORDS.items():
+        for word in words.split():
+            languages.setdefault(word, []).append(language)
+    return {word: tuple((name, _FULL_WEIGHT // len(names)) for name in names) for word, names in languages.items()}
+
+
+_WEIGHTS: Final = _weights()
 
 
 def language_of(declared: str, title: str, description: str) -> str | None:
-    """The language that the page declares, else the one its words are from; None if too few of them tell."""
+    """The language that the page declares, else that of its folded words; None if too few of them tell."""
     stated = _CODE.fullmatch(declared.strip()[:35])
     if stated:
         return stated[1].lower()
     text = f"{title} {description}"[:_LONGEST]
-    return _by_script(text) or _by_words(text)
+    return (_by_script(text) if _OTHER_SCRIPT.search(text) else None) or _by_words(text)
 
 
 def _by_script(text: str) -> str | None:
-    if text.isascii():
-        return None
     enough = max(2, len(text) // 5)
     if len(_ARABIC.findall(text)) >= enough:
         return "fa" if len(_PERSIAN.findall(text)) * 20 > len(text) else "ar"
@@ -91,13 +95,12 @@ def _by_script(text: str) -> str | None:
 
 
 def _by_words(text: str) -> str | None:
-    score: Counter[str] = Counter()
-    for word in _WORDS.findall(plain(text)):
-        languages = _LANGUAGES_OF.get(word)
-        if languages:
-            for language in languages:
-                score[language] += 60 // len(languages)  # a word of one language tells more than one of many
-    ranked = score.most_common(2)
-    if not ranked or ranked[0][1] < 60 or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+    score: dict[str, int] = {}
+    for word in _WEIGHTS.keys() & text.split():
+        for language, weight in _WEIGHTS[word]:
+            score[language] = score.get(language, 0) + weight
+    if not score:
         return None
-    return ranked[0][0]
+    best = max(score.values())
+    leaders = [language for language, weight in score.items() if weight == best]
+    return leaders[0] if best >= _FULL_WEIGHT and len(leaders) == 1 else None

@@ -20,7 +20,8 @@ _LEVELS: Final = (
     ),
     (
         "junior",
-        r"(?:personal|executive|administrative|management) (?:assistant|secretary)|assistant to|secretary to|"
+        r"(?:personal|executive|administrative|management) (?:assistant|secretary)|assistant to|"
+        r"director'?s assistant|secretary to|"
         r"assistant(?:e)? (?:administrativ\w+|de direction|executive)|assistente executiv\w|asistente ejecutiv\w",
     ),
     (
@@ -30,13 +31,13 @@ _LEVELS: Final = (
         r"direct(?:eur|rice) general\w*|director(?:a)? general|diretor(?:a)? geral|general director|"
         r"ceo|cfo|coo|cto|cio|cmo|chro|chief (?:[a-z]+ ){1,3}officer|secretary[- ]general|managing "
         r"director|geschaftsfuhr\w+|"
-        r"vorstand\w*|president|executive secretary|amministratore delegato|генеральный директор|المدير "
+        r"vorstand\w*|(?<!vice[ -])president|executive secretary|amministratore delegato|генеральный директор|المدير "
         r"التنفيذي|مدير تنفيذي|المدير العام",
     ),
     (
         "director",
         r"directors?|directeurs?|directrice|directora|diretor(?:a)?|direttor\w+|direktor\w*|vice[- "
-        r"]president|country representative|"
+        r"]president|country representative|[se]?vp|"
         r"resident representative|chief of party|head of (?:mission|delegation|office)|chef(?:fe)? de "
         r"mission|deputy representative|"
         r"директор\w*|bereichsleit\w+",
@@ -45,7 +46,8 @@ _LEVELS: Final = (
         "lead",
         r"(?:team |technical |cluster |sector |project |programme |program )?leads?|leaders?|managers?|"
         r"heads?|head of|chief|supervisors?|"
-        r"gestionnaires?|responsables?|chef(?:fe)?|gerentes?|gestor(?:a)?|jef[ea]|encargad[oa]|leiter\w*|"
+        r"projektmanage\w*|gestionnaires?|responsables?|chef(?:fe)?|gerentes?|gestor(?:a)?|jef[ea]|encargad[oa]|"
+        r"leiter\w*|"
         r"leitung|teamleit\w*|coordenador chefe|"
         r"responsabile|capo|manager\w*|менеджер\w*|руководител\w*|начальник\w*|مدير\w*|رئيس",
     ),
@@ -65,9 +67,9 @@ _LEVELS: Final = (
     ),
     (
         "mid",
-        r"officers?|specialists?|coordinators?|analysts?|charge\w? (?:de|d'|du|des)\b|coordinat\w+|"
+        r"officers?|specialists?|coordinators?|analysts?|charge\S{0,4} (?:de|d'|du|des)\b|coordina\w+|"
         r"coordenador\w*|koordinator\w*|"
-        r"oficial\w*|especialistas?|specialistes?|analist\w*|analystes?|referent\w*|engineers?|"
+        r"oficial\w*|especialistas?|specialistes?|tecnic[oa]|analist\w*|analystes?|referent\w*|engineers?|"
         r"ingenieur\w*|nurses?|doctors?|midwi\w+|"
         r"accountants?|comptables?|technicians?|researchers?|lecturers?|editors?|developers?|"
         r"координатор\w*|специалист\w*|منسق\w*|"
@@ -100,25 +102,27 @@ def level_of(title: str, level_text: str, employment: str, org_type: str | None)
     grade = grade or grade_in(title, org_type)
     if grade and grade.level:
         return grade.level
-    folded = plain(title)
-    if _TITLES[0][1].search(_NO_RANK.sub(" ", folded)):
-        return "intern"
+    folded = _NO_RANK.sub(" ", plain(title))
+    intern, words = _TITLES[0]
+    if words.search(folded):
+        return intern
     if level_text:
         field = plain(level_text)
-        for level, words in _FIELDS:
-            if words.search(field):
+        for level, said in _FIELDS:
+            if said.search(field):
                 return level
     if "intern" in employment.lower().replace("international", "").replace("internal", ""):
         return "intern"
-    return _by_title(_NO_RANK.sub(" ", folded))
+    return _by_title(folded)
 
 
 def _by_title(folded: str) -> str | None:
-    if _SENIOR_HELPER.search(folded) and not _DEPUTY.search(folded):
+    is_deputy = _DEPUTY.search(folded) is not None
+    if not is_deputy and _SENIOR_HELPER.search(folded):
         return "mid"
-    if _DEPUTY.search(folded) and "assistant to" not in folded:
+    if is_deputy and "assistant to" not in folded:
         return "director"
-    for level, words in _TITLES:
+    for level, words in _TITLES[1:]:
         if words.search(folded):
             return level
     return None

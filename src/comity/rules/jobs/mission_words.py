@@ -115,7 +115,9 @@ TAG_WORDS: Final = {
         "dati statisti* information_management بيانات machine_learning"
     ),
     "it": (
-        "it ict software developer* devops cyber* cybersecurity sysadmin sap erp network_engineer "
+        "it_officer it_manager it_specialist it_support it_systems it_infrastructure it_assistant "
+        "it_associate it_coordinator it_administrator it_project it_consultant it_security it_services "
+        "ict software developer* devops cyber* cybersecurity sysadmin sap erp network_engineer "
         "helpdesk information_technology information_systems "
         "web_develop* informati* entwickler* programmer* full_stack backend frontend cloud digital* "
         "технолог* تكنولوجيا المعلوماتية"

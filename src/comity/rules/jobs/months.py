@@ -32,17 +32,23 @@ _MONTHS: Final = (
     "ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim aralik",
     "stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrzesnia pazdziernika listopada grudnia",
     "januari februari mars april maj juni juli augusti september oktober november december",
-    "januar februar marts april maj juni juli august september oktober november december/des",
+    "januar februar marts april maj juni juli august september oktober november december/desember/des",
+    "januari februari maret april mei juni juli agustus september oktober november desember",
+    "januari februari machi aprili mei juni julai agosti septemba oktoba novemba desemba",
+    "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie",
+    "ledna unora brezna dubna kvetna cervna cervence srpna zari rijna listopadu prosince",
+    "sijecnja veljace ozujka travnja svibnja lipnja srpnja kolovoza rujna listopada studenoga prosinca",
 )
 
 
 def _read() -> dict[str, int]:
-    numbers: dict[str, int] = {}
+    """Numbers by name, without names that mean two months: "listopada" is November in Poland, October in Croatia."""
+    numbers: dict[str, set[int]] = {}
     for line in _MONTHS:
         for number, spellings in enumerate(line.split(" "), start=1):
             for spelling in spellings.split("/"):
-                numbers.setdefault(spelling.replace("_", " "), number)
-    return numbers
+                numbers.setdefault(spelling.replace("_", " "), set()).add(number)
+    return {name: meant.pop() for name, meant in numbers.items() if len(meant) == 1}
 
 
 MONTHS: Final = _read()

@@ -20,13 +20,14 @@ from comity.rules.jobs.identity import alike_link, canonical_hash, link_identity
 from comity.rules.jobs.language import language_of
 from comity.rules.jobs.level import level_of
 from comity.rules.jobs.mission import mission_tags
+from comity.rules.jobs.modality import modality_of
 from comity.rules.jobs.place import locate
-from comity.rules.jobs.terms import career_of, modality_of
+from comity.rules.jobs.terms import career_of
 from comity.rules.jobs.words import LONGEST_SNIPPET, LONGEST_TITLE, alike, plain, tidy
 from comity.rules.jobs.zones import zone_named
 from comity.rules.tracking import DEFAULT_TRACKING, clean_query
 
-_READ_OF_SNIPPET: Final = 1_200  # terms and tags stand at the beginning of a description
+_READ_OF_SNIPPET: Final = 1_000  # terms and tags stand at the beginning of a description
 _UNSAFE_SCHEMES: Final = ("javascript:", "data:", "vbscript:", "file:", "blob:")
 
 
@@ -75,8 +76,8 @@ def normalize(
         work_modality=modality_of(plain(tidy(found.workplace_raw)), plain(location), said_title, said),
         career_type=career_of(said_employment, said_title, said),
         international_eligible=is_open_to_foreigners(said_title, said, said_employment, grade),
-        mission_tags=mission_tags(title, snippet[:_READ_OF_SNIPPET]),
-        language=language_of(found.language, title, snippet),
+        mission_tags=mission_tags(said_title, said),
+        language=language_of(found.language, said_title, said),
     )
 
 

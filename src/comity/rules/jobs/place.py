@@ -19,14 +19,13 @@ from comity.rules.jobs.words import key
 _LONGEST: Final = 300
 _MOST_PARTS: Final = 12
 _MOST_WORDS: Final = 24
-_CLEAR_TIMES: Final = 5  # how much larger the largest place must be than one of the same name in another country
+_CLEAR_TIMES: Final = 6  # how much larger the largest place must be than one of the same name in another country
 _CLEAR_TIMES_CAPITAL: Final = 2
 _KNOWN_THOUSANDS: Final = 100
 _NAMED, _STATE, _CLEAR_CITY, _CODE, _CITY = 16, 8, 6, 5, 1
 
-_SPLIT: Final = re.compile(
-    r"[,;|/()\[\]\n•·،、，；]+|\s[-–—]\s|\s*[–—:]\s*|\s(?:or|and|ou|et|o|y|oder|und|e|&|\+|أو|или|и)\s", re.IGNORECASE
-)
+_SPLIT: Final = re.compile(r"[,;|/()\[\]\n•·،、，；]+|\s[-–—]\s|\s*[–—:]\s*")
+_JOINED: Final = re.compile(r"\s(?:or|and|ou|et|o|y|oder|und|e|&|\+|أو|или|и)\s", re.IGNORECASE)
 _LABEL: Final = re.compile(
     r"^(?:(?:primary |job |work |main )?locations?|duty stations?|based (?:in|at)|lieu(?: "
     r"d'affectation)?|ubicaci[oó]n|standort|"
@@ -51,7 +50,10 @@ _WORDS: Final = (
 )
 _WORDS_NOT_PLACES: Final = frozenset(_WORDS.split())
 _CITY_STATES: Final = frozenset({"SG", "MC", "VA", "GI"})
-_RIVAL_THOUSANDS: Final = 500
+# Cities that postings place in one country or another; without a country beside them they lie in neither.
+_CONTESTED: Final = {"Jerusalem": ("IL", "PS")}
+_SHORT_NAMES: Final = frozenset({"drc", "rdc", "usa", "uae", "png", "ksa"})
+_RIVAL_THOUSANDS: Final = 200
 
 
 class Place(NamedTuple):
@@ -77,7 +79,7 @@ class _Part(NamedTuple):
 def locate(location: str, country_text: str = "", source_country: str | None = None) -> Place:
     """Find city, country and zone; `country_text` is the page's own field, `source_country` only breaks ties."""
     location = location[:_LONGEST]
-    parts = [part for text in _SPLIT.split(location)[:_MOST_PARTS] if text and (part := _read(text.strip()))]
+    parts = [part for text in _pieces(location) if (part := _read(text))]
     if not any(part.is_firm for part in parts):
         parts += _scan(location)
     country = country_of(country_text[:_LONGEST]) if country_text else None
@@ -88,6 +90,18 @@ def locate(location: str, country_text: str = "", source_country: str | None = N
         return Place()
     city = _city(parts, country)
     return Place(city.name if city else None, country, city.zone if city else zone_of_country(country))
+
+
+def _pieces(location: str) -> list[str]:
+    """The parts of a location; "Trinidad and Tobago" is one, "Kenya and Uganda" are two."""
+    pieces: list[str] = []
+    for text in _SPLIT.split(location)[:_MOST_PARTS]:
+        bare = (text or "").strip()
+        if _JOINED.search(bare) and not countries_called(key(bare)):
+            pieces += [piece.strip() for piece in _JOINED.split(bare)]
+        elif bare:
+            pieces.append(bare)
+    return pieces[:_MOST_PARTS]
 
 
 @lru_cache(maxsize=4096)
@@ -125,6 +139,8 @@ def _meaning(name: str, code: str) -> _Part | None:
     for city in cities:
         weight = _CLEAR_CITY if city is clear else _CITY
         weights[city.country] = max(weights.get(city.country, 0), weight)
+    if cities and cities[0].name in _CONTESTED:
+        weights.update(dict.fromkeys(_CONTESTED[cities[0].name], _CLEAR_CITY))
     is_firm = any(weight >= _CODE for weight in weights.values())
     is_firm = is_firm or any(city.thousands >= _KNOWN_THOUSANDS for city in cities)
     is_firm = is_firm and (bool(code) or name not in _WORDS_NOT_PLACES)
@@ -154,7 +170,8 @@ def _scan(location: str) -> list[_Part]:
     while at < len(words):
         for length in (4, 3, 2, 1):
             name = " ".join(words[at : at + length])
-            codes = countries_called(name) if len(name) > 3 and name not in _WORDS_NOT_PLACES else ()
+            is_name = (len(name) > 3 or name in _SHORT_NAMES) and name not in _WORDS_NOT_PLACES
+            codes = countries_called(name) if is_name else ()
             if codes:
                 found.append(_Part(dict.fromkeys(codes, _NAMED), (), (), True))
                 at += length - 1
@@ -182,6 +199,9 @@ def _agreed(parts: list[_Part], source_country: str | None) -> str | None:
     if not possible:  # "Bogotá, D.C., Colombia": letters mean least
         firm = [part for part in firm if not part.is_code]
         possible = _possible(firm)
+    if not possible:  # "Santa Cruz, Bolivia": a country by its name, beside cities of which nobody knows which is meant
+        firm = [part for part in firm if max(part.weights.values()) >= _CLEAR_CITY]
+        possible = _possible(firm) if any(_NAMED in part.weights.values() for part in firm) else set()
     if not possible:
         return None
     scores = sorted(

@@ -1,8 +1,9 @@
-"""On what terms, and from where: words of a posting enter; kind of contract and place of work leave, or None."""
+"""On what terms a job is offered: words of a posting enter, a kind of contract leaves; None if nothing says."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 # Kinds of contract, most telling first: an internship of full working days is an internship.
@@ -71,20 +72,30 @@ _CAREERS: Final = tuple(
         ),
     )
 )
-_SURE: Final = re.compile(
-    r"(?P<fixed>fixed[- ]term|\bcdd\b|duree determinee|plazo fijo|befristet|\d{1,2}[- ]months? "
-    r"contract)|(?P<perm>permanent (?:position|contract|role)|open-ended|\bcdi\b|unbefristet)|"
-    r"(?P<part>part[- ]time)|(?P<full>full[- ]time|vollzeit|temps plein|tiempo completo)|"
-    r"(?P<cons>consultancy|consultant will)|(?P<intern>internship|this stage\b)"
+# What a description says in passing counts only if it cannot be meant otherwise; the stems spare most of the looking.
+_SURE: Final = tuple(
+    (kind, stems, re.compile(words))
+    for kind, stems, words in (
+        ("internship", ("internship",), r"\bthis (?:\w+ )?internship\b|\binternship (?:position|is|offers)\b"),
+        ("consultancy", ("consultan",), r"\b(?:this|the) consultancy\b|\bthe consultant (?:will|shall)\b"),
+        (
+            "fixed-term",
+            ("term", "cdd", "plazo", "befristet", "contract"),
+            r"\bfixed[- ]term\b|\bcdd\b|duree determinee|plazo fijo|(?<!un)befristet|\b\d{1,2}[- ]months? contract",
+        ),
+        (
+            "permanent",
+            ("permanent", "open-ended", "cdi", "unbefristet", "indefinid"),
+            r"\bpermanent (?:position|contract|role)|\bopen-ended\b|\bcdi\b|\bunbefristet|contrato indefinido",
+        ),
+        ("part-time", ("part", "teilzeit", "parcial"), r"\bpart[- ]time\b|\bteilzeit|tiempo parcial|temps partiel"),
+        (
+            "full-time",
+            ("full", "vollzeit", "plein", "completo"),
+            r"\bfull[- ]time\b|\bvollzeit|temps plein|tiempo completo",
+        ),
+    )
 )
-_SURE_KINDS: Final = {
-    "fixed": "fixed-term",
-    "perm": "permanent",
-    "part": "part-time",
-    "full": "full-time",
-    "cons": "consultancy",
-    "intern": "internship",
-}
 # Titles of those who look after volunteers or contracts, and stages that are no internship.
 _PASSING: Final = re.compile(
     r"\b(?:early|late|first|second|next|final)[- ]stage\b|\bstage manager\b|volunteer(?:s)? "
@@ -96,28 +107,6 @@ _FIELD_ONLY: Final = (
     ("fixed-term", re.compile(r"\bcontract\b")),
     ("permanent", re.compile(r"\bregular\b|\bcontinuing\b")),
     ("full-time", re.compile(r"\bstaff\b")),
-)
-_HYBRID: Final = re.compile(
-    r"(?<!\w)(?:hybrid\w*|hibrid\w+|ibrid\w+|partially remote|partly remote|flexible (?:working "
-    r")?location|teilweise remote|гибридн\w+|هجين)(?!\w)"
-)
-_NOT_REMOTE: Final = re.compile(
-    r"(?:no|not|non)[- ](?:a )?(?:fully )?remote|remote (?:areas?|locations?|field|communit\w+|"
-    r"villages?|regions?|sensing|site|support|management|monitoring|islands?)|not home-?based"
-)
-_REMOTE: Final = re.compile(
-    r"(?<!\w)(?:remote\w*|home[- ]?based|home office|work from home|wfh|tele-?(?:work\w*|commut\w*)|"
-    r"teletravail|teletrabajo|a distance|a distancia|"
-    r"remoto|remota|da remoto|fernarbeit|homeoffice|домашн\w+|удаленн\w+|удаленно|дистанционн\w+|عن "
-    r"بعد|worldwide|anywhere|virtual|远程|在宅)(?!\w)"
-)
-_FIELD: Final = re.compile(
-    r"(?<!\w)(?:field[- ]?based|field (?:position|office|location|site|work)|in the field|non[- "
-    r"]family|deep field|sur le terrain|en terreno|en campo|camp[- ]based|hardship)(?!\w)"
-)
-_ONSITE: Final = re.compile(
-    r"(?<!\w)(?:on[- ]?site|onsite|in[- ]?office|in[- ]person|office[- ]based|sur site|presentiel\w*|"
-    r"presencial|vor ort|in presenza|in sede|حضوري|очно)(?!\w)"
 )
 
 
@@ -131,28 +120,15 @@ def career_of(employment: str, title: str, description: str) -> str | None:
             return by_title
     if by_field:
         return by_field
-    found = _SURE.search(description)
-    return _SURE_KINDS[found.lastgroup] if found and found.lastgroup else None
-
-
-def _kind(text: str) -> str | None:
-    for kind, words in _CAREERS:
-        if words.search(text):
+    for kind, stems, words in _SURE:
+        if any(stem in description for stem in stems) and words.search(description):
             return kind
     return None
 
 
-def modality_of(workplace: str, location: str, title: str, description: str) -> str | None:
-    """Where the work is done; folded texts. The page's own field comes first, the description last."""
-    for text in (workplace, location, title, description):
-        if not text:
-            continue
-        if _HYBRID.search(text):
-            return "hybrid"
-        if _REMOTE.search(_NOT_REMOTE.sub(" ", text)):
-            return "remote"
-        if _ONSITE.search(text):
-            return "onsite"
-        if _FIELD.search(text) or (text is workplace and "field" in text):
-            return "field"
+@lru_cache(maxsize=4096)
+def _kind(text: str) -> str | None:
+    for kind, words in _CAREERS:
+        if words.search(text):
+            return kind
     return None

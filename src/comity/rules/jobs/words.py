@@ -16,7 +16,8 @@ _MOST_UNESCAPES: Final = 4  # feeds escape what was escaped before; a hostile pa
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]+"
 )
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
+_UNSEEN: Final = re.compile(_INVISIBLE.pattern[:-2] + r"\x00-\x1f\x7f-\x9f]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _ALIKE: Final[dict[int, str]] = {
     ord(sign): one
     for one, signs in {
@@ -30,7 +31,7 @@ _ALIKE: Final[dict[int, str]] = {
 _MARKS: Final = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u3099\u309a]+"
 )
-_NOT_WORD: Final = re.compile(r"[^\w]+|_+")
+_NOT_WORD: Final = re.compile(r"[\W_]+")
 _FOLDED: Final[dict[int, int | str]] = {
     **_ALIKE,
     **str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९", "0123456789" * 3),
@@ -42,6 +43,8 @@ _FOLDED: Final[dict[int, int | str]] = {
 
 def tidy(text: str, longest: int = LONGEST_LINE) -> str:
     """Text to show: entities read, control and invisible characters gone, white space single, cut to a limit."""
+    if not text:
+        return text
     text = text[: longest * 4]
     if text.isascii() and text.isprintable() and "&" not in text and "  " not in text:
         return text[:longest].strip()
@@ -52,27 +55,35 @@ def tidy(text: str, longest: int = LONGEST_LINE) -> str:
         text = again
     # Surrogates cannot be stored or sent: they are what a broken escape leaves behind.
     text = text.encode("utf-8", "replace").decode()
-    text = _CONTROL.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", text)))
-    return text[:longest].strip()
+    return _spaced(unicodedata.normalize("NFC", text))[:longest].strip()
 
 
 @lru_cache(maxsize=4096)
 def alike(text: str) -> str:
     """Text to compare: what looks alike is alike (NFKC, case, dashes, quotes, white space, invisible characters)."""
+    if text.isascii() and text.isprintable() and "&" not in text and "`" not in text and "  " not in text:
+        return text.strip().lower()
     for _ in range(_MOST_UNESCAPES):
         again = unescape(unicodedata.normalize("NFKC", text)).translate(_ALIKE)
-        again = _CONTROL.sub(" ", _INVISIBLE.sub("", again)).strip().casefold()
+        again = _spaced(again).casefold()
         if again == text:
             break
         text = again
     return text
 
 
+def _spaced(text: str) -> str:
+    """Without invisible characters, and with one blank for all white space and control characters."""
+    if _UNSEEN.search(text):
+        text = _CONTROL.sub(" ", _INVISIBLE.sub("", text))
+    return " ".join(text.split())
+
+
 def plain(text: str) -> str:
     """Lower case without accents and with European digits; punctuation stays."""
     if text.isascii():
         return text.lower()
-    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())
     return unicodedata.normalize("NFC", bare).translate(_FOLDED)
 
 

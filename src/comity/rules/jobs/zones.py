@@ -20,6 +20,8 @@ _IANA: Final = re.compile(
     r"\b(?:Africa|America|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?"
 )
 _LETTERS: Final = re.compile(r"\b[A-Z]{2,5}\b")
+# Most dates name no zone; one look tells.
+_HINT: Final = re.compile(r"[A-Z]{2}|[+(/]|\d\s*-\d\d:|\d[Zz]|[Tt]ime|TIME|heure|[Hh]ora|\bora\b|[Zz]eit|tijd|utc|gmt")
 _ZULU: Final = re.compile(r"\d(?:Z|z)\b")
 # Summer and winter letters are used all year: "23:59 CET" in July means the clock on the wall, so both name a place.
 _ZONES_BY_LETTERS: Final = {
@@ -102,6 +104,7 @@ _PLACE: Final = re.compile(
 _BRACKETS: Final = re.compile(r"\(([^()]{3,40})\)")
 
 
+@lru_cache(maxsize=1024)
 def zone_named(name: str | None) -> tzinfo | None:
     """The zone of that name; None if the machine has no such zone."""
     if not name:
@@ -117,6 +120,8 @@ def zone_named(name: str | None) -> tzinfo | None:
 @lru_cache(maxsize=1024)
 def zone_in(text: str, country: str | None) -> tzinfo | None:
     """The zone that a short text names by offset, letters, city or in words; `country` decides shared letters."""
+    if not _HINT.search(text):
+        return None
     if _ZULU.search(text):
         return UTC
     offset = _OFFSET.search(text)

@@ -1,0 +1,190 @@
+"""Sources in hard conditions: hostile words, heavy pages, killed processes, takedowns, schedules that learn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from comity.model.job import ListingKind
+from comity.model.source import RunStatus
+from comity.operate.sources import delete_source, edit_source
+from comity.operate.takedown import add_takedown, remove_takedown
+from comity.upkeep.due_sources import PassReport
+from comity.walk.listing_reader import ListingReader
+from comity.walk.read_source import SourceDesk
+from tests.walk.crawling import Place, until
+from tests.walk.site import Answer, Asked, Web
+from tests.walk.sourcing import Job, Office, jobs, listing
+
+
+def test_whatever_a_page_says_is_stored_or_left_out_but_breaks_nothing(web: Web, bureau: Office) -> None:
+    hard = [
+        Job("Doctor \0 with a NUL", words="\0\ud83d\ude00 <script>alert(1)</script> '; DROP TABLE sources; --"),
+        Job("x" * 5000),
+        Job("مدير المشروع", place="عمّان، الأردن"),
+        Job("Officer %s {} \\ \" ' `"),
+    ]
+    body = listing(hard).encode("utf-8", "surrogatepass")
+    site = web.site({"/careers": Answer(body=body)})
+    source = bureau.add(site.url("/careers"))
+    first = bureau.run(source)
+    assert first.status is RunStatus.OK
+    assert first.counts.inserted >= 3
+    again = bureau.run(source)
+    assert (again.counts.inserted, again.counts.updated) == (0, 0)
+    assert len(bureau.rows("SELECT * FROM sources")) == 1
+
+
+def test_a_validator_that_cannot_be_sent_back_is_not_kept(web: Web, embedded_bureau: Office) -> None:
+    site = web.site({"/careers": Answer(body=listing(jobs(2)), headers={"ETag": '"' + "x" * 3000 + '"'})})
+    source = embedded_bureau.add(site.url("/careers"))
+    for _ in range(2):
+        assert embedded_bureau.run(source).status is RunStatus.OK
+    assert [seen.headers.get("if-none-match") for seen in site.of("/careers")] == [None, None]
+    site.routes["/careers"] = Answer(body=listing(jobs(2)), headers={"ETag": '"caf\xe9\x7f"'})
+    for _ in range(2):
+        assert embedded_bureau.run(source).status is RunStatus.OK
+
+
+def test_a_site_that_has_one_page_under_every_number_is_asked_for_two(web: Web, embedded_bureau: Office) -> None:
+    def same(asked: Asked) -> str:
+        number = int(asked.path.rpartition("=")[2]) if "=" in asked.path else 1
+        return listing(jobs(3), following=f"/careers?page={number + 1}")
+
+    site = web.site(fallback=same)
+    report = embedded_bureau.run(embedded_bureau.add(site.url("/careers")))
+    assert site.pages() == ["/careers", "/careers?page=2"]
+    assert (report.status, report.counts.found, report.message) == (RunStatus.OK, 3, "")
+
+
+def test_a_source_that_is_deleted_or_edited_while_it_runs(web: Web, bureau: Office) -> None:
+    def deleted(_: Asked) -> str:
+        delete_source(bureau.database, bureau.state.clock, going.id)
+        return listing(jobs(2))
+
+    def edited(_: Asked) -> Answer:
+        edit_source(bureau.database, bureau.state.clock, changing.id, org_name="Another House")
+        return Answer(body=listing(jobs(2, start=7)), etag='"x"')
+
+    site = web.site({"/going": deleted, "/changing": edited})
+    going, changing = bureau.add(site.url("/going")), bureau.add(site.url("/changing"))
+    assert bureau.skip(going).why == "lost"
+    assert (bureau.titles(), bureau.rows("SELECT * FROM crawl_locks")) == ([], [])
+    assert bureau.run(changing).counts.inserted == 2
+    assert bureau.rows("SELECT * FROM source_pages") == []  # the next run reads it by the new rules
+
+
+def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: Office) -> None:
+    site, other = (web.site({"/careers": listing(jobs(2))}) for _ in range(2))
+    bad, good = bureau.add(site.url("/careers")), bureau.add(other.url("/careers"))
+
+    async def spoil(desk: SourceDesk) -> PassReport:
+        normalize = desk._normalize
+
+        def spoilt(found: Any, source: Any, now: Any) -> Any:
+            postings = normalize(found, source, now)
+            if source.id != bad.id:
+                return postings
+            return [replace(each, deadline=datetime(2030, 1, 1)) for each in postings]  # noqa: DTZ001
+
+        desk._normalize = spoilt
+        return await bureau.state.due_sources(desk).run_due(None)
+
+    said = {report.source_id: report for report in bureau.do(spoil).reports}
+    assert (str(said[good.id].status), said[good.id].counts.inserted) == ("ok", 2)
+    assert str(said[bad.id].status) == "fail"
+    assert said[bad.id].message.startswith("could not be stored")
+    assert bureau.rows("SELECT * FROM crawl_locks") == []
+
+
+def test_rows_written_by_hand_are_run_as_well_as_they_can_be(web: Web, bureau: Office) -> None:
+    site = web.site({"/careers": listing(jobs(2))})
+    insert = "INSERT INTO sources (careers_url) VALUES (:url)"
+    for url in ("no address at all", site.url("/careers")):
+        bureau.execute(insert, url=url)
+    said = {report.careers_url: (str(report.status), report.message) for report in bureau.run_due().reports}
+    assert said == {"no address at all": ("fail", "careers_url is no web address"), site.url("/careers"): ("ok", "")}
+
+
+def test_a_heavy_page_is_read_apart_and_the_same(web: Web, bureau: Office) -> None:
+    many = jobs(500, words="Water and health for everybody. " * 30)
+    page = listing(many)
+    assert 300_000 < len(page) < 1_000_000
+    site = web.site({"/careers": page})
+    source = bureau.add(site.url("/careers"))
+    assert bureau.run(source).counts.inserted == 500
+    again = bureau.run(source)
+    assert (again.counts.inserted, again.counts.updated, again.counts.skipped) == (0, 0, 500)
+
+
+def test_a_page_that_takes_too_long_to_read_is_given_up(embedded_bureau: Office) -> None:
+    source = embedded_bureau.add("https://careers.example/")
+    body = listing(jobs(500, words="x" * 900)).encode()
+    reader = ListingReader(max_seconds=0.01)
+    found = asyncio.run(reader(body, source.careers_url, "text/html", source))
+    assert (found.kind, "0.01 seconds" in found.message) == (ListingKind.UNREADABLE, True)
+
+
+def test_a_process_that_is_killed_leaves_a_source_that_the_next_one_completes(web: Web, place: Place) -> None:
+    site = web.site({"/careers": Answer(body=listing(jobs(3)), after_s=20.0)})
+    place.env["COMITY_SOURCE_DELAY"] = "0"
+    assert place.comity("sources", "add", site.url("/careers")).code == 0
+    with place.begun("sources", "run-due") as process:
+        asyncio.run(until(lambda: bool(site.of("/careers"))))
+        process.kill()
+    assert len(place.rows("SELECT * FROM crawl_locks")) == 1
+    assert place.rows("SELECT * FROM job_postings") == []
+    site.routes["/careers"] = listing(jobs(3))
+    done = place.comity("sources", "run-due", "--json").json
+    assert [run["inserted"] for run in done["runs"]] == [3]
+    assert place.rows("SELECT * FROM crawl_locks") == []
+
+
+def test_a_takedown_takes_postings_out_of_search_until_it_is_removed(web: Web, bureau: Office) -> None:
+    some = jobs(3)
+    site = web.site({"/careers": Answer(body=listing(some), etag='"same"')})
+    source = bureau.add(site.url("/careers"))
+    bureau.run(source)
+    report = add_takedown(bureau.database, site.url(some[0].path))
+    assert report.postings_closed == 1
+    assert (bureau.titles(is_open=False), bureau.outbox()[3:]) == ([some[0].title], ["delete"])
+    assert bureau.run(source).counts.updated == 0
+    assert bureau.titles(is_open=False) == [some[0].title]
+    remove_takedown(bureau.database, site.url(some[0].path))
+    assert bureau.run(source).counts.updated == 1
+    assert (bureau.titles(is_open=False), bureau.outbox()[4:]) == ([], ["upsert"])
+
+
+def test_the_adaptive_schedule_learns_from_every_look(web: Web, bureau: Office) -> None:
+    site = web.site({"/busy": lambda asked: listing(jobs(asked.count)), "/quiet": listing(jobs(2, start=100))})
+    busy, quiet = (bureau.add(site.url(path), schedule="adaptive") for path in ("/busy", "/quiet"))
+    waits: dict[str, timedelta] = {}
+    for _ in range(6):
+        for source in (busy, quiet):
+            told = bureau.again(source).change_statistics
+            if told is not None:  # as if the last look had been two days ago
+                past = datetime.fromisoformat(told["last_look_at"]) - timedelta(days=2)
+                statement = "UPDATE sources SET change_statistics = :told WHERE careers_url = :url"
+                told = json.dumps(told | {"last_look_at": past.isoformat()})
+                bureau.execute(statement, told=told, url=source.careers_url)
+            report = bureau.run(source)
+            assert report.next_run_at is not None
+            waits[source.careers_url] = report.next_run_at - bureau.state.clock.now()
+    assert waits[busy.careers_url] < waits[quiet.careers_url]
+    statistics = bureau.again(busy).change_statistics
+    assert statistics is not None
+    assert statistics["visits"] == 5
+
+
+def test_the_next_run_lies_inside_the_hours_of_the_organisation(web: Web, embedded_bureau: Office) -> None:
+    site = web.site({"/careers": listing(jobs(1))})
+    source = embedded_bureau.add(site.url("/careers"), time_window="02:00-02:30", country="KE")
+    report = embedded_bureau.run(source)
+    assert report.next_run_at is not None
+    local = report.next_run_at.astimezone(ZoneInfo("Africa/Nairobi"))
+    assert (local.hour, local.minute < 30) == (2, True)
+    assert report.next_run_at > datetime.now(UTC)
