@@ -10,8 +10,8 @@ CREATE TABLE IF NOT EXISTS alembic_version (
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM alembic_version WHERE version_num <> '0005') THEN
-        RAISE EXCEPTION 'these tables are of another age than 0005: run `comity db upgrade` instead';
+    IF EXISTS (SELECT FROM alembic_version WHERE version_num <> '0006') THEN
+        RAISE EXCEPTION 'these tables are of another age than 0006: run `comity db upgrade` instead';
     END IF;
 END
 $$;
@@ -160,6 +160,56 @@ CREATE TABLE IF NOT EXISTS takedowns (
 
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS reason TEXT;
 ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+CREATE TABLE IF NOT EXISTS search_documents (
+    number BIGSERIAL NOT NULL,
+    posting_id UUID NOT NULL,
+    source_id UUID,
+    country_iso VARCHAR(2),
+    level_norm VARCHAR(40),
+    work_modality VARCHAR(40),
+    career_type VARCHAR(40),
+    international_eligible BOOLEAN,
+    language VARCHAR(20),
+    mission_tags TEXT DEFAULT '|' NOT NULL,
+    org_name TEXT DEFAULT '' NOT NULL,
+    org_key TEXT DEFAULT '' NOT NULL,
+    deadline TIMESTAMP WITH TIME ZONE,
+    newest_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    closed_at TIMESTAMP WITH TIME ZONE,
+    words TSVECTOR,
+    CONSTRAINT pk_search_documents PRIMARY KEY (number),
+    CONSTRAINT uq_search_documents_posting_id UNIQUE (posting_id)
+);
+
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS posting_id UUID;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS source_id UUID;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS country_iso VARCHAR(2);
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS level_norm VARCHAR(40);
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS work_modality VARCHAR(40);
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS career_type VARCHAR(40);
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS international_eligible BOOLEAN;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS language VARCHAR(20);
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS mission_tags TEXT DEFAULT '|' NOT NULL;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS org_name TEXT DEFAULT '' NOT NULL;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS org_key TEXT DEFAULT '' NOT NULL;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS deadline TIMESTAMP WITH TIME ZONE;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS newest_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS closed_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE search_documents ADD COLUMN IF NOT EXISTS words TSVECTOR;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_search_documents_posting_id' AND conrelid = 'search_documents'::regclass) THEN
+        ALTER TABLE search_documents ADD CONSTRAINT uq_search_documents_posting_id UNIQUE (posting_id);
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_search_documents_deadline ON search_documents (deadline, posting_id);
+CREATE INDEX IF NOT EXISTS idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
+CREATE INDEX IF NOT EXISTS idx_search_documents_org_key ON search_documents (org_key);
+CREATE INDEX IF NOT EXISTS idx_search_documents_words ON search_documents USING gin (words);
 
 CREATE TABLE IF NOT EXISTS sources (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -431,6 +481,23 @@ CREATE INDEX IF NOT EXISTS idx_domains_refresh_candidates ON domains (status, ne
 CREATE INDEX IF NOT EXISTS idx_domains_source ON domains (source);
 CREATE INDEX IF NOT EXISTS idx_domains_status ON domains (status);
 CREATE INDEX IF NOT EXISTS idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
+
+CREATE TABLE IF NOT EXISTS search_cards (
+    number BIGINT NOT NULL,
+    card JSONB NOT NULL,
+    CONSTRAINT pk_search_cards PRIMARY KEY (number),
+    CONSTRAINT fk_search_cards_number FOREIGN KEY(number) REFERENCES search_documents (number) ON DELETE CASCADE
+);
+
+ALTER TABLE search_cards ADD COLUMN IF NOT EXISTS card JSONB;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_search_cards_number' AND conrelid = 'search_cards'::regclass) THEN
+        ALTER TABLE search_cards ADD CONSTRAINT fk_search_cards_number FOREIGN KEY(number) REFERENCES search_documents (number) ON DELETE CASCADE;
+    END IF;
+END
+$$;
 
 CREATE TABLE IF NOT EXISTS source_pages (
     source_id UUID NOT NULL,
@@ -976,6 +1043,6 @@ $$ LANGUAGE plpgsql;
 CREATE TRIGGER domains_updated_at_trigger BEFORE UPDATE ON domains
     FOR EACH ROW EXECUTE FUNCTION update_domains_updated_at();
 
-INSERT INTO alembic_version VALUES ('0005') ON CONFLICT DO NOTHING;
+INSERT INTO alembic_version VALUES ('0006') ON CONFLICT DO NOTHING;
 
 COMMIT;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from comity.database import source_tables, tables
+from comity.database import search_tables, source_tables, tables
 
 metadata = tables.metadata
-__all__ = ["metadata", "source_tables", "tables"]
+__all__ = ["metadata", "search_tables", "source_tables", "tables"]

@@ -9,7 +9,8 @@ ComityError
 ├── LeaseLost             the lease under which something was to be written is no longer held
 ├── HostBusy              somebody else holds the lease on the host
 ├── SchemaMismatch        the database and this code are of different ages
-└── StateUnavailable      the database cannot be opened or does not answer
+├── StateUnavailable      the database cannot be opened or does not answer
+└── SearchUnavailable     the search engine cannot be reached, or refuses what it is given
 
 Each class has a stable ``code``, shared with every front door, and ``exit_code`` for the command line.
 """
@@ -84,6 +85,12 @@ class StateUnavailable(ComityError):
     """The database cannot be opened or does not answer."""
 
     code = "state_unavailable"
+
+
+class SearchUnavailable(ComityError):
+    """The search engine cannot be reached, or refuses what it is given."""
+
+    code = "search_unavailable"
 
 
 def _shown(text: str, longest: int = 80) -> str:

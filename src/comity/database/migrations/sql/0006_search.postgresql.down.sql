@@ -1,0 +1,3 @@
+DROP TABLE search_cards;
+--
+DROP TABLE search_documents;

@@ -1,0 +1,161 @@
+"""The nouns of search: what is asked (SearchQuery), what is kept of a posting (SearchDocument), what is answered.
+
+A query is read-only and bounded; it never leads to a request of ours. What matched comes as pieces of text, marked or
+not, so that whoever shows them escapes each piece and needs to trust no markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from comity.model.errors import BadInput
+
+MOST_HITS: Final = 100
+MOST_SKIPPED: Final = 10_000
+MOST_VALUES: Final = 50  # of one filter
+FACETS: Final = (
+    *("country_iso", "level_norm", "work_modality", "career_type", "mission_tags"),
+    *("international_eligible", "language", "org_name"),
+)
+MOST_FACET_VALUES: Final = 50  # of one facet, the most frequent first
+
+
+class SearchSort(StrEnum):
+    """In which order postings come; without words to search for, relevance is the same as newest."""
+
+    RELEVANCE = "relevance"
+    NEWEST = "newest"
+    DEADLINE = "deadline"  # the next to close first, those without a deadline last
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What somebody looks for: words, filters (any value of each), order, and which part of the result."""
+
+    text: str = ""
+    country_iso: tuple[str, ...] = ()
+    level_norm: tuple[str, ...] = ()
+    work_modality: tuple[str, ...] = ()
+    career_type: tuple[str, ...] = ()
+    mission_tags: tuple[str, ...] = ()
+    language: tuple[str, ...] = ()
+    org_name: tuple[str, ...] = ()  # whatever the case or the accents
+    source_id: tuple[UUID, ...] = ()
+    international_eligible: bool | None = None
+    deadline_after: datetime | None = None  # both inclusive; a posting without a deadline is in neither
+    deadline_before: datetime | None = None
+    open_only: bool = True  # still listed, and the deadline has not passed
+    sort: SearchSort = SearchSort.RELEVANCE
+    limit: int = 20
+    offset: int = 0
+    facets: tuple[str, ...] = FACETS
+
+    def __post_init__(self) -> None:
+        """Refuse what has no bound, in words."""
+        if not 1 <= self.limit <= MOST_HITS:
+            raise BadInput(f"limit: from 1 to {MOST_HITS}, not {self.limit}")
+        if not 0 <= self.offset <= MOST_SKIPPED:
+            raise BadInput(f"offset: from 0 to {MOST_SKIPPED}, not {self.offset}")
+        for name in (*FILTERS, "source_id"):
+            if len(getattr(self, name)) > MOST_VALUES:
+                raise BadInput(f"{name}: at most {MOST_VALUES} values")
+        for name in self.facets:
+            if name not in FACETS:
+                raise BadInput(f"facets: one of {', '.join(FACETS)}, not {name[:40]!r}")
+
+
+# The filters that name values of text.
+FILTERS: Final = (
+    *("country_iso", "level_norm", "work_modality", "career_type", "mission_tags"),
+    *("language", "org_name"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDocument:
+    """One posting as search keeps it."""
+
+    id: UUID
+    title: str
+    org_name: str
+    apply_url: str
+    location_raw: str
+    description_snippet: str
+    first_seen_at: datetime
+    source_id: UUID | None = None
+    source_url: str | None = None  # the page that lists it
+    deadline: datetime | None = None
+    posted_at: datetime | None = None
+    city: str | None = None
+    country_iso: str | None = None
+    level_norm: str | None = None
+    work_modality: str | None = None
+    career_type: str | None = None
+    international_eligible: bool | None = None
+    mission_tags: tuple[str, ...] = ()
+    language: str | None = None
+    closed_at: datetime | None = None
+
+    @property
+    def newest_at(self) -> datetime:
+        """When it came up: as the page says, if it says so."""
+        return self.posted_at or self.first_seen_at
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether one can still apply."""
+        return self.closed_at is None and (self.deadline is None or self.deadline >= now)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text, and whether it is what was looked for."""
+
+    text: str
+    is_match: bool = False
+
+
+Marked = tuple[Piece, ...]  # put together, the text as it is
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A posting that was found, with what was looked for marked in it."""
+
+    posting: SearchDocument
+    title: Marked
+    org_name: Marked
+    location: Marked
+    snippet: Marked  # a part of the description, around what matched
+
+
+@dataclass(frozen=True, slots=True)
+class FacetCount:
+    """How many of the postings found have this value."""
+
+    value: str  # "true" and "false" for what is a yes or no
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """A part of the result, and how large the whole of it is."""
+
+    hits: tuple[SearchHit, ...]
+    total: int
+    facets: Mapping[str, tuple[FacetCount, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxStatus:
+    """What search is still to be told."""
+
+    pending: int
+    failing: int  # tried at least once
+    oldest_at: datetime | None
+    next_attempt_at: datetime | None
+    last_error: str | None
