@@ -17,6 +17,7 @@ from comity.doors.web.refusals import Refused, answer_to
 
 MOST_BODY_BYTES: Final = 262_144
 BODY_WITHIN_S: Final = 30.0
+_MOST_THROWN_AWAY_BYTES: Final = 16 * MOST_BODY_BYTES
 _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -96,9 +97,6 @@ def _asking(scope: Scope) -> Asking:
 
 async def _body(asking: Asking, receive: Receive) -> bytes:
     """The whole body, which must be JSON if there is one."""
-    length = asking.headers.get("content-length", "0")
-    if length.isdigit() and int(length[:20]) > MOST_BODY_BYTES:
-        raise _too_large()
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
             body = await _read(receive)
@@ -111,22 +109,23 @@ async def _body(asking: Asking, receive: Receive) -> bytes:
 
 
 async def _read(receive: Receive) -> bytes:
+    """What comes, up to the bound. A little more is read and thrown away: who is cut off would not hear why."""
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
             raise _Left
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > MOST_BODY_BYTES:
-            raise _too_large()
-        if not message.get("more_body", False):
+        part = message.get("body", b"")
+        size += len(part)
+        if size <= MOST_BODY_BYTES:
+            parts.append(part)
+        is_all = not message.get("more_body", False)
+        if size > MOST_BODY_BYTES and (is_all or size > _MOST_THROWN_AWAY_BYTES):
+            headers = {"Connection": "close"}
+            raise Refused(413, "too_large", f"a body may have {MOST_BODY_BYTES:,} bytes", headers)
+        if is_all:
             return b"".join(parts)
-
-
-def _too_large() -> Refused:
-    return Refused(413, "too_large", f"a body may have {MOST_BODY_BYTES:,} bytes", {"Connection": "close"})
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import compile_path
 
 from comity.model.errors import ComityError, StateUnavailable
 
@@ -152,9 +152,9 @@ def _on_http(request: Request, error: Exception) -> JSONResponse:
 def _allowed(request: Request) -> str:
     """Every method of a path (RFC 9110 §15.5.6); the router only knows of the first."""
     methods: set[str] = set()
-    for route in request.app.routes:
-        if route.matches(request.scope)[0] is not Match.NONE:
-            methods |= set(getattr(route, "methods", None) or ())
+    for template, operations in request.app.openapi()["paths"].items():
+        if compile_path(template)[0].fullmatch(request.scope["path"]):
+            methods |= {method.upper() for method in operations}
     return ", ".join(sorted(methods))
 
 
