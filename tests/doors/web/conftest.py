@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.database.states import migrated_sqlite_file  # noqa: F401  # a fixture is found by name
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 from tests.servers.postgres import PostgresDatabases
 from tests.walk.site import Web
