@@ -20,14 +20,16 @@ TITLES = {
     "derecho|Praktikant (m/w/d)|"
     "Praktikum Öffentlichkeitsarbeit|Estagiário de Marketing|Tirocinio curriculare|Graduate Trainee|"
     "Trainee Programme Officer|متدرب",
-    "junior": "Junior Programme Officer|Director's Assistant|Programme Assistant|Administrative Assistant|Executive Assistant to "
+    "junior": "Junior Programme Officer|Director's Assistant|Programme Assistant|"
+    "Administrative Assistant|Executive Assistant to "
     "the Director|Driver|Chauffeur|"
     "Programme Associate|Assistante administrative|Asistente de programa|Personal Assistant to the "
     "CEO|Receptionist|Graduate Engineer|"
     "Assistent der Geschäftsleitung|Entry-level Accountant|Programme Officer, P-2|Officer (P-1)|"
     "Driver, G-2|Clerk G-4|NO-A Programme Analyst|"
     "National Officer NO-B|Project Assistant, NPSA-4|Analyst, IPSA-9|Support Officer IICA-1|Finance Assistant GS-4",
-    "mid": "Programme Officer|Chargé.e de mission|Communications Specialist|WASH Coordinator|Data Analyst|Chargé de projet|"
+    "mid": "Programme Officer|Chargé.e de mission|Communications Specialist|"
+    "WASH Coordinator|Data Analyst|Chargé de projet|"
     "Chargée de communication|"
     "Coordinador de proyecto|Especialista en salud|Nurse|Accountant|Programme Officer P-3|"
     "Humanitarian Affairs Officer (P-3)|"
@@ -44,7 +46,8 @@ TITLES = {
     "Gerente de Finanzas|Jefe de Operaciones|Teamleiter Finanzen|Leiterin Kommunikation|Senior "
     "Manager, Fundraising|Chief, Section of Education|"
     "Chief of Section, P-5|Senior Adviser (P-5)|NO-E Officer|Менеджер проекта|مدير مشروع|Field Supervisor",
-    "director": "Country Director|VP of Engineering|Director of Finance|Deputy Director|Assistant Director|Regional Director, "
+    "director": "Country Director|VP of Engineering|Director of Finance|"
+    "Deputy Director|Assistant Director|Regional Director, "
     "Africa|Directeur pays|"
     "Directora de Programas|Direktor Kommunikation|Chief of Party|Head of Mission|Chef de mission|"
     "Vice President, Policy|Director, D-1|"

@@ -29,6 +29,9 @@ _TITLE_NAME: Final = re.compile(
 )
 _TITLE_TAGS: Final = ("strong", "b", "summary", "dt", "button", "th")
 _BOLD_STYLE: Final = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)")
+_BUTTON_NAME: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta|read-?more|more-link)(?=[\s_-]|$)")
+_LONGEST_BUTTON: Final = 40
+_LONGEST_FIRST: Final = 90
 _FLAT_SIBLINGS: Final = 60
 _BLOCK_TAGS: Final = frozenset(
     {"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
@@ -68,7 +71,7 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
             continue
         if is_navigation(link.text) or _in_header_cell(outline, link.element):
             continue
-        if is_generic(link.text):
+        if is_generic(link.text) or _is_button(outline, link):
             block = _block(outline, link.element)
             if block in blocks:
                 continue  # "Job description | Application form": the first is the job's own
@@ -96,6 +99,14 @@ def _distinct(links: list[Link]) -> list[Link]:
             seen.add(key)
             kept.append(link)
     return kept
+
+
+def _is_button(outline: Outline, link: Link) -> bool:
+    """Whether a link is made to look like a button, and does not say a job's title."""
+    if len(link.text) > _LONGEST_BUTTON or is_job_title(link.text):
+        return False
+    parent = outline.parents[link.element]
+    return any(_BUTTON_NAME.search(outline.names[number]) for number in (link.element, parent) if number >= 0)
 
 
 def _in_header_cell(outline: Outline, element: int) -> bool:
@@ -189,7 +200,7 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, back: 
     if back is None:
         titled = _title_of_link(outline, link)
     else:
-        titled = _title_in(outline, start, outline.ends[root])
+        titled = _title_in(outline, start, outline.ends[root]) or _first_line(outline, root, link.text)
         if titled is None and back < start:
             titled = _title_in(outline, back, root) or _job_line(outline, back, root)
             # What stands before a button is about it; what follows, about the next.
@@ -203,6 +214,18 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, back: 
     if not 3 <= len(title) <= 250 and not (len(title) >= 2 and ord(title[0]) > 0x2E80):
         return None
     return Item(link, root, start, end, title, texts)
+
+
+def _first_line(outline: Outline, root: int, button: str) -> tuple[str, range] | None:
+    """The first line of an item without markup, if it is short and not the button itself."""
+    if outline.tags[root] == "a":
+        return None
+    for text, numbers in _block_lines(outline, root):
+        if text:
+            is_short = 3 <= len(text) <= _LONGEST_FIRST and not text.endswith((".", ":", "!", "?"))
+            is_title = is_short and not text[0].islower() and not is_generic(text) and button not in text
+            return (text, numbers) if is_title else None
+    return None
 
 
 def _job_line(outline: Outline, start: int, end: int) -> tuple[str, range] | None:

@@ -26,34 +26,34 @@ _FIELDS: Final = (
         (
             "deadline",
             "closingdate",
-            "closing_date",
+            "closingdate",
             "validthrough",
             "expires",
             "expirationdate",
             "expirydate",
             "expiry",
             "enddate",
-            "end_date",
+            "enddate",
             "applicationdeadline",
-            "date_closing",
+            "dateclosing",
             "closedate",
         ),
     ),
     ("posted_raw", ("pubdate", "published", "date", "dateposted", "createdat", "issued", "created", "updated")),
-    ("employment_raw", ("employmenttype", "jobtype", "job_type", "type", "contracttype", "schedule", "jobtypes")),
-    ("workplace_raw", ("remotestatus", "remote", "workplacetype", "worklocation_type", "workplace")),
+    ("employment_raw", ("employmenttype", "jobtype", "jobtype", "type", "contracttype", "schedule", "jobtypes")),
+    ("workplace_raw", ("remotestatus", "remote", "workplacetype", "worklocationtype", "workplace")),
     ("level_raw", ("seniority", "experience", "level", "grade", "careerlevel")),
-    ("reference", ("referencenumber", "reference", "requisitionid", "jobid", "job_id", "refnumber", "id")),
+    ("reference", ("referencenumber", "reference", "requisitionid", "jobid", "jobid", "refnumber", "id")),
 )
 _PLACES: Final = (
     "location",
     "joblocation",
-    "job_location",
+    "joblocation",
     "office",
     "dutystation",
-    "duty_station",
+    "dutystation",
     "place",
-    "region_name",
+    "regionname",
 )
 _PERSONIO: Final = re.compile(r"^(https?://[^/]+)/")
 
@@ -76,7 +76,7 @@ def read_feed(root: XmlNode, *, url: str) -> tuple[list[JobFound], str]:
 
 def is_feed(root: XmlNode) -> bool:
     """Whether the root is one that holds items, even none of them."""
-    return root.name in ("rss", "feed", "rdf", "workzag-jobs", "source", "jobs", "channel", "positions", "vacancies")
+    return root.name in ("rss", "feed", "rdf", "workzagjobs", "source", "jobs", "channel", "positions", "vacancies")
 
 
 def _items(root: XmlNode) -> list[XmlNode]:
@@ -85,7 +85,7 @@ def _items(root: XmlNode) -> list[XmlNode]:
     waiting = list(reversed(root.children))
     while waiting and len(items) < MOST_JOBS * 2:
         node = waiting.pop()
-        if node.name in _ITEMS and (node.first("title", "name", "jobtitle", "job_title", "position")):
+        if node.name in _ITEMS and (node.first("title", "name", "jobtitle", "jobtitle", "position")):
             items.append(node)
         else:
             waiting.extend(reversed(node.children))
@@ -93,7 +93,7 @@ def _items(root: XmlNode) -> list[XmlNode]:
 
 
 def _job(item: XmlNode, *, base: str, url: str, language: str) -> JobFound | None:
-    title = plain(item.say("title", "jobtitle", "job_title", "name", "position"))
+    title = plain(item.say("title", "jobtitle", "jobtitle", "name", "position"))
     fields = {name: item.say(*elements) for name, elements in _FIELDS}
     description = item.say("description", "summary", "encoded", "content", "body")
     if not description:
@@ -146,7 +146,7 @@ def _link(item: XmlNode, base: str, url: str) -> str:
         href = node.attributes.get("href") or node.own_text
         if href and node.attributes.get("rel", "alternate") == "alternate" and not best:
             best = resolve(href, base)
-    for name in ("url", "applyurl", "apply_url", "joburl", "application_url", "applicationurl"):
+    for name in ("url", "applyurl", "applyurl", "joburl", "applicationurl", "applicationurl"):
         if not best and (said := item.say(name)):
             best = resolve(said, base)
     if not best:

@@ -9,18 +9,28 @@ import re
 from typing import Final
 
 from comity.extract.jobs.outline import Outline
-from comity.extract.jobs.places import is_place
+from comity.extract.jobs.places import is_name, is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
 from comity.extract.jobs.words_labels import (
     DATE,
+    before_deadline,
     before_next_label,
     deadline_in,
     is_open_ended,
     labelled,
     labelled_fields,
     meaning_of,
+    split_at_labels,
 )
-from comity.extract.jobs.words_pages import DEADLINE_CLASS, DEPARTMENT, EMPLOYMENT, PLACE_CLASS, PLACE_ICON, WORKPLACE
+from comity.extract.jobs.words_pages import (
+    DEADLINE_CLASS,
+    DEPARTMENT,
+    EMPLOYMENT,
+    PLACE_CLASS,
+    PLACE_ICON,
+    TERMS,
+    WORKPLACE,
+)
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 _MOST_LINES: Final = 120
@@ -47,7 +57,7 @@ _BEHIND: Final = re.compile(
 _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
 _LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
-_NAME_LIKE: Final = re.compile(r"[^\W\d_a-z][^\W\d_]*(?:[\s'’-][^\W\d_]+){0,3}(?:\s?\([^()\d]{2,20}\))?")
+_NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
@@ -74,12 +84,26 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
         text = outline.texts[index]
         if text != "\n" and (line := collapse(text[:_LONGEST_LINE])):
             owner = outline.text_owners[index]
-            if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
+            if (
+                outline.tags[owner] in ("dt", "th", "label")
+                or "label" in outline.names[owner]
+                or _leads(outline, index)
+            ):
                 line = f"{line.rstrip(':： ')}:"
-            lines += [part for part in _SPLIT.split(_PIN.sub(" | Location: ", line)) if part]
+            for part in _SPLIT.split(_PIN.sub(" | Location: ", line)):
+                lines += split_at_labels(part) if part else []
             if len(lines) >= _MOST_LINES:
                 break
     return lines
+
+
+def _leads(outline: Outline, index: int) -> bool:
+    """Whether a bold text is a label with its value right behind it: <b>Location</b> Vienna."""
+    owner = outline.text_owners[index]
+    if outline.tags[owner] not in ("b", "strong") or index + 1 >= len(outline.texts):
+        return False
+    is_followed = outline.text_owners[index + 1] == outline.parents[owner] and outline.texts[index + 1].strip()
+    return bool(is_followed) and meaning_of(outline.texts[index][:80]) is not None
 
 
 def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
@@ -94,11 +118,14 @@ def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
         if said is None:
             continue
         meaning, value = said
-        if not value and index + 1 < len(lines) and labelled(lines[index + 1]) is None:
+        is_open = not value and index + 1 < len(lines) and labelled(lines[index + 1]) is None
+        if is_open and not is_generic(lines[index + 1]):
             value = lines[index + 1].lstrip(":： ")
             if index + 2 < len(lines) and lines[index + 2].startswith(","):
                 value += lines[index + 2]
         value = before_next_label(value)
+        if meaning == "location_raw":
+            value = before_deadline(value)
         if meaning in _KEPT and meaning not in fields and value and len(value) <= 200:
             fields[meaning] = _tidy(value)
     if "deadline_raw" in fields:
@@ -119,7 +146,8 @@ def _deadline(value: str) -> str:
 
 
 def _tidy(value: str) -> str:
-    return _LEADING.sub("", _NUMBER_OF_POSTS.sub("", value)).strip()
+    value = _LEADING.sub("", _NUMBER_OF_POSTS.sub("", value)).strip()
+    return value[:-1] if value.endswith(".") and value.count(".") == 1 else value
 
 
 def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields: dict[str, str]) -> None:
@@ -131,7 +159,7 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
         if not name or number == start:
             continue
         if "location_raw" not in fields and PLACE_CLASS.search(name):
-            value = outline.text(number, 200)
+            value = _listed(outline, number)
             if not value and PLACE_ICON.search(name):
                 value = _after(outline, number)
             if value and outline.text_starts[number] not in title_texts and len(value) <= 120:
@@ -143,6 +171,14 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
             value = said[1] if said else deadline_in(value) or value
             if DATE.search(value) or is_open_ended(value):
                 fields["deadline_raw"] = _tidy(value)
+
+
+def _listed(outline: Outline, number: int) -> str:
+    """What an element says; the members of a list apart."""
+    members = [inner for inner in range(number + 1, outline.ends[number])[:100] if outline.tags[inner] == "li"]
+    if len(members) < 2:
+        return outline.text(number, 200)
+    return "; ".join(filter(None, (outline.text(member, 80) for member in members[:10])))
 
 
 def _after(outline: Outline, number: int) -> str:
@@ -159,7 +195,7 @@ def _behind_title(lines: list[str], fields: dict[str, str]) -> None:
     found = _BEHIND.match(_NUMBER_OF_POSTS.sub("", lines[0])) if lines and "location_raw" not in fields else None
     if found:
         place = found[1].strip()
-        if not (is_job_title(place) or is_navigation(place) or DEPARTMENT.fullmatch(place) or EMPLOYMENT.search(place)):
+        if not (is_job_title(place) or is_navigation(place) or _is_no_place(place) or EMPLOYMENT.search(place)):
             fields["location_raw"] = place
 
 
@@ -182,10 +218,14 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
-    if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]):
+    if len(rest) != 1 or not (known or len(lines) == 1) or not _NAME_LIKE.fullmatch(rest[0]) or not is_name(rest[0]):
         return
-    if not (is_job_title(rest[0]) or is_navigation(rest[0]) or DEPARTMENT.fullmatch(rest[0])):
+    if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]
+
+
+def _is_no_place(text: str) -> bool:
+    return DEPARTMENT.fullmatch(text) is not None or TERMS.fullmatch(text) is not None
 
 
 def _by_shape(lines: list[str], fields: dict[str, str]) -> None:

@@ -45,7 +45,8 @@ _PAGE_PATH: Final = re.compile(
 )
 _NEXT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:next|nextpage|siguiente|suivante?|weiter)(?=[\s_-]|$)")
 _PAGER_NAME: Final = re.compile(
-    r"pag(?:er|ing|ination|inate|es|e-numbers)|wp-pagenavi|nav-links|page-nav|seiten", re.IGNORECASE
+    r"pag(?:er|ing|ination|inate|es|e-numbers)|(?:^|[\s_-])page(?=[\s_-]|$)|wp-pagenavi|nav-links|page-nav|seiten",
+    re.IGNORECASE,
 )
 _DEAD: Final = re.compile(r"(?:^|[\s_-])disabled(?=[\s_-]|$)")
 _COUNT: Final = re.compile(r"\s*\(?\d+\)?$")

@@ -50,7 +50,20 @@ _NOT_PLACE: Final = re.compile(
 _EASTERN: Final = re.compile(
     r"[省市区県府都道町]$|^(?:北京|上海|广州|深圳|香港|台北|東京|大阪|京都|名古屋|福岡|オンライン)"
 )
+_LINKING: Final = frozenset(
+    (
+        *("a", "al", "am", "an", "and", "auf", "da", "das", "de", "del", "den", "der", "des", "di", "do", "du", "e"),
+        *("el", "en", "et", "im", "in", "la", "las", "le", "les", "los", "of", "on", "or", "ou", "sur", "the", "u"),
+        *("und", "upon", "y"),
+    )
+)
 _LONGEST: Final = 70
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is written like names: words that begin with a capital, and those that link them."""
+    words = [word for word in re.split(r"[\s(),/'’–-]+", text) if word]
+    return bool(words) and not any(word[0].islower() and word not in _LINKING for word in words)
 
 
 def is_place(text: str) -> bool:
@@ -63,4 +76,4 @@ def is_place(text: str) -> bool:
         return True
     if WORKPLACE.search(text):
         return len(text) <= 50
-    return _PARTS.match(text) is not None and EMPLOYMENT.search(text) is None and text[0].isupper()
+    return _PARTS.match(text) is not None and is_name(text) and EMPLOYMENT.search(text) is None and text[0].isupper()

@@ -13,6 +13,7 @@ from comity.extract.jobs.addresses import host_of, query_of, resolve, same_page,
 from comity.extract.jobs.posting import postings_in, read_posting
 from comity.extract.jobs.text import job
 from comity.extract.jobs.values import text_of_value
+from comity.extract.jobs.words_labels import meaning_of
 from comity.extract.jobs.words_titles import is_job_title
 from comity.model.job import FoundBy, JobFound
 
@@ -57,6 +58,7 @@ _KEYS: Final = {
 }
 _MEANINGS: Final = {field: {key: rank for rank, key in enumerate(keys.split())} for field, keys in _KEYS.items()}
 _SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
+_WORDS: Final = re.compile(r"([a-z])([A-Z])")
 _LIST_NAME: Final = re.compile(
     r"job|vacanc|position|posting|opening|career|offer|opportunit|stelle|offre|empleo|vaga|requisition", re.I
 )
@@ -104,7 +106,7 @@ def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
 
 def _unwrapped(member: dict[str, object]) -> dict[str, object]:
     """The object itself where a list wraps its members, as {"node": {…}} and {"fields": {…}} do."""
-    for key in ("node", "fields", "attributes", "job", "item", "_source", "data"):
+    for key in ("node", "fields", "attributes", "job", "item", "_source", "data", "acf", "meta"):
         inner = member.get(key)
         if isinstance(inner, dict):
             return {**member, **inner}
@@ -119,6 +121,10 @@ def _fields(items: list[dict[str, object]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for field, ranks in _MEANINGS.items():
         named = [(ranks[bare], key) for key in keys if (bare := _SEPARATORS.sub("", key.lower())) in ranks]
+        if not named:
+            # Keys in other languages are the labels of other languages.
+            said = [key for key in keys if meaning_of(_WORDS.sub(r"\1 \2", key).replace("_", " ")) == field]
+            named = [(0 if "tit" in key.lower() else 1, key) for key in said]
         if named:
             found[field] = [key for _, key in sorted(named)]
     return found

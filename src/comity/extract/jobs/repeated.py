@@ -26,6 +26,7 @@ from comity.extract.jobs.words_pages import (
     JOB_CLASS,
     JOB_PATH,
     NO_OPENINGS,
+    NOT_JOB_CLASS,
     NOT_JOB_PATH,
     NOT_JOBS_HEADING,
     OPENINGS_HEADING,
@@ -75,7 +76,8 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     for run in runs:
         _drop_strangers(run)
         run.score = _score(outline, run, page)
-    runs.sort(key=lambda run: (-run.score, run.items[0].start))
+    # Where titles are links, they lead to the jobs, and buttons beside them to forms.
+    runs.sort(key=lambda run: (run.group.by_button, -run.score, run.items[0].start))
     taken: list[tuple[int, int]] = []
     accepted: list[tuple[Item, dict[str, str]]] = []
     kin: set[int] = set()
@@ -95,7 +97,7 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
             break
     accepted.sort(key=lambda pair: pair[0].start)
     jobs = [found for item, fields in accepted[:MOST_JOBS] if (found := _job(outline, item, fields))]
-    return jobs, runs[0].score if runs else 0.0
+    return jobs, max((run.score for run in runs), default=0.0)
 
 
 def _drop_strangers(run: _Run) -> None:
@@ -134,7 +136,7 @@ def _is_closed(outline: Outline, item: Item) -> bool:
     """Whether a badge on an item says that the job is gone."""
     numbers = outline.text_range(item.start, item.end)[:80]
     return any(
-        len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip())
+        len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip(" \t\r\n.,;–-()[]"))
         for text in (outline.texts[index] for index in numbers)
         if text != "\n"
     )
@@ -181,7 +183,8 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
 
 def _address_score(url: str, page_url: str) -> float:
     path = path_of(url)
-    if NOT_JOB_PATH.search(path):
+    is_document = _DOCUMENT.search(path) is not None
+    if NOT_JOB_PATH.search(path) and not is_document:
         return -2.5
     if SYSTEM_HOST.search(url[:200]):
         return 1.5
@@ -191,7 +194,7 @@ def _address_score(url: str, page_url: str) -> float:
     query = url.partition("?")[2].lower()
     if JOB_PATH.search(said) or JOB_PATH.search(query):
         return 1.5
-    if _DOCUMENT.search(path):
+    if is_document:
         return 0.5
     return 1.0 if own and path.startswith(own + "/") and (JOB_PATH.search(own) or CAREERS.search(own)) else 0.0
 
@@ -201,6 +204,8 @@ def _called_jobs(outline: Outline, root: int) -> float:
     for distance, number in enumerate((root, *outline.ancestors(root, 3))):
         if outline.tags[number] != "body" and JOB_CLASS.search(outline.names[number]):
             return 1.5 if distance < 2 else 1.0
+        if distance < 2 and NOT_JOB_CLASS.search(outline.names[number]):
+            return -1.5
     return 0.0
 
 

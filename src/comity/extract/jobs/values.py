@@ -58,7 +58,8 @@ def text_of_value(value: object) -> str:
             inner = value.get(name)
             if isinstance(inner, str) and inner.strip():
                 return inner.strip()
-        return ""
+        parts = [value.get(name) for name in ("city", "region", "state", "country")]
+        return ", ".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
     if isinstance(value, list):
         said = dict.fromkeys(
             text for member in value[:_MOST_JOINED] if not isinstance(member, list) and (text := text_of_value(member))

@@ -16,6 +16,7 @@ _WORDS: Final[dict[str, str]] = {
     "title": """
         position|positions|job title|job|jobs|title|post|post title|vacancy|vacancies|role|position title|
         vacancy title|
+        advertisement|advt|name of post|name of the post|post name|notification|advertised post|recruitment|
         opening|job opening|name of position|position name|designation|opportunity|job name|posting title|function|
         poste|intitulé du poste|intitulé|offre|titre|titre du poste|offres|emploi|fonction|libellé du poste|
         puesto|cargo|título|vacante|plaza|convocatoria|denominación|puesto de trabajo|nombre del puesto|oferta|perfil|
@@ -64,6 +65,7 @@ _WORDS: Final[dict[str, str]] = {
         prazo para candidatura|data limite de candidatura|fim do prazo|
         scadenza|data di scadenza|termine|candidature entro|scadenza domande|termine di presentazione|scade il|
         sluitingsdatum|deadline|solliciteren tot|reageren tot|sollicitatietermijn|reageer voor|
+        reageren voor|solliciteren voor|
         آخر موعد|الموعد النهائي|آخر موعد للتقديم|تاريخ الإغلاق|آخر تاريخ للتقديم|ينتهي التقديم|
         الموعد النهائي للتقديم|تاريخ الانتهاء|
         срок подачи|дата закрытия|крайний срок|дедлайн|срок подачи заявок|прием заявок до|приём заявок до|
@@ -126,6 +128,7 @@ _WORDS: Final[dict[str, str]] = {
         fachbereich|fakultät|institut|
         departamento|setor|área|dipartimento|ufficio|settore|area|afdeling|team|القسم|الإدارة|отдел|подразделение|部门|院系|部門|部署""",
     "other": """
+        s no|sl no|sr no|serial no|serial number|
         salary|remuneration|pay|salaire|rémunération|salario|sueldo|gehalt|salário|stipendio|salaris|الراتب|
         зарплата|薪资|薪水|給与|
         apply|how to apply|download|documents|details|attachment|more|link|postuler|télécharger|descargar|
@@ -179,6 +182,9 @@ _DEADLINE_PHRASE: Final = re.compile(
 )
 _BACKWARD_DATE: Final = re.compile(r"(" + _DATE + r")\s*(?:まで|必着|截止|前(?!后))", re.IGNORECASE)
 DATE: Final = re.compile(_DATE, re.IGNORECASE)
+_LEADING_UP: Final = re.compile(
+    r"[,;–-]?\s*(?:bewerbung(?:en)?|applications?|candidatures?|postulaciones|inscrições)\s*$", re.IGNORECASE
+)
 _SEPARATOR: Final = re.compile(r"\s*(?:[|•·;‖]|\s[–—-]\s|\n)\s*")
 _OPEN_ENDED: Final = re.compile(
     r"(?:open )?until (?:filled|further notice)|rolling(?: basis)?|ongoing|as soon as possible|continuous|open",
@@ -187,6 +193,11 @@ _OPEN_ENDED: Final = re.compile(
 _LONGEST_VALUE: Final = 120
 _LONGEST_LABEL: Final = 50
 _MOST_LABEL_WORDS: Final = 6
+# Words that are put together without blanks.
+_EASTERN: Final = re.compile(
+    "(?P<deadline_raw>締切|〆切|応募期限|截止)|(?P<location_raw>勤務地|勤務場所|工作地|地点)|(?P<title>職名|職種|岗位|职位|職位)|(?P<posted_raw>掲載|公開日|发布)"
+)
+_LONGEST_EASTERN: Final = 12
 _COLON: Final = re.compile(r"\s*[:：]\s*")
 _WORD: Final = re.compile(r"[\w'’°/-]+")
 
@@ -200,6 +211,14 @@ def meaning_of(label: str) -> str | None:
     for said in (bare, bare.removesuffix("s")):
         if said in _MEANINGS:
             return _MEANINGS[said]
+    if len(bare) <= _LONGEST_EASTERN and (eastern := _EASTERN.search(bare)):
+        return eastern.lastgroup
+    words = bare.split(" ") if not any(map(str.isdigit, bare)) else []
+    for length in range(len(words) - 1, 0, -1):
+        # "Deadline for documents" is a deadline; of other meanings the whole must be known.
+        meaning = _MEANINGS.get(" ".join(words[:length]))
+        if meaning in ("deadline_raw", "location_raw") and length > 1 and len(words) <= _MOST_LABEL_WORDS:
+            return meaning
     for part in re.split(r"\s*[/(&,]\s*", bare):
         if part.strip(" )") in _MEANINGS:
             return _MEANINGS[part.strip(" )")]
@@ -215,12 +234,29 @@ def labelled(line: str) -> tuple[str, str] | None:
     return (meaning, found[2].strip()) if meaning else None
 
 
+def split_at_labels(line: str) -> list[str]:
+    """A line cut before each label in it: "Kraków, closing date: 3 May" are two things."""
+    if ":" not in line and "：" not in line:
+        return [line]
+    cuts = [start for start, _, _ in _inline_labels(line[:1000]) if start > 0]
+    parts = [line[start:end].strip(" ,;|") for start, end in zip([0, *cuts], [*cuts, len(line)], strict=True)]
+    return [part for part in parts if part]
+
+
 def before_next_label(value: str) -> str:
     """A value without the next label and what follows it in the same line."""
     if ":" not in value and "：" not in value:
         return value
     start = next((start for start, _, _ in _inline_labels(value[:400])), None)
     return value if start is None else value[:start].rstrip(" .;,|–-")
+
+
+def before_deadline(value: str) -> str:
+    """A value without a deadline that follows in the same line: "Freiburg, Bewerbung bis 31.5."."""
+    found = _DEADLINE_PHRASE.search(value)
+    if found is None:
+        return value
+    return _LEADING_UP.sub("", value[: found.start()]).strip(" ,;–-(")
 
 
 def deadline_in(text: str) -> str:

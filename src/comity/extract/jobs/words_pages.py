@@ -15,7 +15,8 @@ NO_OPENINGS: Final = re.compile(
     r"any )*(?:no |any |not )?(?:currently )?(?:any )?(?:current |open |available |active )*(?:vacanc|openings|"
     r"positions|jobs|job openings|roles|hiring).{0,30}(?:at (?:this|the) (?:time|moment)|currently|right now|"
     r"at present|available)"
-    r"|(?:not|aren['’]t) (?:currently )?(?:hiring|recruiting)|(?:no|0) (?:jobs|results|vacancies|positions|"
+    r"|(?:not|aren['’]t) (?:currently )?(?:hiring|recruiting)|no (?:job )?(?:listings|results|matches|"
+    r"items)(?: were| was)? (?:found|match\w*|available|to display)|(?:no|0) (?:jobs|results|vacancies|positions|"
     r"openings) (?:were )?found|all (?:positions|vacancies) (?:are|have been) (?:currently )?(?:filled|closed)"
     r"|currently no (?:open |job )?(?:vacanc|positions|openings|jobs|opportunit)|nothing (?:open|"
     r"available) (?:right now|at the moment|currently)|check back (?:later|soon) for (?:new |future )?(?:openings|"
@@ -66,7 +67,8 @@ OPENINGS_HEADING: Final = re.compile(
     _I,
 )
 CAREERS: Final = re.compile(
-    r"(?:\bjobs?\b|career|vacanc|employment|work(?:ing)? (?:with|for|at) us|join (?:us|our team|the team)|"
+    r"(?:\bjobs?\b|career|vacanc|employment|work here|\bjoin\b|work(?:ing)? (?:with|for|at) us|join (?:us|"
+    r"our team|the team)|"
     r"opportunit|recruit|openings|hiring|\bpositions?\b|"
     r"emploi|recrutement|carri[eè]re|nous rejoindre|rejoignez|postes|empleo|trabaj|convocatoria|vacante|karriere|"
     r"stellen|arbeiten bei|bewerb|jobportal|"
@@ -76,7 +78,7 @@ CAREERS: Final = re.compile(
     _I,
 )
 NOT_JOBS_HEADING: Final = re.compile(
-    r"(?:^(?:related |latest |recent |our |upcoming |past |all |more )*(?:news|blog|posts?|articles?|stories|"
+    r"(?:^(?:online |related |latest |recent |our |upcoming |past |all |more )*(?:news|blog|posts?|articles?|stories|"
     r"events?|team|people|staff|leadership|board|publications?|resources?|projects?|press|partners?|testimonials|"
     r"categories|tags|archives?|products?|services|courses|trainings?|tenders?|meet .{1,30})\b|"
     r"recent posts|you may also like|useful (?:links|documents|information)|quick links|contact|follow us|"
@@ -88,7 +90,8 @@ NOT_JOBS_HEADING: Final = re.compile(
     _I,
 )
 CLOSED_MARK: Final = re.compile(
-    r"(?:(?:this )?(?:position|vacancy|job|role|post|application|applications)?\s?(?:is |are |has been |"
+    r"(?:plazo (?:cerrado|finalizado|vencido)|en (?:resolución|proceso)|(?:this )?(?:position|vacancy|job|role|"
+    r"post|application|applications)?\s?(?:is |are |has been |"
     r"now )*(?:closed|filled|expired)(?: for applications)?|no longer (?:available|accepting applications)|"
     r"(?:poste |offre )?(?:pourvue?|clôturée?|expirée?|fermée?)|(?:convocatoria |vacante )?(?:cerrad[ao]|"
     r"cubiert[ao]|finalizad[ao]|vencid[ao])|(?:stelle )?(?:besetzt|vergeben|geschlossen|abgelaufen)|"
@@ -133,7 +136,7 @@ NOT_JOB_PATH: Final = re.compile(
 )
 JOB_CLASS: Final = re.compile(
     r"(?:^|[\s_-])(?:jobs?|vacanc(?:y|ies)|vacature|positions?|openings?|careers?|postings?|stellen?|"
-    r"stellenangebote?|offre|offres|emploi|empleo|convocatoria|vaga|vagas|opportunit(?:y|ies)|job\w*|bando|"
+    r"stellenangebote?|roles?|offre|offres|emploi|empleo|convocatoria|vaga|vagas|opportunit(?:y|ies)|job\w*|bando|"
     r"recruit\w*|kyujin|awsm-job\w*)(?=[\s_-]|$)",
     _I,
 )
@@ -174,7 +177,9 @@ ERROR_TITLE: Final = re.compile(
     r"(?:\b(?:404|403|410|500|502|503|504)\b|page (?:not found|cannot be found|can['’]t be found|doesn['’]t exist|"
     r"no longer exists|unavailable)|not found|(?:server|internal|application|database|fatal|unexpected) error|"
     r"service (?:temporarily )?unavailable|access denied|forbidden|bad gateway|gateway time-?out|"
-    r"^(?:error|oops|whoops|uh[- ]oh)\b|site (?:is )?(?:under maintenance|offline|suspended)|under maintenance|"
+    r"^(?:error|oops|whoops|uh[- ]oh)\b|site (?:is )?(?:(?:en|em|in) (?:maintenance|mantenimiento|manutenção|"
+    r"manutenzione)|maintenance en cours|wartung|onderhoud|техническ\w+ работ|维护中|under maintenance|offline|"
+    r"suspended)|under maintenance|"
     r"maintenance mode|account suspended|domain (?:is )?for sale|"
     r"page (?:introuvable|non trouvée)|erreur|página no encontrada|no encontrad[ao]|seite nicht gefunden|"
     r"nicht gefunden|wartungsarbeiten|página não encontrada|pagina non trovata|pagina niet gevonden|"
@@ -220,9 +225,17 @@ PLACE_ICON: Final = re.compile(
     _I,
 )
 APPLY_WORDS: Final = re.compile(
-    r"\bapply|job description|\btors?\b|\bjd\b|terms of reference|postul|candidat|aplicar|bewerb|"
+    r"\bapply|\b(?:this|the|full|view|see|about) (?:\w+ )?(?:job|position|role|vacancy|post|opening)|"
+    r"recruitment pack|job description|\btors?\b|\bjd\b|terms of reference|postul|candidat|aplicar|bewerb|"
     r"stellenausschreibung|inscrever|edital|"
     r"sollicit|قدم|التقديم|откликнуться|подать заявку|申请|申請|応募|エントリー|ansök|başvur",
+    _I,
+)
+TERMS: Final = re.compile(
+    r"(?:per |ab )?(?:nach (?:vereinbarung|absprache)|by arrangement|as agreed|à convenir|a convenir|"
+    r"da concordare|a combinar|in overleg|по договор[её]нности|"
+    r"(?:ab |per )?sofort|immediate(?:ly)?|asap|as soon as possible|dès que possible|competitive|negotiable|"
+    r"multiple|ongoing|rolling|urgent|paid|unpaid|salary.*)",
     _I,
 )
 DEPARTMENT: Final = re.compile(
@@ -244,6 +257,11 @@ WORKPLACE: Final = re.compile(
     r"\b(?:remote(?:ly)?|hybrid|on-?site|home[- ]?based|home[- ]?office|telecommut\w+|télétravail|à distance|"
     r"teletrabajo|remoto|híbrido|a distancia|mobiles arbeiten|smart working|da remoto|thuiswerk\w*|anywhere)\b|"
     r"عن بعد|удаленн|удалённ|远程|リモート|在宅",
+    _I,
+)
+NOT_JOB_CLASS: Final = re.compile(
+    r"(?:^|[\s_-])(?:courses?|events?|news|products?|team-?members?|members?|speakers?|stor(?:y|ies)|experts?|"
+    r"profiles?|person|people|author|webinars?|publications?|testimonials?)(?=[\s_-]|$)",
     _I,
 )
 BYLINE: Final = re.compile(

@@ -14,7 +14,7 @@ _STEMS: Final = """
     postdoc professor
     lecturer teacher nurse doctor\\b physician midwife driver secretary clerk supervisor representative editor
     designer architect
-    trainer facilitator counsel\\b lawyer auditor controller planner buyer logistician programmer writer
+    trainer facilitator counsell?ors? counsel\\b lawyer auditor controller planner buyer logistician programmer writer
     translator interpreter
     receptionist cleaner guard\\b cook\\b chef electrician mechanic operator fundraiser trainee apprentice
     fellowship fellow\\b
@@ -26,7 +26,8 @@ _STEMS: Final = """
     welder carpenter plumber
     \\w+ologist \\w+ographer botanist chemist physicist biologist registrar dean\\b bursar paralegal attorney
     sysadmin devops
-    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\b
+    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\w*
+    reporter journalist broadcaster photographer videographer
     marketer copywriter
     installer \\w*keeper fitter helper practitioner nutritionist painter roofer mason tailor sailor pilot
     organi[sz]er captain veterinarian ranger educator generalist loader porter farmer keeper baker butcher
@@ -83,7 +84,9 @@ _GENDER: Final = re.compile(
     re.IGNORECASE,
 )
 _GENERIC: Final = re.compile(
-    r"(?:apply(?: now| here| online| today| for this (?:job|position|role))?|how to apply|read more|learn more|"
+    r"(?:.{0,60}\b(?:job description|person specification|job pack|application (?:pack|form)|recruitment pack|"
+    r"candidate pack|role profile|fiche de poste)|"
+    r"apply(?: now| here| online| today| for this (?:job|position|role))?|how to apply|read more|learn more|"
     r"more info(?:rmation)?|more|"
     r"(?:view|see|show|open|full|read)?(?: the| full| this)? ?(?:job|position|role|vacancy|opening|"
     r"post)? ?(?:details?|descriptions?|posting|advert(?:isement)?|announcement|profile)|"
@@ -144,7 +147,8 @@ _NAVIGATION: Final = re.compile(
     re.IGNORECASE,
 )
 _NEWS: Final = re.compile(
-    r"(?:meet |how |why |what |when |where |watch|video|interview|press release|statement|report:|[^|]{0,60}\?$|"
+    r"(?:meet |becoming |introduction to |how |why |what |when |where |watch|video|interview|press release|"
+    r"statement|report:|[^|]{0,60}\?$|"
     r"\d+ (?:ways|tips|reasons|lessons|things)|five |ten )",
     re.IGNORECASE,
 )

@@ -22,7 +22,7 @@ _ATTRIBUTE: Final = re.compile(r"([\w:.-]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')"
 
 @dataclass(slots=True)
 class XmlNode:
-    """One element: its name without prefix in lower case, its prefix, attributes, children, and text of its own."""
+    """One element: its name (lower case, no prefix or separators), its prefix, attributes, children and own text."""
 
     name: str
     prefix: str = ""
@@ -87,12 +87,12 @@ def read_xml(text: str) -> XmlNode:
         end = found.end()
         closing, name, attributes = found[4], found[5], found[6]
         if closing:
-            _close(path, name.lower())
+            _close(path, name)
             continue
         room -= 1
         if len(path) <= MAX_DEPTH:
             prefix, _, local = name.rpartition(":")
-            node = XmlNode(local.lower(), prefix.lower(), _attributes(attributes) if "=" in attributes else {})
+            node = XmlNode(_bare(local), prefix.lower(), _attributes(attributes) if "=" in attributes else {})
             path[-1].children.append(node)
             if not attributes.rstrip().endswith("/"):
                 path.append(node)
@@ -117,11 +117,16 @@ def _special_end(text: str, found: re.Match[str], node: XmlNode) -> int:
 
 def _close(path: list[XmlNode], name: str) -> None:
     """Close the nearest open element of a name; an end tag without a start is passed over."""
-    local = name.rpartition(":")[2]
+    local = _bare(name.rpartition(":")[2])
     for depth in range(len(path) - 1, 0, -1):
         if path[depth].name == local:
             del path[depth:]
             return
+
+
+def _bare(name: str) -> str:
+    """A name in lower case without separators: `expiration_date` and `expirationDate` are one word."""
+    return name.lower().replace("_", "").replace("-", "")
 
 
 def _attributes(text: str) -> dict[str, str]:

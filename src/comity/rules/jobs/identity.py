@@ -126,7 +126,7 @@ def canonical_hash(
     return sha256(_SEPARATOR.join(fields).encode("utf-8", "replace")).hexdigest()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def link_identity(url: str) -> LinkIdentity:
     """Reduce a link: scheme, `www.`, port, case, order of parameters, tracking, anchors, slugs fall away."""
     text = alike_link(url)

@@ -75,7 +75,7 @@ class _Part(NamedTuple):
     by_region: frozenset[str] = frozenset()  # countries that only a state or province speaks for
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def locate(location: str, country_text: str = "", source_country: str | None = None) -> Place:
     """Find city, country and zone; `country_text` is the page's own field, `source_country` only breaks ties."""
     location = location[:_LONGEST]

@@ -126,7 +126,7 @@ def career_of(employment: str, title: str, description: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _kind(text: str) -> str | None:
     for kind, words in _CAREERS:
         if words.search(text):

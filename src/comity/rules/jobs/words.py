@@ -58,7 +58,7 @@ def tidy(text: str, longest: int = LONGEST_LINE) -> str:
     return _spaced(unicodedata.normalize("NFC", text))[:longest].strip()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def alike(text: str) -> str:
     """Text to compare: what looks alike is alike (NFKC, case, dashes, quotes, white space, invisible characters)."""
     if text.isascii() and text.isprintable() and "&" not in text and "`" not in text and "  " not in text:
