@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from comity.fetch.fetcher import Fetcher
     from comity.fetch.settings import ProxySettings
     from comity.rules.tracking import TrackingRules
+    from comity.search.engine import SearchEngine
+    from comity.search.served import JobSearch
     from comity.store.sink import MakeSink
+    from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.crawl import Crawl
@@ -48,6 +51,8 @@ _SECRET: Final = {
     "proxy_password",
     "admin_password_hash",
     "admin_token_hash",
+    "meili_url",
+    "meili_key",
 }
 
 
@@ -169,6 +174,30 @@ class State:
         from comity.upkeep.source_pool import SourcePool
 
         return SourcePool(self.database, self.clock, desk, self.settings.sources_at_once, tell)
+
+    def search_engine(self) -> SearchEngine:
+        """Where postings are found: a Meilisearch if one is named, the state itself otherwise."""
+        settings = self.settings
+        if settings.meili_url:
+            from comity.search.meili_http import MeiliLink
+            from comity.search.meilisearch import MeiliSearch
+
+            return MeiliSearch(MeiliLink(settings.meili_url, settings.meili_key), settings.meili_index)
+        from comity.search.database_engine import DatabaseSearch
+
+        return DatabaseSearch(self.database)
+
+    def search(self) -> JobSearch:
+        """Search as the doors serve it."""
+        from comity.search.served import JobSearch
+
+        return JobSearch(self.database, self.clock, self.search_engine())
+
+    def outbox_drain(self) -> OutboxDrain:
+        """What tells the engine of postings that changed."""
+        from comity.upkeep.drain_outbox import OutboxDrain
+
+        return OutboxDrain(self.database, self.clock, self.search_engine())
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

@@ -45,6 +45,11 @@ class Settings(BaseSettings):
         "PAGES",
     )
 
+    # Search over postings.
+    meili_url: str | None = _set(None, "A Meilisearch to search with: http://…; otherwise the state does.", "MEILI_URL")
+    meili_key: str | None = _set(None, "The key that it asks for.", "MEILI_KEY")
+    meili_index: str = _set("comity_jobs", "The index there that is ours.", "MEILI_INDEX")
+
     # Who we are.
     user_agent: str | None = _set(
         None,
@@ -269,6 +274,14 @@ class Settings(BaseSettings):
         if value is not None and not (value.isascii() and value.isprintable()):
             raise ValueError("must be plain ASCII on one line")
         return value
+
+    @field_validator("meili_key")
+    @classmethod
+    def _is_a_key(cls, value: str | None) -> str | None:
+        """The key travels in a header."""
+        if value is not None and not (value.isascii() and value.isprintable()):
+            raise ValueError("must be plain ASCII on one line")
+        return value or None
 
     @field_validator("user_agent")
     @classmethod

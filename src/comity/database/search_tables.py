@@ -61,5 +61,7 @@ WORDS_TABLE: Final = (
     "CREATE VIRTUAL TABLE search_words USING fts5("
     "title, org, about, body, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3')"
 )
-event.listen(search_cards, "after_create", DDL(WORDS_TABLE).execute_if(dialect="sqlite"))
-event.listen(search_cards, "before_drop", DDL("DROP TABLE search_words").execute_if(dialect="sqlite"))
+_MADE: Final = DDL(WORDS_TABLE)  # type: ignore[no-untyped-call]
+_DROPPED: Final = DDL("DROP TABLE search_words")  # type: ignore[no-untyped-call]
+event.listen(search_cards, "after_create", _MADE.execute_if(dialect="sqlite"))
+event.listen(search_cards, "before_drop", _DROPPED.execute_if(dialect="sqlite"))

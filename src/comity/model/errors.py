@@ -10,7 +10,8 @@ ComityError
 ├── HostBusy              somebody else holds the lease on the host
 ├── SchemaMismatch        the database and this code are of different ages
 ├── StateUnavailable      the database cannot be opened or does not answer
-└── SearchUnavailable     the search engine cannot be reached, or refuses what it is given
+└── SearchUnavailable     the search engine cannot be reached
+    └── SearchRefused     the search engine refuses what it is given
 
 Each class has a stable ``code``, shared with every front door, and ``exit_code`` for the command line.
 """
@@ -88,9 +89,15 @@ class StateUnavailable(ComityError):
 
 
 class SearchUnavailable(ComityError):
-    """The search engine cannot be reached, or refuses what it is given."""
+    """The search engine cannot be reached."""
 
     code = "search_unavailable"
+
+
+class SearchRefused(SearchUnavailable):
+    """The search engine refuses what it is given: others may fare better than this document."""
+
+    code = "search_refused"
 
 
 def _shown(text: str, longest: int = 80) -> str:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import postings, sources, takedowns
+from comity.database import postings, search_outbox, sources, takedowns
 from comity.database.connection import Database
 from comity.database.tables import DROPPED, QUEUED
 from comity.model.errors import NotFound
@@ -70,6 +70,7 @@ def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
         still = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
         for entry in entries:
             _move(connection, read_entry(entry), DROPPED, QUEUED, but=still)
+            search_outbox.tell_of_host(connection, read_entry(entry).host)
         sources.forget_all_pages(connection)
     return list(entries)
 
@@ -77,6 +78,7 @@ def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
 def _add(connection: Connection, entry: TakedownEntry, reason: str | None) -> TakedownReport:
     is_new = takedowns.add(connection, entry.text, reason)
     dropped = _move(connection, entry, QUEUED, DROPPED)
+    search_outbox.tell_of_host(connection, entry.host)
     return TakedownReport(entry.text, is_new, dropped, _close_postings(connection, entry))
 
 

@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "policy": "policy",
     "takedown": "takedown",
     "sources": "sources_run",  # and all of sources.py
+    "search": "search",
     "web": "web",
     "db": "db",
     "simulate": "simulate",

@@ -1,0 +1,119 @@
+"""Statements that fill the tables of search."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection, bindparam, cast, column, delete, func, insert, select, table
+from sqlalchemy.dialects.postgresql import TSVECTOR
+
+from comity.database.search_tables import search_cards, search_documents
+from comity.database.spelling import insert_into
+from comity.model.search import SearchDocument
+from comity.rules.search_card import card_of
+from comity.rules.search_words import fields_of, name_key
+
+search_words: Final = table(
+    "search_words", column("rowid"), column("title"), column("org"), column("about"), column("body")
+)
+BATCH: Final = 200
+_WEIGHTS: Final = "ABCD"
+_APART: Final = 50  # positions between two fields, so that no phrase reaches over
+_LAST_POSITION: Final = 16_383  # PostgreSQL counts no further
+
+
+def put(connection: Connection, documents: Sequence[SearchDocument]) -> None:
+    """Take documents, each in place of the one with its identity; the same order for everybody, against deadlocks."""
+    by_id = {document.id: document for document in documents}
+    ordered = [by_id[each] for each in sorted(by_id)]
+    for first in range(0, len(ordered), BATCH):
+        _put(connection, ordered[first : first + BATCH])
+
+
+def remove(connection: Connection, posting_ids: Collection[UUID]) -> None:
+    """Forget documents."""
+    ordered = sorted(posting_ids)
+    for first in range(0, len(ordered), BATCH):
+        chosen = search_documents.c.posting_id.in_(ordered[first : first + BATCH])
+        if connection.dialect.name == "sqlite":
+            numbers = select(search_documents.c.number).where(chosen)
+            connection.execute(delete(search_words).where(search_words.c.rowid.in_(numbers)))
+        connection.execute(delete(search_documents).where(chosen))
+
+
+def clear(connection: Connection) -> None:
+    """Forget every document."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(delete(search_words))
+    connection.execute(delete(search_cards))
+    connection.execute(delete(search_documents))
+
+
+def count(connection: Connection) -> int:
+    """How many documents there are."""
+    return int(connection.execute(select(func.count()).select_from(search_documents)).scalar_one())
+
+
+def _put(connection: Connection, documents: Sequence[SearchDocument]) -> None:
+    is_sqlite = connection.dialect.name == "sqlite"
+    statement = insert_into(connection, search_documents)
+    rows = [_row(document) for document in documents]
+    if is_sqlite:
+        statement = statement.values(rows)
+    else:
+        for row, document in zip(rows, documents, strict=True):
+            row["words"] = cast(bindparam(None, vector_of(fields_of(document))), TSVECTOR)
+        statement = statement.values(rows)
+    changed = {name: statement.excluded[name] for name in rows[0] if name != "posting_id"}
+    upsert = statement.on_conflict_do_update(index_elements=["posting_id"], set_=changed)
+    kept = connection.execute(upsert.returning(search_documents.c.posting_id, search_documents.c.number))
+    numbers = {row.posting_id: row.number for row in kept}
+    cards = insert_into(connection, search_cards).values(
+        [{"number": numbers[document.id], "card": card_of(document)} for document in documents]
+    )
+    connection.execute(cards.on_conflict_do_update(index_elements=["number"], set_={"card": cards.excluded.card}))
+    if is_sqlite:
+        connection.execute(delete(search_words).where(search_words.c.rowid.in_(numbers.values())))
+        connection.execute(
+            insert(search_words),
+            [
+                dict(zip(("rowid", "title", "org", "about", "body"), (numbers[each.id], *fields_of(each)), strict=True))
+                for each in documents
+            ],
+        )
+
+
+def _row(document: SearchDocument) -> dict[str, Any]:
+    return {
+        "posting_id": document.id,
+        "source_id": document.source_id,
+        "country_iso": document.country_iso,
+        "level_norm": document.level_norm,
+        "work_modality": document.work_modality,
+        "career_type": document.career_type,
+        "international_eligible": document.international_eligible,
+        "language": document.language,
+        "mission_tags": "|" + "".join(f"{tag}|" for tag in document.mission_tags),
+        "org_name": document.org_name,
+        "org_key": name_key(document.org_name),
+        "deadline": document.deadline,
+        "newest_at": document.newest_at,
+        "closed_at": document.closed_at,
+    }
+
+
+def vector_of(fields: Sequence[str]) -> str:
+    """Folded words as a `tsvector` is written: their places, and how much each field weighs.
+
+    Written by us and not by `to_tsvector`, whose parser takes some words for hosts, numbers or parts of both.
+    """
+    places: dict[str, list[str]] = {}
+    position = 1
+    for weight, field in zip(_WEIGHTS, fields, strict=True):
+        for word in field.split():
+            places.setdefault(word, []).append(f"{min(position, _LAST_POSITION)}{weight}")
+            position += 1
+        position += _APART
+    return " ".join(f"'{word}':{','.join(found)}" for word, found in places.items())

@@ -1,0 +1,228 @@
+"""`comity search …`: job postings by words and filters, and what the index is still to be told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.output import Cell, counted, note, shown_time, write_json, write_line, write_pairs
+from comity.doors.cli.teaching import command
+from comity.model.errors import BadInput, SearchUnavailable
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from comity.assemble import State
+    from comity.model.search import OutboxStatus, SearchQuery
+
+_FILTERS: Final = "Filters (each may be given several times; one of its values must fit)"
+_UPKEEP: Final = "The index"
+_MOST_TOLD_FIRST: Final = 5_000
+
+
+def _several(name: str, metavar: str, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=_FILTERS)
+
+
+Several = list[str] | None
+
+
+def register(root: typer.Typer) -> None:
+    """Put the command of this file on the command line."""
+    command(
+        root,
+        "search",
+        examples=(
+            "comity search water engineer --country KE --country SS",
+            "comity search '\"programme manager\" -intern' --level senior",
+            "comity search --tag health --sort deadline --json",
+            "comity search --status",
+            "comity search --rebuild",
+        ),
+        panel="Sources",
+        short_help="Find job postings by words and filters.",
+    )(search)
+
+
+def search(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORD]", help='All must occur; "in quotes" a phrase; -word must not occur (quote the whole).'
+        ),
+    ] = None,
+    country: Annotated[Several, _several("--country", "XX", "Country, two letters.")] = None,
+    level: Annotated[Several, _several("--level", "NAME", "intern, junior, mid, senior, lead, director …")] = None,
+    modality: Annotated[Several, _several("--modality", "NAME", "onsite, hybrid, remote or field.")] = None,
+    career_type: Annotated[Several, _several("--type", "NAME", "permanent, consultancy, internship …")] = None,
+    tag: Annotated[Several, _several("--tag", "NAME", "What it is about: health, wash, education …")] = None,
+    language: Annotated[Several, _several("--language", "xx", "In which language it is written.")] = None,
+    org: Annotated[Several, _several("--org", "NAME", "The organisation, by its whole name.")] = None,
+    source: Annotated[Several, _several("--source", "ID|URL", "The source that lists it.")] = None,
+    international: Annotated[
+        bool | None,
+        typer.Option("--international/--national", help="Open to any nationality, or not.", rich_help_panel=_FILTERS),
+    ] = None,
+    deadline_after: Annotated[
+        str | None, typer.Option("--deadline-after", metavar="DATE", help="From this day on.", rich_help_panel=_FILTERS)
+    ] = None,
+    deadline_before: Annotated[
+        str | None,
+        typer.Option("--deadline-before", metavar="DATE", help="Up to this day.", rich_help_panel=_FILTERS),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Closed ones too, and those whose deadline has passed.")
+    ] = False,
+    sort: Annotated[str, typer.Option("--sort", metavar="ORDER", help="relevance, newest or deadline.")] = "relevance",
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most: 100.")] = 20,
+    offset: Annotated[int, typer.Option("--offset", metavar="N", help="How many to leave out before them.")] = 0,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show what the index is still to be told.", rich_help_panel=_UPKEEP)
+    ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Fill the index anew from all postings.", rich_help_panel=_UPKEEP)
+    ] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find job postings; without words, the newest. Nothing is asked of any site.
+
+    Case and accents do not matter, and the last word may go on: "engin" finds engineers. What changed since the last
+    search is told to the index first.
+    """
+    if status and rebuild:
+        raise BadInput("--status and --rebuild cannot both be")
+    if (status or rebuild) and words:
+        raise BadInput(f"--{'status' if status else 'rebuild'} takes no words to search for")
+    given = {
+        "country_iso": country,
+        "level_norm": level,
+        "work_modality": modality,
+        "career_type": career_type,
+        "mission_tags": tag,
+        "language": language,
+        "org_name": org,
+    }
+    query = _query(
+        " ".join(words or ()),
+        sort,
+        international_eligible=international,
+        deadline_after=_day("--deadline-after", deadline_after),
+        deadline_before=_day("--deadline-before", deadline_before, is_end=True),
+        open_only=not everything,
+        limit=limit,
+        offset=offset,
+        **{name: tuple(values) for name, values in given.items() if values},
+    )
+    door = chosen(context, state, as_json)
+    if status:
+        _show_status(door)
+    elif rebuild:
+        _rebuild(door)
+    else:
+        _search(door, query, source or [])
+
+
+def _query(text: str, sort: str, **given: Any) -> SearchQuery:
+    from comity.model.search import MOST_HITS, MOST_SKIPPED, SearchQuery, SearchSort
+
+    check_number("--limit", given["limit"], 1, MOST_HITS)
+    check_number("--offset", given["offset"], 0, MOST_SKIPPED)
+    try:
+        order = SearchSort(sort)
+    except ValueError:
+        raise BadInput(f"--sort must be one of {', '.join(SearchSort)}, not {sort[:40]!r}") from None
+    return SearchQuery(text, sort=order, **given)
+
+
+def _day(option: str, text: str | None, *, is_end: bool = False) -> datetime | None:
+    """A day in UTC: its beginning, or its end."""
+    if text is None:
+        return None
+    try:
+        begun = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+        return begun + timedelta(days=1, microseconds=-1) if is_end else begun
+    except (ValueError, OverflowError):
+        raise BadInput(f"{option}: a day such as 2026-03-31, not {text[:40]!r}") from None
+
+
+def _search(door: Chosen, query: SearchQuery, sources: list[str]) -> None:
+    from dataclasses import replace
+
+    from comity.doors.cli.search_shown import page_json, write_page
+
+    with door.open_existing() as opened:
+        if sources:
+            query = replace(query, source_id=tuple(_source(opened, named) for named in sources))
+        if not door.is_missing:
+            _tell_first(opened)
+        page = opened.search().query(query)
+    if door.as_json:
+        write_json(page_json(page))
+    else:
+        write_page(page, query)
+
+
+def _source(opened: State, named: str) -> UUID:
+    from comity.reports.sources import find_source
+
+    return find_source(opened.database, named).id
+
+
+def _tell_first(opened: State) -> None:
+    told = opened.outbox_drain().drain(most=_MOST_TOLD_FIRST)
+    if told.error is not None:
+        note(f"the index may be behind: {told.error}")
+
+
+def _show_status(door: Chosen) -> None:
+    from comity.reports.search import outbox_status
+
+    with door.open_existing() as opened:
+        found = outbox_status(opened.database)
+        engine = opened.search_engine().name
+    if door.as_json:
+        write_json({"engine": engine} | asdict(found))
+        return
+    write_pairs(
+        [
+            ("engine", engine),
+            ("pending", f"{found.pending:,}"),
+            ("failing", f"{found.failing:,}"),
+            ("oldest", shown_time(found.oldest_at)),
+            ("next attempt", _next_attempt(found)),
+            ("last error", found.last_error or "-"),
+        ]
+    )
+
+
+def _next_attempt(found: OutboxStatus) -> str:
+    return shown_time(found.next_attempt_at, absent="at the next pass" if found.pending else "-")
+
+
+def _rebuild(door: Chosen) -> None:
+    from comity.doors.cli.progress import ProgressBars
+
+    with door.open_existing() as opened, ProgressBars() as bars:
+        shows: dict[int, Any] = {}
+
+        def show(done: int, total: int) -> None:
+            if not shows:
+                shows[0] = bars.bar("postings", total)
+            shows[0](done)
+
+        done = opened.outbox_drain().rebuild(show)
+    if door.as_json:
+        write_json(asdict(done))
+    else:
+        gone = f"; {counted(done.removed, 'posting')} left out, being taken down" if done.removed else ""
+        write_line(
+            Cell(f"{done.told:,}", "bold"), f" {'posting is' if done.told == 1 else 'postings are'} indexed{gone}."
+        )
+    if done.error is not None:
+        raise SearchUnavailable(f"{counted(done.postponed, 'row')} will be tried again: {done.error}")

@@ -1,0 +1,79 @@
+"""The engine that is always there: full text in the state itself, FTS5 when it is embedded, PostgreSQL when shared."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from comity.database import search_finding, search_index
+from comity.database.connection import Database
+from comity.model.search import FacetCount, SearchDocument, SearchPage, SearchQuery
+from comity.rules.search_marks import hit_of
+from comity.rules.search_terms import SearchPlan, plan_of
+
+# Counting a large result costs more than showing a page of it: its counts may be a few seconds old.
+LARGE_RESULT: Final = 5_000
+COUNTS_KEPT_FOR: Final = timedelta(seconds=10)
+_MOST_KEPT: Final = 64
+
+Counts = tuple[int, dict[str, tuple[FacetCount, ...]]]
+
+
+class DatabaseSearch:
+    """Search in the state's own database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept: dict[object, tuple[datetime, Counts]] = {}
+        self._lock = Lock()
+        self.name = "postgresql" if database.is_shared else "sqlite"
+
+    def ensure(self) -> None:
+        """Nothing: the tables came with the schema."""
+
+    def put(self, documents: Sequence[SearchDocument]) -> None:
+        """Take documents in one transaction."""
+        with self._database.write() as connection:
+            search_index.put(connection, documents)
+
+    def delete(self, ids: Collection[UUID]) -> None:
+        """Forget documents."""
+        with self._database.write() as connection:
+            search_index.remove(connection, ids)
+
+    def clear(self) -> None:
+        """Forget every document."""
+        with self._database.write() as connection:
+            search_index.clear(connection)
+
+    def query(self, query: SearchQuery, now: datetime) -> SearchPage:
+        """Answer out of one moment of the database."""
+        plan = plan_of(query)
+        with self._database.read() as connection:
+            total, facets = self._counts(connection, plan, query.facets, now)
+            chosen = search_finding.numbers(connection, plan, now, query.limit, query.offset) if total else []
+            found = search_finding.documents(connection, chosen)
+        return SearchPage(tuple(hit_of(document, plan.terms) for document in found), total, facets)
+
+    def _counts(self, connection: Connection, plan: SearchPlan, names: tuple[str, ...], now: datetime) -> Counts:
+        key = (plan, names)
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept is not None and timedelta(0) <= now - kept[0] < COUNTS_KEPT_FOR:
+            return kept[1]
+        if names:
+            counts = search_finding.facets(connection, plan, now, names)
+        else:
+            counts = search_finding.count(connection, plan, now), {}
+        with self._lock:
+            self._kept.pop(key, None)
+            if counts[0] >= LARGE_RESULT:
+                while len(self._kept) >= _MOST_KEPT:
+                    self._kept.pop(next(iter(self._kept)))
+                self._kept[key] = (now, counts)
+        return counts

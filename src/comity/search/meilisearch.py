@@ -1,0 +1,189 @@
+"""Search by a Meilisearch server, spoken to by its documented HTTP API.
+
+It gets the words folded as every engine does, so that the same queries find the same; its own ranking and its
+forgiveness of slips in typing come on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from comity.model.errors import BadInput, SearchRefused, SearchUnavailable
+from comity.model.search import (
+    MOST_FACET_VALUES,
+    MOST_HITS,
+    MOST_SKIPPED,
+    FacetCount,
+    SearchDocument,
+    SearchPage,
+    SearchQuery,
+    SearchSort,
+)
+from comity.rules.search_card import card_of, document_from
+from comity.rules.search_marks import hit_of
+from comity.rules.search_terms import SearchPlan, Term, plan_of
+from comity.rules.search_words import fields_of, name_key
+from comity.search.meili_http import MeiliLink
+
+_BATCH: Final = 500
+_WORDS: Final = ("title_words", "org_words", "about_words", "body_words")
+_PLAIN: Final = ("country_iso", "level_norm", "work_modality", "career_type", "language", "mission_tags")
+SETTINGS: Final[dict[str, Any]] = {
+    "searchableAttributes": list(_WORDS),  # in the order of their weight
+    "filterableAttributes": [
+        *_PLAIN,
+        *("international_eligible", "org_name", "org_key", "source_id", "deadline_s", "closed_s"),
+    ],
+    "sortableAttributes": ["newest_s", "deadline_s"],
+    "displayedAttributes": ["id", "card"],
+    # An order that was asked for comes before everything else; the newest first among equals.
+    "rankingRules": ["sort", "words", "typo", "attribute", "proximity", "exactness", "newest_s:desc"],
+    "pagination": {"maxTotalHits": MOST_SKIPPED + MOST_HITS},
+    "faceting": {"maxValuesPerFacet": MOST_FACET_VALUES, "sortFacetValuesBy": {"*": "count"}},
+}
+
+
+class MeiliSearch:
+    """One index of a Meilisearch."""
+
+    name = "meilisearch"
+
+    def __init__(self, link: MeiliLink, index: str = "comity_jobs") -> None:
+        if (
+            not index
+            or len(index) > 400
+            or not index.isascii()
+            or not index.replace("-", "").replace("_", "").isalnum()
+        ):
+            raise BadInput("COMITY_MEILI_INDEX: letters, digits, - and _ only")
+        self._link = link
+        self._index = index
+        self._path = f"/indexes/{index}"
+        self._is_ready = False
+
+    def ensure(self) -> None:
+        """Make the index and settle what it searches, filters and sorts by."""
+        made = self._link.ask("POST", "/indexes", {"uid": self._index, "primaryKey": "id"})
+        self._link.settle(made, forgive=("index_already_exists",))
+        self._link.settle(self._link.ask("PATCH", f"{self._path}/settings", SETTINGS))
+        self._is_ready = True
+
+    def put(self, documents: Sequence[SearchDocument]) -> None:
+        """Take documents, and wait until they are found."""
+        self._ensure_once()
+        tasks = []
+        for first in range(0, len(documents), _BATCH):
+            batch = [_kept(document) for document in documents[first : first + _BATCH]]
+            tasks.append(self._link.ask("POST", f"{self._path}/documents", batch))
+        for task in tasks:
+            self._link.settle(task)
+
+    def delete(self, ids: Collection[UUID]) -> None:
+        """Forget documents."""
+        if ids:
+            self._ensure_once()
+            batch = [str(each) for each in sorted(ids)]
+            self._link.settle(self._link.ask("POST", f"{self._path}/documents/delete-batch", batch))
+
+    def clear(self) -> None:
+        """Forget every document."""
+        self._ensure_once()
+        self._link.settle(self._link.ask("DELETE", f"{self._path}/documents"))
+
+    def query(self, query: SearchQuery, now: datetime) -> SearchPage:
+        """Ask the index; one that is not there yet holds nothing."""
+        plan = plan_of(query)
+        try:
+            answer = self._link.ask("POST", f"{self._path}/search", _asked(query, plan, now))
+        except SearchRefused as error:
+            if "index_not_found" not in str(error):
+                raise
+            return SearchPage((), 0, dict.fromkeys(query.facets, ()))
+        try:
+            found = [document_from(hit["card"]) for hit in answer["hits"]]
+            total = int(answer.get("estimatedTotalHits", len(found)))
+        except (KeyError, TypeError, ValueError):
+            raise SearchUnavailable("Meilisearch answered with something else than postings of ours") from None
+        facets = answer.get("facetDistribution") or {}
+        return SearchPage(
+            tuple(hit_of(document, plan.terms) for document in found),
+            total,
+            {name: _counted(facets.get(name) or {}) for name in query.facets},
+        )
+
+    def _ensure_once(self) -> None:
+        if not self._is_ready:
+            self.ensure()
+
+
+def _kept(document: SearchDocument) -> dict[str, Any]:
+    """A document as the index keeps it; what is not known is left out, and so does not exist in filters."""
+    card = card_of(document)
+    known = {name: card[name] for name in (*_PLAIN, "international_eligible", "org_name", "source_id") if name in card}
+    times = {"newest_s": document.newest_at, "deadline_s": document.deadline, "closed_s": document.closed_at}
+    return (
+        {"id": str(document.id), "card": card, "org_key": name_key(document.org_name)}
+        | dict(zip(_WORDS, fields_of(document), strict=True))
+        | known
+        | {name: value.timestamp() for name, value in times.items() if value is not None}
+    )
+
+
+def _asked(query: SearchQuery, plan: SearchPlan, now: datetime) -> dict[str, Any]:
+    sort = {SearchSort.NEWEST: ["newest_s:desc"], SearchSort.DEADLINE: ["deadline_s:asc", "newest_s:desc"]}
+    return {
+        "q": _words(plan),
+        "filter": _filters(plan, now),
+        "sort": sort.get(plan.sort, []),
+        "facets": list(query.facets),
+        "limit": query.limit,
+        "offset": query.offset,
+        "matchingStrategy": "all",
+        "attributesToRetrieve": ["card"],
+    }
+
+
+def _words(plan: SearchPlan) -> str:
+    """The terms as Meilisearch reads them; its last word goes on by itself, so what is unwanted comes first."""
+    return " ".join(
+        [f"-{_quoted(term)}" for term in plan.terms.unwanted] + [_quoted(term) for term in plan.terms.wanted]
+    )
+
+
+def _quoted(term: Term) -> str:
+    """One spelling: a posting has all of its own."""
+    words = " ".join(term.runs[0])
+    return words if term.is_prefix or len(term.runs[0]) == 1 else f'"{words}"'
+
+
+def _filters(plan: SearchPlan, now: datetime) -> list[Any]:
+    """All of these must hold; of a list, one."""
+    found: list[Any] = []
+    for name, values in plan.values:
+        column = "org_key" if name == "org_name" else name
+        found.append([f"{column} = {_literal(value)}" for value in values])
+    if plan.source_id:
+        found.append([f"source_id = {_literal(str(value))}" for value in plan.source_id])
+    if plan.international_eligible is not None:
+        found.append(f"international_eligible = {str(plan.international_eligible).lower()}")
+    if plan.deadline_after is not None:
+        found.append(f"deadline_s >= {plan.deadline_after.timestamp()!r}")
+    if plan.deadline_before is not None:
+        found.append(f"deadline_s <= {plan.deadline_before.timestamp()!r}")
+    if plan.open_only:
+        found += ["closed_s NOT EXISTS", ["deadline_s NOT EXISTS", f"deadline_s >= {now.timestamp()!r}"]]
+    return found
+
+
+def _literal(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _counted(counts: dict[str, int]) -> tuple[FacetCount, ...]:
+    ordered = sorted(
+        ((str(value), int(count)) for value, count in counts.items()), key=lambda each: (-each[1], each[0])
+    )
+    return tuple(FacetCount(value, count) for value, count in ordered if value)[:MOST_FACET_VALUES]

@@ -1,0 +1,182 @@
+"""What search is still to be told, told: rows of the outbox enter, documents leave for the engine.
+
+A row says only that a posting changed; what is told is how the posting is now, so that the latest always wins. Rows go
+when the engine has taken them and the posting did not change meanwhile. A crash at any point tells again, which is
+harmless; an engine that is down leaves every row where it is, to be tried later and later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from comity.clock import Clock
+from comity.database import postings as postings_table
+from comity.database import search_outbox
+from comity.database import takedowns as takedowns_table
+from comity.database.connection import Database
+from comity.model.errors import SearchRefused, SearchUnavailable, StateUnavailable
+from comity.model.search import SearchDocument
+from comity.rules.takedown import Takedowns
+from comity.search.engine import SearchEngine
+from comity.search.served import is_taken_down
+
+BATCH: Final = 500
+EVERY_S: Final = 5.0
+_CLAIMED_FOR_S: Final = 300.0  # longer than an engine may take for a batch
+_FIRST_RETRY_S: Final = 10.0
+_LAST_RETRY_S: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What one pass came to."""
+
+    told: int = 0  # postings that the engine took
+    removed: int = 0  # postings that it was to forget: gone, or taken down
+    postponed: int = 0  # rows that stay, to be tried again
+    error: str | None = None
+
+    def __add__(self, other: Drained) -> Drained:
+        return Drained(
+            self.told + other.told,
+            self.removed + other.removed,
+            self.postponed + other.postponed,
+            other.error or self.error,
+        )
+
+
+def retry_after_s(attempts: int) -> float:
+    """How long to wait after so many failures: ten seconds, doubled each time, an hour at most."""
+    return min(_LAST_RETRY_S, _FIRST_RETRY_S * 2.0 ** min(attempts, 20))
+
+
+class OutboxDrain:
+    """Empties the outbox into an engine; any number of these may share a state."""
+
+    def __init__(self, database: Database, clock: Clock, engine: SearchEngine, *, batch: int = BATCH) -> None:
+        self._database = database
+        self._clock = clock
+        self._engine = engine
+        self._batch = batch
+
+    def drain(self, most: int | None = None, on_batch: Callable[[int], None] = lambda _rows: None) -> Drained:
+        """Tell everything that is due, or at most so many rows; ends early when the engine cannot be reached."""
+        result, rows_left = Drained(), most
+        while rows_left is None or rows_left > 0:
+            with self._database.write() as connection:
+                limit = self._batch if rows_left is None else min(self._batch, rows_left)
+                rows = search_outbox.claim(connection, self._now(), _CLAIMED_FOR_S, limit)
+            if not rows:
+                break
+            batch = self._tell(rows)
+            result += batch
+            on_batch(len(rows))
+            if rows_left is not None:
+                rows_left -= len(rows)
+            if batch.error is not None and batch.told + batch.removed == 0:
+                break
+        return result
+
+    def rebuild(self, on_batch: Callable[[int, int], None] = lambda _done, _total: None) -> Drained:
+        """Fill the engine anew from all postings; if it ends half-way, any later pass goes on."""
+        self._engine.ensure()
+        with self._database.write() as connection:
+            total = search_outbox.tell_all(connection)
+        self._engine.clear()
+        done = 0
+
+        def on_rows(rows: int) -> None:
+            nonlocal done
+            done += rows
+            on_batch(done, max(total, done))
+
+        return self.drain(on_batch=on_rows)
+
+    async def serve(
+        self,
+        stopping: asyncio.Event,
+        *,
+        every_s: float = EVERY_S,
+        on_trouble: Callable[[str], None] = lambda _sentence: None,
+    ) -> None:
+        """Drain every few seconds until stopped; the same trouble is told once."""
+        said: str | None = None
+        while not stopping.is_set():
+            try:
+                trouble = (await asyncio.to_thread(self.drain)).error
+            except StateUnavailable as error:
+                trouble = str(error)
+            if trouble is not None and trouble != said:
+                on_trouble(trouble)
+            said = trouble
+            try:
+                async with asyncio.timeout(every_s):
+                    await stopping.wait()
+            except TimeoutError:
+                continue
+
+    def _tell(self, rows: Sequence[Any]) -> Drained:
+        """Tell one batch; if the engine refuses it, each posting by itself, so that one does not hold up the others."""
+        by_posting: dict[UUID, list[Any]] = {}
+        for row in rows:
+            by_posting.setdefault(row.posting_id, []).append(row)
+        try:
+            return self._give(by_posting)
+        except SearchRefused as error:
+            if len(by_posting) == 1:
+                return self._postpone(rows, error)
+        except SearchUnavailable as error:
+            return self._postpone(rows, error)
+        result = Drained()
+        for posting_id, own in by_posting.items():
+            try:
+                result += self._give({posting_id: own})
+            except SearchUnavailable as error:
+                result += self._postpone(own, error)
+        return result
+
+    def _give(self, by_posting: Mapping[UUID, Sequence[Any]]) -> Drained:
+        with self._database.read() as connection:
+            wanted = _as_they_are(connection, by_posting)
+        gone = by_posting.keys() - wanted.keys()
+        if wanted:
+            self._engine.put([wanted[each] for each in sorted(wanted)])
+        if gone:
+            self._engine.delete(gone)
+        self._settle(by_posting, wanted)
+        return Drained(len(wanted), len(gone))
+
+    def _settle(self, by_posting: Mapping[UUID, Sequence[Any]], told: Mapping[UUID, SearchDocument]) -> None:
+        """Take the rows away; a posting that is another by now gets a new one, in case we spoke after somebody else."""
+        with self._database.write() as connection:
+            now = _as_they_are(connection, by_posting)
+            changed = [each for each in by_posting if now.get(each) != told.get(each)]
+            search_outbox.done(connection, [row.id for rows in by_posting.values() for row in rows])
+            postings_table.tell_search(connection, changed, "upsert")
+
+    def _postpone(self, rows: Sequence[Any], error: SearchUnavailable) -> Drained:
+        by_attempts: dict[int, list[int]] = {}
+        for row in rows:
+            by_attempts.setdefault(row.attempts, []).append(row.id)
+        with self._database.write() as connection:
+            for attempts, ids in by_attempts.items():
+                search_outbox.postpone(connection, ids, self._now(), retry_after_s(attempts), str(error))
+        return Drained(postponed=len(rows), error=str(error))
+
+    def _now(self) -> datetime | None:
+        """The server's clock rules where several machines share a state."""
+        return None if self._database.is_shared else self._clock.now()
+
+
+def _as_they_are(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, SearchDocument]:
+    """What may be served of some postings."""
+    found = search_outbox.documents(connection, posting_ids)
+    takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
+    return {each: document for each, document in found.items() if not is_taken_down(document, takedowns)}

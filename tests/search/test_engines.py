@@ -1,0 +1,188 @@
+"""What every engine does alike: SQLite, PostgreSQL and (against a stand-in) Meilisearch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from comity.model.search import FacetCount, SearchQuery, SearchSort
+from comity.search.engine import SearchEngine
+from tests.search.postings import NOW, POSTINGS, SOURCES, days, found, numbers, plain, posting, shown
+
+NEWEST = SearchSort.NEWEST
+DEADLINE = SearchSort.DEADLINE
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("water", {1, 3}),
+        ("WATER engineer", {1, 3}),
+        ("wat", {1, 3}),  # the last word may go on
+        ("wat engineer", set()),  # the others may not
+        ('"water engineer"', {1}),
+        ('"engineer water"', set()),
+        ('"water engin', {1}),  # still typing
+        ("water -driver", {3}),
+        ('-"water engineer" water', {3}),
+        ("-health -water -nairobi", {4, 7, 8}),
+        ("Geneve", {2}),
+        ("Genève", {2}),
+        ("GENÈVE", {2}),
+        ("gene", {2, 3}),
+        ("medecins", {2}),
+        ("infirmiere", {2}),
+        ("Mueller", {4}),
+        ("Muller", {4}),
+        ("Müller", {4}),
+        ("strasse", {4}),
+        ("STRASSE", {4}),
+        ("große", {4}),
+        ("grosse strasse koeln", {4}),
+        ("oeffentlichkeitsarbeit", {4}),
+        ('"muller stiftung"', {4}),
+        ('"mueller stiftung"', {4}),
+        ("联合国", {7}),
+        ("国联", set()),
+        ("北京", {7}),
+        ("инженер", {8}),
+        ("ИНЖЕНЕР водо", {8}),
+        ("o'hara", {8}),
+        ('o"hara', {8}),
+        ("wash", {1}),
+        ("kenya", {1}),
+        ("nowhere", set()),
+        ("", {1, 2, 3, 4, 7, 8}),
+        ("   ", {1, 2, 3, 4, 7, 8}),
+        ('"" - * ( ) :', {1, 2, 3, 4, 7, 8}),
+    ],
+)
+def test_words_find_postings(filled: SearchEngine, text: str, expected: set[int]) -> None:
+    page = filled.query(SearchQuery(text), NOW)
+    assert numbers(page) == expected
+    assert page.total == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"country_iso": ("KE",)}, {1}),
+        ({"country_iso": ("ke", "CH")}, {1, 2, 3}),
+        ({"level_norm": ("senior", "lead")}, {2, 4}),
+        ({"work_modality": ("field",)}, {1}),
+        ({"career_type": ("permanent", "nonsense")}, {2}),
+        ({"mission_tags": ("health",)}, {2, 3}),
+        ({"mission_tags": ("heal", "_ealth", "%")}, set()),
+        ({"mission_tags": ("nutrition", "wash")}, {1, 3}),
+        ({"language": ("en",)}, {1, 3}),
+        ({"language": ("en",), "open_only": False}, {1, 3, 5, 6}),
+        ({"org_name": ("medecins DU lac",)}, {2}),
+        ({"org_name": ("medecins",)}, set()),
+        ({"org_name": ('O"Hara\\ & Söhne',)}, {8}),
+        ({"source_id": (SOURCES[1],)}, {2}),
+        ({"source_id": (UUID(int=1),)}, set()),
+        ({"international_eligible": True}, {1}),
+        ({"international_eligible": False}, {2}),
+        ({"deadline_after": days(3)}, {1, 2, 4}),
+        ({"deadline_after": days(3.1)}, {1, 4}),
+        ({"deadline_before": days(10)}, {1, 2}),
+        ({"deadline_after": days(-5), "deadline_before": days(9), "open_only": False}, {2, 6}),
+        ({"country_iso": ("KE",), "open_only": False}, {1, 5, 6}),
+        ({"country_iso": ("CH",), "mission_tags": ("health",), "language": ("fr",)}, {2}),
+        ({"country_iso": ("\x00", "\ud800", '" OR 1=1', "K" * 10_000)}, set()),
+        ({"org_name": ("\x00\ud800",)}, set()),
+    ],
+)
+def test_filters_narrow_what_is_found(filled: SearchEngine, filters: dict[str, Any], expected: set[int]) -> None:
+    page = filled.query(SearchQuery(**filters), NOW)
+    assert numbers(page) == expected
+    assert page.total == len(expected)
+
+
+def test_a_document_comes_back_as_it_was_given(filled: SearchEngine) -> None:
+    page = filled.query(SearchQuery(open_only=False), NOW)
+    assert {hit.posting for hit in page.hits} == set(POSTINGS)
+
+
+def test_the_title_counts_more_than_who_than_where_than_the_rest(engine: SearchEngine) -> None:
+    engine.put(
+        [
+            posting(1, "Clerk", description_snippet="Grants are paid out by others."),
+            posting(2, "Clerk", location_raw="Grants Pass"),
+            posting(3, "Clerk", org_name="House of Grants"),
+            posting(4, "Grants Clerk"),
+        ]
+    )
+    assert found(engine.query(SearchQuery("grants"), NOW)) == [4, 3, 2, 1]
+
+
+def test_postings_are_sorted_by_age_or_deadline(filled: SearchEngine) -> None:
+    assert found(filled.query(SearchQuery(sort=NEWEST), NOW)) == [1, 2, 3, 4, 8, 7]
+    assert found(filled.query(SearchQuery(), NOW)) == [1, 2, 3, 4, 8, 7]
+    assert found(filled.query(SearchQuery(sort=DEADLINE), NOW)) == [2, 1, 4, 3, 8, 7]
+    assert found(filled.query(SearchQuery("engineer", sort=DEADLINE, open_only=False), NOW)) == [6, 1, 3, 5]
+    filled.put([replace(POSTINGS[6], posted_at=days(1))])  # what the page says goes before when we saw it
+    assert found(filled.query(SearchQuery(sort=NEWEST), NOW))[0] == 7
+
+
+def test_the_result_comes_in_parts(filled: SearchEngine) -> None:
+    whole = found(filled.query(SearchQuery(sort=NEWEST, limit=100), NOW))
+    parts = [found(filled.query(SearchQuery(sort=NEWEST, limit=2, offset=start), NOW)) for start in (0, 2, 4, 6)]
+    assert [each for part in parts for each in part] == whole
+    far = filled.query(SearchQuery(offset=10_000), NOW)
+    assert (far.hits, far.total) == ((), 6)
+
+
+def test_facets_count_what_was_found(filled: SearchEngine) -> None:
+    page = filled.query(SearchQuery(country_iso=("CH", "KE")), NOW)
+    facets = {name: {each.value: each.count for each in counts} for name, counts in page.facets.items()}
+    assert facets == {
+        "country_iso": {"CH": 2, "KE": 1},
+        "level_norm": {"junior": 1, "mid": 1, "senior": 1},
+        "work_modality": {"field": 1, "onsite": 1},
+        "career_type": {"fixed-term": 1, "permanent": 1},
+        "mission_tags": {"health": 2, "engineering": 1, "nutrition": 1, "wash": 1},
+        "international_eligible": {"false": 1, "true": 1},
+        "language": {"en": 2, "fr": 1},
+        "org_name": {"Relief House": 2, "Médecins du Lac": 1},
+    }
+    assert page.facets["country_iso"] == (FacetCount("CH", 2), FacetCount("KE", 1))
+    words = filled.query(SearchQuery("water -kenya", facets=("language",), limit=1), NOW)
+    assert words.facets == {"language": (FacetCount("en", 1),)}
+    assert filled.query(SearchQuery("nowhere", facets=("language",)), NOW).facets == {"language": ()}
+    assert filled.query(SearchQuery(facets=()), NOW).facets == {}
+
+
+def test_what_matched_is_marked(filled: SearchEngine) -> None:
+    (hit,) = filled.query(SearchQuery("geneve infirm"), NOW).hits
+    assert shown(hit.title) == "[Infirmière] spécialisée"
+    assert shown(hit.location) == "[Genève], Suisse"
+    by_id = {each.posting.id.int: each for each in filled.query(SearchQuery("water"), NOW).hits}
+    assert shown(by_id[3].snippet).startswith("The [water] supply")
+    for each in by_id.values():
+        assert plain(each.title) == each.posting.title
+
+
+def test_putting_again_replaces_and_deleting_forgets(filled: SearchEngine) -> None:
+    filled.put([replace(POSTINGS[0], title="Road Builder", description_snippet="")])
+    assert numbers(filled.query(SearchQuery("road"), NOW)) == {1}
+    assert numbers(filled.query(SearchQuery("water"), NOW)) == {3}
+    for _ in range(2):
+        filled.delete([UUID(int=1), UUID(int=4), UUID(int=777)])
+    assert numbers(filled.query(SearchQuery(), NOW)) == {2, 3, 7, 8}
+    assert filled.query(SearchQuery("road"), NOW).total == 0
+    filled.put([POSTINGS[0], POSTINGS[0]])
+    assert numbers(filled.query(SearchQuery("water engineer"), NOW)) == {1, 3}
+    filled.put([])
+    filled.delete([])
+    filled.clear()
+    assert filled.query(SearchQuery(open_only=False), NOW).total == 0
+
+
+def test_what_is_open_depends_on_when_it_is_asked(filled: SearchEngine) -> None:
+    assert numbers(filled.query(SearchQuery(), days(3))) == {1, 2, 3, 4, 7, 8}
+    assert numbers(filled.query(SearchQuery(), days(3.01))) == {1, 3, 4, 7, 8}
+    assert numbers(filled.query(SearchQuery(), days(-3))) == {1, 2, 3, 4, 6, 7, 8}
