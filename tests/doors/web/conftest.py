@@ -47,3 +47,15 @@ def admin(api: Served) -> Iterator[httpx.Client]:
     """A program with a token."""
     with api.client(headers=WITH_TOKEN) as client:
         yield client
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """One server for many requests that leave nothing behind."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp('api') / 'state.db'}"
+    else:
+        url = request.getfixturevalue("api_on_postgres")
+    kept = served(url, env="prod", admin_token_hash=(TOKEN_HASH,))
+    with kept as running, running.client(headers=WITH_TOKEN) as client:
+        yield client

@@ -76,24 +76,10 @@ def test_bodies_that_are_no_use_are_refused_in_words(admin: httpx.Client) -> Non
     ],
     ids=lambda body: json.dumps(body)[:60],
 )
-def test_a_source_that_cannot_be_is_refused(one_api: httpx.Client, body: dict[str, Any]) -> None:
-    answer = one_api.post("/admin/sources", content=json.dumps(body), headers=JSON)
+def test_a_source_that_cannot_be_is_refused(shared_api: httpx.Client, body: dict[str, Any]) -> None:
+    answer = shared_api.post("/admin/sources", content=json.dumps(body), headers=JSON)
     assert answer.json()["error"] in ("bad_input", "bad_address"), answer.text
     assert answer.status_code == 422
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def one_api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """One server for many refusals: they leave nothing behind."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path_factory.mktemp('api') / 'state.db'}"
-    else:
-        url = request.getfixturevalue("api_on_postgres")
-    with (
-        served(url, env="prod", admin_token_hash=(TOKEN_HASH,)) as running,
-        running.client(headers=WITH_TOKEN) as client,
-    ):
-        yield client
 
 
 def _migrated(url: str) -> str:
@@ -141,13 +127,13 @@ def _migrated(url: str) -> str:
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_paths_and_queries_that_nobody_means(one_api: httpx.Client, path: str, statuses: set[int]) -> None:
-    answer = one_api.get(path)
+def test_paths_and_queries_that_nobody_means(shared_api: httpx.Client, path: str, statuses: set[int]) -> None:
+    answer = shared_api.get(path)
     assert answer.status_code in statuses, answer.text
     assert answer.headers["content-type"] == "application/json"
 
 
-def test_limits_of_a_policy_are_checked(one_api: httpx.Client) -> None:
+def test_limits_of_a_policy_are_checked(shared_api: httpx.Client) -> None:
     for body in (
         {},
         {"max_pages": 2**63},
@@ -158,15 +144,15 @@ def test_limits_of_a_policy_are_checked(one_api: httpx.Client) -> None:
         {"max_pages": 1.5},
         {"host": "other.example"},
     ):
-        refused(one_api.post("/admin/domain_policies/example.org", json=body), 422, "bad_input")
-    assert one_api.get("/admin/domain_policies/example.org").json()["is_set"] is False
+        refused(shared_api.post("/admin/domain_policies/example.org", json=body), 422, "bad_input")
+    assert shared_api.get("/admin/domain_policies/example.org").json()["is_set"] is False
 
 
-def test_a_method_that_a_path_does_not_have_is_told_which_it_has(one_api: httpx.Client) -> None:
+def test_a_method_that_a_path_does_not_have_is_told_which_it_has(shared_api: httpx.Client) -> None:
     for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
-        answer = one_api.request(method, "/admin/sources")
+        answer = shared_api.request(method, "/admin/sources")
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
-    refused(one_api.post("/healthz"), 405, "method_not_allowed")
+    refused(shared_api.post("/healthz"), 405, "method_not_allowed")
 
 
 def test_a_login_is_bounded_too(api: Served) -> None:
@@ -206,5 +192,5 @@ def test_a_state_that_went_away_is_no_fault_and_no_secret(
         for path in ("/readyz", "/admin/sources", "/admin/crawl/status"):
             answer = admin.get(path)
             told = refused(answer, 503, "state_unavailable")
-            assert told["message"] == "the state cannot be used now"
+            assert told["message"] == "that cannot be answered now; try again later"
         assert admin.get("/healthz").json() == {"status": "ok"}

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, FastAPI, Security
 from fastapi.security import APIKeyCookie, HTTPBearer
 
 from comity import __version__
-from comity.doors.web import crawl_routes, health_routes, hosts_routes, session_routes, sources_routes
+from comity.doors.web import crawl_routes, health_routes, hosts_routes, search_routes, session_routes, sources_routes
 from comity.doors.web.access import Access, AccessTerms
 from comity.doors.web.guard import Guard
 from comity.doors.web.office import open_office
@@ -70,6 +70,7 @@ def build_application(
     )
     register_refusals(app, is_dev=terms.is_dev)
     app.include_router(health_routes.router)
+    app.include_router(search_routes.router)
     app.include_router(session_routes.login_router)
     app.include_router(_admin(terms))
     app.add_middleware(Guard, access=access, clock=state.clock)

@@ -9,21 +9,31 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, cast
 from uuid import UUID
 
+import anyio
+import anyio.to_thread
 from fastapi import Depends, Request
 
 from comity.doors.web.access import Access, Admitted
 from comity.doors.web.refusals import LOG, Refused
 from comity.doors.web.sessions import LoginThrottle
+from comity.model.errors import ComityError, NotFound
+from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
+from comity.reports.sources import find_source
+from comity.upkeep.due_sources import STOP_WITHIN_S
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.search.served import JobSearch
+    from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.read_source import SourceDesk
 
 TRIES_AT_ONCE: Final = 4
 LOGINS_AT_ONCE: Final = 2
+SEARCHES_AT_ONCE: Final = 4
+SEARCHES_WAITING: Final = 64
 TRY_WITHIN_S: Final = 120.0
 
 
@@ -35,10 +45,15 @@ class Office:
     access: Access
     desk: SourceDesk
     pool: SourcePool
+    search: JobSearch
     scheduler: asyncio.Task[None] | None
+    tell_search: Callable[[], None]
+    """Have search hear now of what changed; may be called from any thread."""
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     tries: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(TRIES_AT_ONCE))
     logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOGINS_AT_ONCE))
+
+    searches: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(SEARCHES_AT_ONCE))
 
     @property
     def is_running(self) -> bool:
@@ -47,9 +62,6 @@ class Office:
 
     def source(self, source_id: UUID, *, is_there: bool = False) -> Source:
         """A source by its id; `NotFound` if there is none, or if it must be there and was deleted."""
-        from comity.model.errors import NotFound
-        from comity.reports.sources import find_source
-
         source = find_source(self.state.database, str(source_id))
         if is_there and source.status is SourceStatus.DELETED:
             raise NotFound(f"there is no source {source_id}")
@@ -67,30 +79,66 @@ class Office:
             except TimeoutError:
                 raise Refused(409, "not_fetched", f"it took longer than {TRY_WITHIN_S:g} seconds") from None
 
+    async def found(self, query: SearchQuery) -> SearchPage:
+        """Answer the public: a few at once, and not at the expense of the admin."""
+        if self.searches.statistics().tasks_waiting >= SEARCHES_WAITING:
+            raise Refused(429, "too_many_searches", "too many searches at once; try again", {"Retry-After": "2"})
+        return await anyio.to_thread.run_sync(self.search.query, query, limiter=self.searches)
+
 
 @asynccontextmanager
 async def open_office(
     state: State, access: Access, *, schedules: bool, tell: Callable[[Result], None]
 ) -> AsyncIterator[Office]:
     """Open the desk and the pool, start the scheduler, and end all of it within a bound."""
+    has_news, stopping = asyncio.Event(), asyncio.Event()
+
+    def on_result(result: Result) -> None:
+        has_news.set()
+        tell(result)
+
     async with state.fetcher() as fetcher, state.source_desk(fetcher) as desk:
-        pool = state.source_pool(desk, tell)
-        due = state.due_sources(pool, tell)
+        pool = state.source_pool(desk, on_result)
+        due = state.due_sources(pool, on_result)
         scheduler = asyncio.create_task(_serve(due)) if schedules else None
+        drain = state.outbox_drain()
+        telling = asyncio.create_task(drain.serve(stopping, on_trouble=_warn))
+        telling_at_once = asyncio.create_task(_tell_news(drain, has_news))
         try:
-            yield Office(state, access, desk, pool, scheduler)
+            loop = asyncio.get_running_loop()
+
+            def tell_search() -> None:
+                loop.call_soon_threadsafe(has_news.set)
+
+            yield Office(state, access, desk, pool, state.search(), scheduler, tell_search)
         finally:
             due.stop()
             await pool.close()
             if scheduler is not None:
-                with suppress(asyncio.CancelledError):
-                    await scheduler
+                await scheduler
+            stopping.set()
+            telling_at_once.cancel()
+            await asyncio.wait([telling, telling_at_once], timeout=STOP_WITHIN_S)
+            telling.cancel()
+
+
+def _warn(sentence: str) -> None:
+    LOG.warning("%s", sentence)
+
+
+async def _tell_news(drain: OutboxDrain, has_news: asyncio.Event) -> None:
+    """Have search know of a run as soon as it ended; what fails is told again by the timed loop."""
+    while True:
+        await has_news.wait()
+        has_news.clear()
+        with suppress(ComityError):
+            await asyncio.to_thread(drain.drain)
 
 
 async def _serve(due: DueSources) -> None:
     """Run what is due; a fault of ours is told, and ends the scheduler rather than the server (`running` shows it)."""
     try:
-        await due.serve(on_trouble=lambda sentence: LOG.warning("%s", sentence))
+        await due.serve(on_trouble=_warn)
     except Exception as error:
         LOG.error("the scheduler ended: unexpected %s", type(error).__name__, exc_info=error)
 

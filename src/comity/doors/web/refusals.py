@@ -31,8 +31,10 @@ _STATUS_OF: Final = {
     "not_found": 404,
     "state_unavailable": 503,
     "schema_mismatch": 503,
+    "search_unavailable": 503,
+    "search_refused": 503,
 }
-_MASKED: Final = "the state cannot be used now"
+_MASKED: Final = "that cannot be answered now; try again later"
 _OF_STATUS: Final = {404: ("not_found", "there is nothing here"), 405: ("method_not_allowed", "not with this method")}
 
 
@@ -76,7 +78,7 @@ _MEANINGS: Final = {
     422: "What was given cannot be used; nothing was written.",
     429: "Too often, or too much at once; try again later.",
     500: "A fault of ours.",
-    503: "The state cannot be used now; nothing was written.",
+    503: "The state or the search engine cannot be used now; nothing was written.",
 }
 
 

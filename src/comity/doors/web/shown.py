@@ -185,6 +185,63 @@ class SimulationShown(Shown):
     status: int | None
 
 
+class PieceShown(Shown):
+    """A stretch of text, and whether it is what was looked for; put together, the text as it is."""
+
+    text: str
+    is_match: bool
+
+
+class PostingShown(Shown):
+    """A job posting."""
+
+    id: UUID
+    title: str
+    org_name: str
+    apply_url: str
+    location_raw: str
+    description_snippet: str
+    first_seen_at: datetime
+    source_id: UUID | None
+    source_url: str | None
+    deadline: datetime | None
+    posted_at: datetime | None
+    city: str | None
+    country_iso: str | None
+    level_norm: str | None
+    work_modality: str | None
+    career_type: str | None
+    international_eligible: bool | None
+    mission_tags: list[str]
+    language: str | None
+    closed_at: datetime | None
+
+
+class HitShown(Shown):
+    """A posting that was found, with what was looked for marked in it."""
+
+    posting: PostingShown
+    title: list[PieceShown]
+    org_name: list[PieceShown]
+    location: list[PieceShown]
+    snippet: list[PieceShown]
+
+
+class FacetShown(Shown):
+    """How many of the postings found have a value."""
+
+    value: str
+    count: int
+
+
+class SearchShown(Shown):
+    """A part of what was found."""
+
+    hits: list[HitShown]
+    total: int = Field(description="How many there are in all.")
+    facets: dict[str, list[FacetShown]]
+
+
 class SessionShown(Shown):
     """Who asks: somebody who logged in, a program with a token, or anybody on this machine."""
 

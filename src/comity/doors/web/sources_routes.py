@@ -85,7 +85,9 @@ def edit(office: OfficeHere, source_id: SourceId, given: SourceChanges) -> Sourc
 @router.delete("/{source_id}", operation_id="delete_source", response_model=SourceShown, responses=documented(404))
 def delete(office: OfficeHere, source_id: SourceId) -> SourceShown:
     """Delete a source: what only it lists is closed, its log stays."""
-    return SourceShown.model_validate(delete_source(office.state.database, office.state.clock, source_id))
+    source = delete_source(office.state.database, office.state.clock, source_id)
+    office.tell_search()
+    return SourceShown.model_validate(source)
 
 
 @router.post("/{source_id}/pause", operation_id="pause_source", response_model=SourceShown, responses=documented(404))
