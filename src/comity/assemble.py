@@ -169,11 +169,13 @@ class State:
         terms = DueTerms(settings.sources_every_minutes * 60, settings.sources_limit, settings.sources_at_once)
         return DueSources(self.database, self.clock, desk, terms, tell)
 
-    def source_pool(self, desk: SourceDesk, tell: Callable[[Result], None] = lambda _result: None) -> SourcePool:
+    def source_pool(
+        self, desk: SourceDesk, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
+    ) -> SourcePool:
         """A few runs at once, whoever asks for them."""
         from comity.upkeep.source_pool import SourcePool
 
-        return SourcePool(self.database, self.clock, desk, self.settings.sources_at_once, tell)
+        return SourcePool(self.database, self.clock, desk, self.settings.sources_at_once, tell, on_trouble)
 
     def search_engine(self) -> SearchEngine:
         """Where postings are found: a Meilisearch if one is named, the state itself otherwise."""
@@ -275,9 +277,9 @@ class State:
 
 
 @contextmanager
-def open_state(settings: Settings, *, migrate: bool = True) -> Iterator[State]:
+def open_state(settings: Settings, *, migrate: bool = True, connections: int = 4) -> Iterator[State]:
     """Open the state that the settings name, bring its tables up to date, and close it at the end."""
-    database = open_database(settings.where)
+    database = open_database(settings.where, connections=connections)
     try:
         if migrate:
             ensure_current(database)

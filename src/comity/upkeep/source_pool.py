@@ -108,6 +108,8 @@ class SourcePool:
                 self._tell(await self._desk.run(source_id, due_only=due_only))
             except ComityError as error:  # the state is away: the source stays due
                 self._on_trouble(str(error))
+            except Exception as error:
+                self._on_trouble(f"a run ended: unexpected {type(error).__name__}")
             finally:
                 self._in_flight -= 1
 

@@ -14,7 +14,7 @@ import httpx
 from argon2 import PasswordHasher
 
 from comity.assemble import State, open_state
-from comity.doors.web.serving import WebServer, build_server, listen
+from comity.doors.web.serving import DATABASE_CONNECTIONS, WebServer, build_server, listen
 from comity.doors.web.sessions import new_token
 from comity.settings import read_settings
 from tests.walk.sourcing import LOOPBACK
@@ -49,7 +49,8 @@ class Served:
 def served(database_url: str, *, schedules: bool = False, host: str = "127.0.0.1", **settings: Any) -> Iterator[Served]:
     """Serve a state until the end of the block."""
     given = {"database_url": database_url, "source_delay_s": 0.0, "allow_networks": (LOOPBACK,)}
-    with open_state(read_settings(**(given | settings))) as state, listen("127.0.0.1", 0) as socket:
+    opened = open_state(read_settings(**(given | settings)), connections=DATABASE_CONNECTIONS)
+    with opened as state, listen("127.0.0.1", 0) as socket:
         server = build_server(state, host, schedules=schedules)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[socket])))
         thread.start()

@@ -104,7 +104,7 @@ def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
     from comity.doors.cli.failures import INTERRUPTED
     from comity.doors.cli.work import obey
     from comity.doors.event_loop import runner_of_loops
-    from comity.doors.web.serving import build_server, listen
+    from comity.doors.web.serving import DATABASE_CONNECTIONS, build_server, listen
 
     codes: list[int] = []
 
@@ -120,7 +120,7 @@ def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
         if not codes and not server.started:
             codes.append(1)
 
-    with listen(host, port) as socket, door.open_or_make() as opened:
+    with listen(host, port) as socket, door.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
         _introduce(door, host, socket.getsockname()[1], schedules=schedules)
         with runner_of_loops() as runner:
             runner.run(serve_until_stopped(opened, socket))

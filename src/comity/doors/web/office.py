@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
 from uuid import UUID
 
 import anyio
@@ -16,7 +17,7 @@ from fastapi import Depends, Request
 from comity.doors.web.access import Access, Admitted
 from comity.doors.web.refusals import LOG, Refused
 from comity.doors.web.sessions import LoginThrottle
-from comity.model.errors import ComityError, NotFound
+from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
 from comity.reports.sources import find_source
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from comity.assemble import State
     from comity.search.served import JobSearch
     from comity.upkeep.drain_outbox import OutboxDrain
-    from comity.upkeep.due_sources import DueSources, Result
+    from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.read_source import SourceDesk
 
@@ -35,6 +36,9 @@ LOGINS_AT_ONCE: Final = 2
 SEARCHES_AT_ONCE: Final = 4
 SEARCHES_WAITING: Final = 64
 TRY_WITHIN_S: Final = 120.0
+PAUSE_AFTER_A_FAULT_S: Final = 60.0
+
+Given = TypeVar("Given")
 
 
 @dataclass(slots=True)
@@ -83,7 +87,11 @@ class Office:
         """Answer the public: a few at once, and not at the expense of the admin."""
         if self.searches.statistics().tasks_waiting >= SEARCHES_WAITING:
             raise Refused(429, "too_many_searches", "too many searches at once; try again", {"Retry-After": "2"})
-        return await anyio.to_thread.run_sync(self.search.query, query, limiter=self.searches)
+        return await self.for_public(partial(self.search.query, query))
+
+    async def for_public(self, act: Callable[[], Given]) -> Given:
+        """Do something that blocks for whoever may ask: a few at once."""
+        return await anyio.to_thread.run_sync(act, limiter=self.searches)
 
 
 @asynccontextmanager
@@ -98,11 +106,13 @@ async def open_office(
         tell(result)
 
     async with state.fetcher() as fetcher, state.source_desk(fetcher) as desk:
-        pool = state.source_pool(desk, on_result)
+        pool = state.source_pool(desk, on_result, _warn)
         due = state.due_sources(pool, on_result)
-        scheduler = asyncio.create_task(_serve(due)) if schedules else None
+        scheduler = None
+        if schedules:
+            scheduler = asyncio.create_task(_keep("scheduler", partial(due.serve, on_trouble=_warn), stopping))
         drain = state.outbox_drain()
-        telling = asyncio.create_task(drain.serve(stopping, on_trouble=_warn))
+        telling = asyncio.create_task(_keep("index", partial(drain.serve, stopping, on_trouble=_warn), stopping))
         telling_at_once = asyncio.create_task(_tell_news(drain, has_news))
         try:
             loop = asyncio.get_running_loop()
@@ -112,11 +122,11 @@ async def open_office(
 
             yield Office(state, access, desk, pool, state.search(), scheduler, tell_search)
         finally:
+            stopping.set()
             due.stop()
             await pool.close()
             if scheduler is not None:
                 await scheduler
-            stopping.set()
             telling_at_once.cancel()
             await asyncio.wait([telling, telling_at_once], timeout=STOP_WITHIN_S)
             telling.cancel()
@@ -131,16 +141,22 @@ async def _tell_news(drain: OutboxDrain, has_news: asyncio.Event) -> None:
     while True:
         await has_news.wait()
         has_news.clear()
-        with suppress(ComityError):
+        try:
             await asyncio.to_thread(drain.drain)
+        except Exception as error:
+            _warn(f"search was not told at once: {type(error).__name__}")
 
 
-async def _serve(due: DueSources) -> None:
-    """Run what is due; a fault of ours is told, and ends the scheduler rather than the server (`running` shows it)."""
-    try:
-        await due.serve(on_trouble=_warn)
-    except Exception as error:
-        LOG.error("the scheduler ended: unexpected %s", type(error).__name__, exc_info=error)
+async def _keep(name: str, serve: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
+    """Keep a loop going: a fault of ours is told, and costs a minute rather than the loop."""
+    while not stopping.is_set():
+        try:
+            await serve()
+        except Exception as error:
+            LOG.error("the %s stumbled: unexpected %s", name, type(error).__name__, exc_info=error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PAUSE_AFTER_A_FAULT_S):
+                    await stopping.wait()
 
 
 def _office(request: Request) -> Office:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from comity.settings import Settings
     from comity.upkeep.due_sources import Result
 
+DATABASE_CONNECTIONS: Final = 20  # one for each thread that may want one, so that none waits for another
 _MOST_CONNECTIONS: Final = 500
 _ANSWER_WITHIN_S: Final = 10  # what is being answered when the end comes
 
