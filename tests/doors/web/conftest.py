@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -11,6 +13,14 @@ from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served
 from tests.servers.postgres import PostgresDatabases
 from tests.walk.site import Web
 from tests.walk.sourcing import emptied, shared_state
+
+
+@pytest.fixture
+def sqlite_url(migrated_sqlite_file: Path, tmp_path: Path) -> str:
+    """A SQLite file that is migrated already."""
+    path = tmp_path / "comity.sqlite"
+    shutil.copy(migrated_sqlite_file, path)
+    return f"sqlite:///{path}"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,18 @@ def test_a_state_that_went_away_is_no_fault_and_no_secret(
             told = refused(answer, 503, "state_unavailable")
             assert told["message"] == "that cannot be answered now; try again later"
         assert admin.get("/healthz").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(("env", "message"), [("prod", "something went wrong here"), ("dev", "unexpected ValueError")])
+def test_a_fault_of_ours_is_told_without_particulars(sqlite_url: str, env: str, message: str) -> None:
+    kept = served(sqlite_url, env=env, admin_token_hash=(TOKEN_HASH,))
+    with kept as running, running.client(headers=WITH_TOKEN) as admin:
+        source = admin.post("/admin/sources", json={"careers_url": URL}).json()["id"]
+        by_hand = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
+        with by_hand:
+            by_hand.execute("UPDATE sources SET created_at = 'secret-value'")  # no code of ours could write that
+        by_hand.close()
+        answer = admin.get(f"/admin/sources/{source}")
+        assert refused(answer, 500, "internal")["message"] == message
+        assert "secret" not in answer.text
+        assert admin.get("/healthz").status_code == 200

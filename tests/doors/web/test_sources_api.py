@@ -170,6 +170,24 @@ def test_the_scheduler_lives_with_the_application_and_ends_with_it(api_url: str,
         assert (_status(admin)["locked"], _status(admin)["running"]) == (0, False)
 
 
+def test_two_servers_on_one_state_run_no_source_twice(api_url: str, web: Web) -> None:
+    sites = [web.site({"/careers": Answer(body=listing(jobs(1)), after_s=0.05)}) for _ in range(6)]
+    with (
+        served(api_url) as one,
+        served(api_url) as other,
+        one.client() as first,
+        other.client() as second,
+    ):
+        for site in sites:
+            _add(first, site)
+        queued = [client.post("/admin/crawl/run_due").json()["queued"] for client in (first, second)]
+        assert queued[0] == 6
+        until(lambda: _status(second)["due_count"] == 0 and _status(first)["in_flight"] == 0)
+        until(lambda: _status(first)["locked"] == 0)
+        assert len(_logs(first)) == 6
+    assert all(site.pages() == ["/careers"] for site in sites)
+
+
 def _add(admin: httpx.Client, site: Site) -> str:
     answer = admin.post("/admin/sources", json={"careers_url": site.url("/careers")})
     assert answer.status_code == 201, answer.text
