@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,3 +108,20 @@ def test_the_description_is_complete(described: tuple[Served, Any, list[str]]) -
                 if int(status) >= 400:
                     schema = answer["content"]["application/json"]["schema"]
                     assert schema == {"$ref": "#/components/schemas/ErrorAnswer"}
+
+
+def test_the_page_about_the_api_names_every_route_and_every_error(described: tuple[Served, Any, list[str]]) -> None:
+    running, _, _ = described
+    root = Path(__file__).parents[3]
+    page = (root / "docs" / "web-api.md").read_text(encoding="utf-8")
+    with running.client() as client:
+        paths = client.get("/openapi.json").json()["paths"]
+    for path in paths:
+        shown = path.replace("{source_id}", "{id}")
+        assert shown in page or f"`/{shown.rpartition('/')[2]}`" in page, path
+    source = "".join(
+        file.read_text(encoding="utf-8") for file in (root / "src" / "comity" / "doors" / "web").glob("*.py")
+    )
+    codes = set(re.findall(r'(?:Refused|refusal)\(\s*\d+,\s*"(\w+)"', source))
+    assert len(codes) > 10
+    assert {code for code in codes | {"state_unavailable", "host_busy"} if f"`{code}`" not in page} == set()
