@@ -239,9 +239,13 @@ def test_a_run_takes_no_longer_than_it_may(web: Web, embedded_bureau: Office) ->
 
     began = time.monotonic()
     report = embedded_bureau.do(hurry)
-    assert (str(report.status), report.message) == ("fail", "it took longer than 0.4 seconds")
+    assert (str(report.status), report.pages >= 1) == ("warn", True)
+    assert report.message == f"page {report.pages + 1}: it took longer than 0.4 seconds; nothing is closed"
+    assert report.counts.inserted == report.pages  # what was read until then counts
     assert time.monotonic() - began < 5
     assert len(embedded_bureau.rows("SELECT * FROM politeness_ledger")) >= 2  # what was asked is known all the same
+    site.fallback = Answer(after_s=3.0)
+    assert embedded_bureau.do(hurry).message == "it took longer than 0.4 seconds"
 
 
 def _holds(told: list[Any], count: int) -> bool:

@@ -51,7 +51,8 @@ def tell_all(connection: Connection) -> int:
     """Leave word of every posting, in place of all that was waiting; gives how many there are."""
     connection.execute(delete(search_outbox))
     every = select(job_postings.c.id, literal("upsert")).order_by(job_postings.c.id)
-    return connection.execute(insert(search_outbox).from_select(["posting_id", "action"], every)).rowcount
+    connection.execute(insert(search_outbox).from_select(["posting_id", "action"], every))
+    return count(connection)
 
 
 def tell_of_host(connection: Connection, host: str) -> None:

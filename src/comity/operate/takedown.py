@@ -77,8 +77,8 @@ def remove_takedowns(database: Database, texts: Iterable[str]) -> list[str]:
 
 def _add(connection: Connection, entry: TakedownEntry, reason: str | None) -> TakedownReport:
     is_new = takedowns.add(connection, entry.text, reason)
-    dropped = _move(connection, entry, QUEUED, DROPPED)
     search_outbox.tell_of_host(connection, entry.host)
+    dropped = _move(connection, entry, QUEUED, DROPPED)
     return TakedownReport(entry.text, is_new, dropped, _close_postings(connection, entry))
 
 

@@ -29,8 +29,9 @@ _SPELLED_OUT: Final[dict[int, str]] = {
 def words_of(text: str) -> list[str]:
     """The folded words of a text, in order."""
     folded = plain(text)
-    if not folded.isascii():
-        folded = _SIGN.sub(r" \1 ", folded)
+    if not text.isascii():
+        # Once more: a letter that stands for another (𝐀 for A) may stand for a capital. Then signs come apart.
+        folded = _SIGN.sub(r" \1 ", plain(folded))
     return [word[:LONGEST_WORD] for word in _WORD.findall(folded)[:MOST_WORDS]]
 
 

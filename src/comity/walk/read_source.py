@@ -54,7 +54,7 @@ from comity.walk.listing_reader import ListingReader
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
 from comity.walk.settle_source import FinishedRun, Plan, SourceSettling
-from comity.walk.source_pages import SourcePages, SourceVisit
+from comity.walk.source_pages import MOST_PAGES, SourcePages, SourceVisit
 from comity.walk.visit_rooms import VisitRooms
 
 RUN_S: Final = 900.0  # a run takes no longer; half of what a lock lasts
@@ -183,13 +183,10 @@ class SourceDesk:
     ) -> SourceReport | SourceSkipped:
         reading, postings = visit.reading, dict[int, list[JobPosting]]()
         try:
-            async with asyncio.timeout(self._terms.run_s):
-                await self._pages.read(source, known, visit)
+            await self._read(source, known, visit)
             verdict = judge(reading, last_found=source.last_found, empty_reads=source.empty_reads)
             if verdict.stores:
                 postings = await asyncio.to_thread(self._normalized, source, reading)
-        except TimeoutError:
-            verdict = _broken(source, f"it took longer than {self._terms.run_s:g} seconds")
         except ComityError:
             raise
         except Exception as error:  # a page that our own code stumbles over costs its source a run, and no other
@@ -210,6 +207,17 @@ class SourceDesk:
             bare = Reading(obstacle=reading.obstacle, requests=reading.requests, host=reading.host)
             return await self._settle(replace(run, verdict=said, reading=bare, postings={}))
 
+    async def _read(
+        self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, most_pages: int = MOST_PAGES
+    ) -> None:
+        """Read as far as there is time; what was read until then counts."""
+        try:
+            async with asyncio.timeout(self._terms.run_s):
+                await self._pages.read(source, known, visit, most_pages=most_pages)
+        except TimeoutError:
+            reason = f"it took longer than {self._terms.run_s:g} seconds"
+            visit.reading.obstacle = Obstacle(Trouble.FAILED, reason)
+
     async def _settle(self, run: FinishedRun) -> SourceReport:
         """Write a run; a state that is away for a moment, or two writers that cross, cost no page that was read."""
         for tried in range(1, _SETTLES + 1):
@@ -223,8 +231,8 @@ class SourceDesk:
 
     async def simulate(self, source: Source) -> Reading:
         """Read the first page of a source that may not even be stored; nothing is kept but who was asked what."""
-        async with self._trying() as visit, asyncio.timeout(self._terms.run_s):
-            await self._pages.read(source, (), visit, most_pages=1)
+        async with self._trying() as visit:
+            await self._read(source, (), visit, most_pages=1)
         return visit.reading
 
     def normalized(self, source: Source, jobs: Sequence[JobFound]) -> list[JobPosting]:

@@ -1,0 +1,117 @@
+"""Search by the command line: from a careers page that was read to the posting that is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.doors.command_line import CommandLine
+from tests.search.meili_stand_in import MeiliStandIn
+
+POSTINGS = (
+    ("01", "Water Engineer", "Relief House", "Nairobi", "KE", '["wash"]', "Build wells for villages in the north."),
+    ("02", "Infirmière", "Médecins du Lac", "Genève", "CH", '["health"]', "Soigner."),
+    ("03", "\x1b[31mRed \x07Nurse", "Relief House", "", "CH", '["health"]', ""),
+)
+
+
+@pytest.fixture
+def stocked(with_state: CommandLine) -> CommandLine:
+    with_state.rows(
+        "INSERT INTO sources (id, careers_url, org_name) VALUES (?, 'https://jobs.example/careers', 'Relief House')",
+        "0" * 31 + "7",
+    )
+    for number, title, org, place, country, tags, text in POSTINGS:
+        with_state.rows(
+            "INSERT INTO job_postings (id, canonical_hash, source_id, title, org_name, apply_url, location_raw, "
+            "country_iso, mission_tags, description_snippet) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *("0" * 30 + number, number, "0" * 31 + "7", title, org, f"https://jobs.example/{number}", place, country),
+            *(tags, text),
+        )
+        with_state.rows("INSERT INTO search_outbox (posting_id, action) VALUES (?, 'upsert')", "0" * 30 + number)
+    return with_state
+
+
+def test_a_search_tells_the_index_first_and_then_finds(stocked: CommandLine) -> None:
+    assert stocked.json("search", "--status")["pending"] == 3
+    page = stocked.json("search", "geneve")
+    assert [hit["title"] for hit in page["hits"]] == ["Infirmière"]
+    assert page["hits"][0]["marked"]["location"] == [{"text": "Genève", "is_match": True}]
+    assert page["facets"]["country_iso"] == {"CH": 1}
+    assert stocked.json("search", "--status") == {
+        "engine": "sqlite",
+        "pending": 0,
+        "failing": 0,
+        "oldest_at": None,
+        "next_attempt_at": None,
+        "last_error": None,
+    }
+    assert stocked.json("search", "--country", "CH", "--country", "KE")["total"] == 3
+    assert stocked.json("search", "--tag", "health", "--org", "medecins du lac")["total"] == 1
+    assert stocked.json("search", "--source", "https://jobs.example/careers", "--limit", "1")["total"] == 3
+    assert stocked.json("search", "wells -nairobi")["total"] == 0
+    assert stocked.json("search", "--deadline-after", "2026-01-01")["total"] == 0
+
+
+def test_a_person_reads_it_in_words(stocked: CommandLine) -> None:
+    text = stocked.done("search", "water", "eng").out
+    for piece in ("1. Water Engineer · Relief House", "Nairobi · KE", "Build wells", "1 to 1 of 1 posting", "about"):
+        assert piece in text
+    assert "\x1b[31m" not in stocked.done("search", "nurse").out  # a title gives a terminal no orders
+    assert "Nothing was found." in stocked.done("search", "nowhere").out
+    assert "pending       0" in stocked.done("search", "--status").out
+    assert "3 postings are indexed." in stocked.done("search", "--rebuild").out
+    stocked.done("takedown", "add", "https://jobs.example/01")
+    assert stocked.json("search")["total"] == 2
+    assert "2 postings are indexed; 1 posting left out" in stocked.done("search", "--rebuild").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--limit", "101"), "--limit must be between 1 and 100"),
+        (("--offset", "10001"), "--offset must be between 0 and 10,000"),
+        (("--sort", "random"), "--sort must be one of relevance, newest, deadline"),
+        (("--deadline-after", "tomorrow"), "--deadline-after: a day such as"),
+        (("--status", "--rebuild"), "cannot both be"),
+        (("--status", "water"), "takes no words"),
+    ],
+)
+def test_what_cannot_be_used_is_said_before_anything_is_opened(
+    comity: CommandLine, arguments: tuple[str, ...], complaint: str
+) -> None:
+    answer = comity("search", *arguments)
+    assert answer.code == 2
+    assert complaint in answer.err
+    assert list(comity.folder.iterdir()) == []
+
+
+def test_looking_makes_no_state(comity: CommandLine) -> None:
+    assert "Nothing was found." in comity.done("search", "water").out
+    assert list(comity.folder.iterdir()) == []
+
+
+@pytest.fixture
+def meili() -> Iterator[MeiliStandIn]:
+    stand_in = MeiliStandIn(key="secret")
+    yield stand_in
+    stand_in.close()
+
+
+def test_a_meilisearch_is_used_where_one_is_named(
+    stocked: CommandLine, meili: MeiliStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMITY_MEILI_URL", meili.url)
+    monkeypatch.setenv("COMITY_MEILI_KEY", "wrong")
+    answer = stocked("search", "water")
+    assert (answer.code, "refuses the key" in answer.err, "wrong" in answer.err) == (1, True, False)
+    status = stocked.json("search", "--status")
+    assert (status["engine"], status["pending"], status["failing"]) == ("meilisearch", 3, 3)
+    assert "refuses the key" in status["last_error"]
+    monkeypatch.setenv("COMITY_MEILI_KEY", "secret")
+    assert stocked.json("search", "--rebuild") == {"told": 3, "removed": 0, "postponed": 0, "error": None}
+    assert stocked.json("search", "water")["total"] == 1
+    assert len(meili.indexes["comity_jobs"]["documents"]) == 3
+    meili.is_down = True
+    assert stocked("search", "--rebuild").code == 1
