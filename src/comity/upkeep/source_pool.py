@@ -85,7 +85,12 @@ class SourcePool:
             turns.append((before[host], source_id))
             before[host] += 1
         turns.sort(key=lambda turn: turn[0])
-        return sum(self.ask(source_id, due_only=True) for _, source_id in turns)
+        asked = 0
+        for _, source_id in turns:
+            if self._is_closed or len(self._asked) >= MOST_WAITING:  # others asked while we looked
+                break
+            asked += self.ask(source_id, due_only=True)
+        return asked
 
     async def close(self, within_s: float = STOP_WITHIN_S) -> None:
         """Begin nothing more; what is under way may end within some seconds, and is due again otherwise."""

@@ -30,13 +30,10 @@ async def run(office: OfficeHere, given: RunGiven) -> RunQueued:
     return await queue_run(office, given.source_id)
 
 
-@router.post("/run_due", operation_id="run_due", status_code=202, response_model=DueQueued, responses=documented(429))
+@router.post("/run_due", operation_id="run_due", status_code=202, response_model=DueQueued)
 async def run_due(office: OfficeHere) -> DueQueued:
     """Run what is due, once, without waiting for the scheduler; the answer does not wait for it."""
-    try:
-        return DueQueued(queued=await office.pool.ask_for_due(office.state.settings.sources_limit))
-    except HostBusy as error:
-        raise _too_much(error) from None
+    return DueQueued(queued=await office.pool.ask_for_due(office.state.settings.sources_limit))
 
 
 @router.get("/status", operation_id="crawl_status", response_model=StatusShown)
@@ -73,14 +70,10 @@ async def queue_run(office: Office, source_id: UUID) -> RunQueued:
     try:
         return RunQueued(source_id=source_id, queued=office.pool.ask(source_id))
     except HostBusy as error:
-        raise _too_much(error) from None
+        raise Refused(429, "too_many_runs", str(error), {"Retry-After": "30"}) from None
 
 
 def _look(office: Office, source_id: UUID) -> bool:
     office.source(source_id, is_there=True)
     locks = sources_status(office.state.database, office.state.clock).locks
     return any(lock.source_id == source_id for lock in locks)
-
-
-def _too_much(error: HostBusy) -> Refused:
-    return Refused(429, "too_many_runs", str(error), {"Retry-After": "30"})
