@@ -18,7 +18,7 @@ from schemathesis import GenerationMode, checks
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 
 # A longer run: COMITY_TEST_API_EXAMPLES=300 pytest tests/doors/web/test_described.py
-EXAMPLES = int(os.environ.get("COMITY_TEST_API_EXAMPLES", "8"))
+EXAMPLES = int(os.environ.get("COMITY_TEST_API_EXAMPLES", "20"))
 # What only the rooms can judge (a time zone, a hint, a host) is refused although its shape is right.
 CHECKED = [
     getattr(checks, name)

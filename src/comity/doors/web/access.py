@@ -9,10 +9,11 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
+
+from starlette.requests import cookie_parser
 
 from comity.doors.web.refusals import Refused
 from comity.doors.web.sessions import Session, Sessions, is_token
@@ -93,7 +94,7 @@ class Access:
         return self._admit_session(asking, now)
 
     def _admit_session(self, asking: Asking, now: float) -> Admitted:
-        name = _cookie(asking.headers.get("cookie", ""), self.terms.cookie_name)
+        name = cookie_parser(asking.headers.get("cookie", "")).get(self.terms.cookie_name)
         session = self.sessions.get(name, now) if name else None
         if asking.path == SESSION_PATH and asking.method == "POST":
             return Admitted(session, name)
@@ -172,11 +173,3 @@ def _is_this_machine(name: str) -> bool:
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped.is_loopback
     return address.is_loopback
-
-
-def _cookie(header: str, name: str) -> str | None:
-    try:
-        found = SimpleCookie(header).get(name)
-    except CookieError:
-        return None
-    return found.value if found is not None else None
