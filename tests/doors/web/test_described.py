@@ -52,6 +52,8 @@ def described(api_url: str) -> Iterator[tuple[Served, Any, list[str]]]:
         yield running, schema, ids
 
 
+# The server runs in this process, and is free to use chance while something is being generated.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
 def test_every_operation_answers_as_described(described: tuple[Served, Any, list[str]]) -> None:
     running, schema, ids = described
     seen: set[str] = set()
