@@ -8,6 +8,8 @@ import pytest
 
 from tests.doors.command_line import CommandLine
 from tests.search.meili_stand_in import MeiliStandIn
+from tests.walk.site import Answer, Web
+from tests.walk.sourcing import jobs, listing
 
 POSTINGS = (
     ("01", "Water Engineer", "Relief House", "Nairobi", "KE", '["wash"]', "Build wells for villages in the north."),
@@ -115,3 +117,20 @@ def test_a_meilisearch_is_used_where_one_is_named(
     assert len(meili.indexes["comity_jobs"]["documents"]) == 3
     meili.is_down = True
     assert stocked("search", "--rebuild").code == 1
+
+
+def test_what_a_source_lists_is_found_without_asking_its_site_again(
+    comity: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMITY_ALLOW_NETWORKS", "127.0.0.0/8")
+    monkeypatch.setenv("COMITY_SOURCE_DELAY", "0")
+    with Web() as web:
+        site = web.site({"/careers": Answer(body=listing(jobs(4)))})
+        comity.done("sources", "add", site.url("/careers"), "--org-name", "Relief House")
+        comity.done("sources", "run-due")
+        asked = len(site.log)
+        page = comity.json("search", "--org", "relief house")
+        assert page["total"] == 4
+        word = page["hits"][0]["title"].split()[0]
+        assert comity.json("search", word)["total"] >= 1
+        assert len(site.log) == asked

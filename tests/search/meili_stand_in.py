@@ -33,6 +33,8 @@ class MeiliStandIn:
         self.tasks: list[dict[str, Any]] = []
         self.requests: list[tuple[str, str, Any]] = []
         self.is_down = False
+        self.puts = 0
+        self.puts_before_it_goes: int | None = None
         self.is_stuck = False
         self.refused_word: str | None = None
         self.lock = threading.Lock()
@@ -77,6 +79,9 @@ class MeiliStandIn:
     def take(self, method: str, path: str, body: Any, authorization: str | None) -> tuple[int, Any]:
         with self.lock:
             self.requests.append((method, path, body))
+            self.puts += method == "POST" and path.endswith("/documents")
+            if self.puts_before_it_goes is not None and self.puts > self.puts_before_it_goes:
+                self.is_down = True
             if self.is_down:
                 raise Refusal(503, "internal", "out of service")
             if self.key is not None and authorization is None:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import pytest
+
+from comity.database import search_finding
+from comity.database.connection import Database
 from comity.model.search import FacetCount, SearchQuery, SearchSort
+from comity.rules.search_terms import plan_of
+from comity.search import database_engine
+from comity.search.database_engine import DatabaseSearch
 from comity.search.engine import SearchEngine
 from tests.search.postings import NOW, POSTINGS, SOURCES, days, found, numbers, plain, posting, shown
 
@@ -179,3 +187,39 @@ def test_what_is_open_depends_on_when_it_is_asked(filled: SearchEngine) -> None:
     assert numbers(filled.query(SearchQuery(), days(3))) == {1, 2, 3, 4, 7, 8}
     assert numbers(filled.query(SearchQuery(), days(3.01))) == {1, 3, 4, 7, 8}
     assert numbers(filled.query(SearchQuery(), days(-3))) == {1, 2, 3, 4, 6, 7, 8}
+
+
+def test_the_counts_of_a_large_result_are_kept_for_a_while(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_engine, "LARGE_RESULT", 3)
+    engine = DatabaseSearch(database)
+    engine.put(POSTINGS[:3])
+    assert (engine.query(SearchQuery(), NOW).total, engine.query(SearchQuery("water"), NOW).total) == (3, 2)
+    engine.put([POSTINGS[3], posting(20, "Water Carrier")])
+    soon, later = NOW + timedelta(seconds=29), NOW + timedelta(seconds=30)
+    page = engine.query(SearchQuery(), soon)
+    assert (page.total, len(page.hits)) == (3, 5)  # what is shown is as it is
+    assert engine.query(SearchQuery("water"), soon).total == 3  # a small result is counted every time
+    assert engine.query(SearchQuery(), later).total == 5
+    assert engine.query(SearchQuery(facets=()), soon).total == 5
+
+
+def test_words_are_looked_up_first_whatever_the_filters(embedded_database: Database) -> None:
+    plan = plan_of(SearchQuery("water -nurse", org_name=("Relief House",), deadline_after=NOW))
+    with embedded_database.read() as connection:
+        statement = search_finding._matching(connection, plan, NOW, [search_finding._DOCUMENT.number])
+        text = statement.compile(connection, compile_kwargs={"render_postcompile": True})
+        values = [text.params[name] for name in text.positiontup or ()]
+        values = [str(value) for value in values]
+        steps = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", tuple(values)).all()
+    assert "search_words VIRTUAL TABLE INDEX" in steps[0].detail
+    assert "INTEGER PRIMARY KEY" in steps[1].detail
+
+
+def test_postgresql_finds_words_by_their_index(shared_database: Database) -> None:
+    plan = plan_of(SearchQuery("water engin"))
+    with shared_database.read() as connection:
+        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        statement = search_finding._matching(connection, plan, NOW, [search_finding._DOCUMENT.number])
+        compiled = statement.compile(connection, compile_kwargs={"literal_binds": True})
+        steps = connection.exec_driver_sql(f"EXPLAIN {compiled}".replace("%", "%%")).scalars().all()
+    assert any("idx_search_documents_words" in step for step in steps), steps

@@ -7,27 +7,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Integer,
     Select,
     and_,
     bindparam,
     case,
     cast,
     func,
+    literal,
     literal_column,
     or_,
     select,
-    type_coerce,
 )
 
 from comity.database.search_index import search_words
 from comity.database.search_tables import search_cards, search_documents
+from comity.database.types import UtcDateTime
 from comity.model.search import FacetCount, SearchDocument, SearchSort
 from comity.rules.search_card import document_from
 from comity.rules.search_facets import counted
@@ -37,6 +37,9 @@ _DOCUMENT: Final = search_documents.c
 # The title before the organisation, before place and tags, before the description.
 _BM25: Final[ColumnElement[float]] = literal_column("bm25(search_words, 10.0, 5.0, 3.0, 1.0)")
 _WEIGHTS: Final[ColumnElement[Any]] = literal_column("'{0.1, 0.3, 0.5, 1.0}'::float4[]")  # the title's is the last
+_NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
+_NOTHING: Final[ColumnElement[Any]] = literal_column("''")
+_APART: Final = "\x1f"  # no text of ours holds a control character
 _PLAIN_FILTERS: Final = ("country_iso", "level_norm", "work_modality", "career_type", "language")
 
 
@@ -66,15 +69,20 @@ def facets(
     connection: Connection, plan: SearchPlan, now: datetime, names: Sequence[str]
 ) -> tuple[int, dict[str, tuple[FacetCount, ...]]]:
     """How many postings match, and how many of them have each value of each facet."""
-    columns = [type_coerce(_DOCUMENT[name], Integer) if _is_yes_or_no(name) else _DOCUMENT[name] for name in names]
     if connection.dialect.name == "postgresql":
         total, counts = _grouped(connection, plan, now, [_DOCUMENT[name] for name in names])
     else:
-        # One pass: SQLite would sort the result once for every facet.
-        rows = connection.execute(_matching(connection, plan, now, columns)).all()
-        total = len(rows)
-        counts = [Counter(values) for values in zip(*rows, strict=True)] if rows else [Counter() for _ in names]
+        total, counts = _listed(connection, plan, now, [_DOCUMENT[name] for name in names])
     return total, {name: counted(name, counter) for name, counter in zip(names, counts, strict=True)}
+
+
+def _listed(
+    connection: Connection, plan: SearchPlan, now: datetime, columns: Sequence[ColumnElement[Any]]
+) -> tuple[int, list[Counter[Any]]]:
+    """One pass, with all values of a facet in one text: SQLite would sort the result once for every facet."""
+    lists = [func.group_concat(func.ifnull(column, _NOTHING), _APART) for column in columns]
+    total, *texts = connection.execute(_matching(connection, plan, now, [func.count(), *lists])).one()
+    return total, [Counter(text.split(_APART)) if text is not None else Counter() for text in texts]
 
 
 def _grouped(
@@ -93,10 +101,6 @@ def _grouped(
         index = len(columns) - (every ^ row.which).bit_length()
         counts[index][row[2 + index]] = row.found
     return total, counts
-
-
-def _is_yes_or_no(name: str) -> bool:
-    return name == "international_eligible"
 
 
 def _matching(connection: Connection, plan: SearchPlan, now: datetime, columns: Sequence[Any]) -> Select[Any]:
@@ -134,7 +138,9 @@ def _filters(plan: SearchPlan, now: datetime) -> list[ColumnElement[bool]]:
     if plan.deadline_before is not None:
         found.append(_DOCUMENT.deadline <= plan.deadline_before)
     if plan.open_only:
-        found.append(and_(_DOCUMENT.closed_at.is_(None), or_(_DOCUMENT.deadline.is_(None), _DOCUMENT.deadline >= now)))
+        # Not "IS NULL OR …": for that SQLite would look up nearly every row by an index, one by one.
+        deadline = func.coalesce(_DOCUMENT.deadline, literal(_NEVER, UtcDateTime()), type_=UtcDateTime())
+        found.append(and_(_DOCUMENT.closed_at.is_(None), deadline >= now))
     return found
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, bindparam, cast, column, delete, func, insert, select, table
+from sqlalchemy import Connection, Text, bindparam, cast, column, delete, func, insert, select, table
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from comity.database.search_tables import search_cards, search_documents
-from comity.database.spelling import insert_into
+from comity.database.spelling import insert_for
 from comity.model.search import SearchDocument
 from comity.rules.search_card import card_of
 from comity.rules.search_words import fields_of, name_key
@@ -57,32 +58,42 @@ def count(connection: Connection) -> int:
 
 
 def _put(connection: Connection, documents: Sequence[SearchDocument]) -> None:
-    is_sqlite = connection.dialect.name == "sqlite"
-    statement = insert_into(connection, search_documents)
     rows = [_row(document) for document in documents]
-    if is_sqlite:
-        statement = statement.values(rows)
-    else:
-        for row, document in zip(rows, documents, strict=True):
-            row["words"] = cast(bindparam(None, vector_of(fields_of(document))), TSVECTOR)
-        statement = statement.values(rows)
-    changed = {name: statement.excluded[name] for name in rows[0] if name != "posting_id"}
-    upsert = statement.on_conflict_do_update(index_elements=["posting_id"], set_=changed)
-    kept = connection.execute(upsert.returning(search_documents.c.posting_id, search_documents.c.number))
+    words = [fields_of(document) for document in documents]
+    is_sqlite = connection.dialect.name == "sqlite"
+    if not is_sqlite:
+        for row, fields in zip(rows, words, strict=True):
+            row["words"] = vector_of(fields)
+    kept = connection.execute(_upsert(connection.dialect.name), rows)
     numbers = {row.posting_id: row.number for row in kept}
-    cards = insert_into(connection, search_cards).values(
-        [{"number": numbers[document.id], "card": card_of(document)} for document in documents]
+    connection.execute(
+        _upsert_card(connection.dialect.name),
+        [{"number": numbers[document.id], "card": card_of(document)} for document in documents],
     )
-    connection.execute(cards.on_conflict_do_update(index_elements=["number"], set_={"card": cards.excluded.card}))
     if is_sqlite:
         connection.execute(delete(search_words).where(search_words.c.rowid.in_(numbers.values())))
-        connection.execute(
-            insert(search_words),
-            [
-                dict(zip(("rowid", "title", "org", "about", "body"), (numbers[each.id], *fields_of(each)), strict=True))
-                for each in documents
-            ],
-        )
+        values = ((numbers[each.id], *fields) for each, fields in zip(documents, words, strict=True))
+        names = ("rowid", "title", "org", "about", "body")
+        connection.execute(insert(search_words), [dict(zip(names, each, strict=True)) for each in values])
+
+
+@cache
+def _upsert(dialect: str) -> Any:
+    """Made once: spelling out a statement for many rows would take longer than running it."""
+    names = [column.name for column in search_documents.columns if column.name not in ("number", "words")]
+    values: dict[str, Any] = {name: bindparam(name, type_=search_documents.c[name].type) for name in names}
+    if dialect == "postgresql":
+        values["words"] = cast(bindparam("words", type_=Text()), TSVECTOR)
+    statement = insert_for(dialect, search_documents).values(values)
+    changed = {name: statement.excluded[name] for name in values if name != "posting_id"}
+    upsert = statement.on_conflict_do_update(index_elements=["posting_id"], set_=changed)
+    return upsert.returning(search_documents.c.posting_id, search_documents.c.number)
+
+
+@cache
+def _upsert_card(dialect: str) -> Any:
+    statement = insert_for(dialect, search_cards)
+    return statement.on_conflict_do_update(index_elements=["number"], set_={"card": statement.excluded.card})
 
 
 def _row(document: SearchDocument) -> dict[str, Any]:

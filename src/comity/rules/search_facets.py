@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
 from comity.model.search import MOST_FACET_VALUES, FacetCount
+
+# As the two databases give them.
+_YES_OR_NO: Final[dict[Any, str]] = {True: "true", False: "false", "1": "true", "0": "false"}
 
 
 def counted(name: str, counts: Counter[Any]) -> tuple[FacetCount, ...]:
@@ -13,7 +16,7 @@ def counted(name: str, counts: Counter[Any]) -> tuple[FacetCount, ...]:
     if name == "mission_tags":
         counts = _by_tag(counts)
     elif name == "international_eligible":
-        counts = Counter({"true" if value else "false": count for value, count in counts.items() if value is not None})
+        counts = Counter({_YES_OR_NO[value]: count for value, count in counts.items() if value in _YES_OR_NO})
     found = ((value, count) for value, count in counts.items() if value)
     ordered = sorted(found, key=lambda each: (-each[1], each[0]))[:MOST_FACET_VALUES]
     return tuple(FacetCount(value, count) for value, count in ordered)

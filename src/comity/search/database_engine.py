@@ -16,9 +16,9 @@ from comity.model.search import FacetCount, SearchDocument, SearchPage, SearchQu
 from comity.rules.search_marks import hit_of
 from comity.rules.search_terms import SearchPlan, plan_of
 
-# Counting a large result costs more than showing a page of it: its counts may be a few seconds old.
+# Counting a large result costs more than showing a page of it: its counts may be half a minute old.
 LARGE_RESULT: Final = 5_000
-COUNTS_KEPT_FOR: Final = timedelta(seconds=10)
+COUNTS_KEPT_FOR: Final = timedelta(seconds=30)
 _MOST_KEPT: Final = 64
 
 Counts = tuple[int, dict[str, tuple[FacetCount, ...]]]

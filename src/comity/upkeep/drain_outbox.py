@@ -134,12 +134,18 @@ class OutboxDrain:
                 return self._postpone(rows, error)
         except SearchUnavailable as error:
             return self._postpone(rows, error)
-        result = Drained()
+        return self._tell_apart(by_posting)
+
+    def _tell_apart(self, by_posting: Mapping[UUID, Sequence[Any]]) -> Drained:
+        result, left = Drained(), dict(by_posting)
         for posting_id, own in by_posting.items():
             try:
                 result += self._give({posting_id: own})
-            except SearchUnavailable as error:
+            except SearchRefused as error:
                 result += self._postpone(own, error)
+            except SearchUnavailable as error:  # gone meanwhile: the rest would only wait for it in vain
+                return result + self._postpone([row for rows in left.values() for row in rows], error)
+            del left[posting_id]
         return result
 
     def _give(self, by_posting: Mapping[UUID, Sequence[Any]]) -> Drained:

@@ -29,6 +29,24 @@ def _several(name: str, metavar: str, text: str) -> Any:
 
 
 Several = list[str] | None
+WordsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[WORD]", help='All must occur; "in quotes" a phrase; -word must not occur (quote the whole).'
+    ),
+]
+InternationalOption = Annotated[
+    bool | None,
+    typer.Option("--international/--national", help="Open to any nationality, or not.", rich_help_panel=_FILTERS),
+]
+AfterOption = Annotated[str | None, _several("--deadline-after", "DATE", "From this day on.")]
+BeforeOption = Annotated[str | None, _several("--deadline-before", "DATE", "Up to this day.")]
+StatusOption = Annotated[
+    bool, typer.Option("--status", help="Show what the index is still to be told.", rich_help_panel=_UPKEEP)
+]
+RebuildOption = Annotated[
+    bool, typer.Option("--rebuild", help="Fill the index anew from all postings.", rich_help_panel=_UPKEEP)
+]
 
 
 def register(root: typer.Typer) -> None:
@@ -50,12 +68,7 @@ def register(root: typer.Typer) -> None:
 
 def search(
     context: typer.Context,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[WORD]", help='All must occur; "in quotes" a phrase; -word must not occur (quote the whole).'
-        ),
-    ] = None,
+    words: WordsArgument = None,
     country: Annotated[Several, _several("--country", "XX", "Country, two letters.")] = None,
     level: Annotated[Several, _several("--level", "NAME", "intern, junior, mid, senior, lead, director …")] = None,
     modality: Annotated[Several, _several("--modality", "NAME", "onsite, hybrid, remote or field.")] = None,
@@ -64,29 +77,17 @@ def search(
     language: Annotated[Several, _several("--language", "xx", "In which language it is written.")] = None,
     org: Annotated[Several, _several("--org", "NAME", "The organisation, by its whole name.")] = None,
     source: Annotated[Several, _several("--source", "ID|URL", "The source that lists it.")] = None,
-    international: Annotated[
-        bool | None,
-        typer.Option("--international/--national", help="Open to any nationality, or not.", rich_help_panel=_FILTERS),
-    ] = None,
-    deadline_after: Annotated[
-        str | None, typer.Option("--deadline-after", metavar="DATE", help="From this day on.", rich_help_panel=_FILTERS)
-    ] = None,
-    deadline_before: Annotated[
-        str | None,
-        typer.Option("--deadline-before", metavar="DATE", help="Up to this day.", rich_help_panel=_FILTERS),
-    ] = None,
+    international: InternationalOption = None,
+    deadline_after: AfterOption = None,
+    deadline_before: BeforeOption = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Closed ones too, and those whose deadline has passed.")
     ] = False,
     sort: Annotated[str, typer.Option("--sort", metavar="ORDER", help="relevance, newest or deadline.")] = "relevance",
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most: 100.")] = 20,
     offset: Annotated[int, typer.Option("--offset", metavar="N", help="How many to leave out before them.")] = 0,
-    status: Annotated[
-        bool, typer.Option("--status", help="Show what the index is still to be told.", rich_help_panel=_UPKEEP)
-    ] = False,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Fill the index anew from all postings.", rich_help_panel=_UPKEEP)
-    ] = False,
+    status: StatusOption = False,
+    rebuild: RebuildOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:

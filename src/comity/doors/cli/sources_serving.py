@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,13 @@ def serve_sources(door: Chosen) -> int:
                 obey(on_signal)
                 every = opened.settings.sources_every_minutes
                 note(f"looking for sources that are due every {every:g} minutes; Ctrl-C ends it")
-                await due.serve(on_trouble=note)
+                ended = asyncio.Event()
+                telling = asyncio.create_task(opened.outbox_drain().serve(ended, on_trouble=note))
+                try:
+                    await due.serve(on_trouble=note)
+                finally:
+                    ended.set()
+                    await telling  # what the last runs found is told by whoever comes next
 
     with runner_of_loops() as runner:
         runner.run(serve())
