@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from comity.search.served import JobSearch
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
-    from comity.upkeep.due_sources import DueSources, Result
+    from comity.upkeep.due_sources import DueSources, Result, RunsSources
+    from comity.upkeep.source_pool import SourcePool
     from comity.walk.crawl import Crawl
     from comity.walk.crawl_hooks import CrawlHooks
     from comity.walk.listing_reader import ListingReader
@@ -54,6 +55,8 @@ _SECRET: Final = {
     "proxy",
     "proxy_user",
     "proxy_password",
+    "admin_password_hash",
+    "admin_token_hash",
     "meili_url",
     "meili_key",
 }
@@ -222,13 +225,21 @@ class State:
             self.database, self.leases(), fetcher, self.clock, random.random, terms, plan, normalized, reader
         )
 
-    def due_sources(self, desk: SourceDesk, tell: Callable[[Result], None] = lambda _result: None) -> DueSources:
+    def due_sources(self, desk: RunsSources, tell: Callable[[Result], None] = lambda _result: None) -> DueSources:
         """The scheduler of sources."""
         from comity.upkeep.due_sources import DueSources, DueTerms
 
         settings = self.settings
         terms = DueTerms(settings.sources_every_minutes * 60, settings.sources_limit, settings.sources_at_once)
         return DueSources(self.database, self.clock, desk, terms, tell)
+
+    def source_pool(
+        self, desk: SourceDesk, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
+    ) -> SourcePool:
+        """A few runs at once, whoever asks for them."""
+        from comity.upkeep.source_pool import SourcePool
+
+        return SourcePool(self.database, self.clock, desk, self.settings.sources_at_once, tell, on_trouble)
 
     def search_engine(self) -> SearchEngine:
         """Where postings are found: a Meilisearch if one is named, the state itself otherwise."""
@@ -359,9 +370,9 @@ def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> Frontie
 
 
 @contextmanager
-def open_state(settings: Settings, *, migrate: bool = True) -> Iterator[State]:
+def open_state(settings: Settings, *, migrate: bool = True, connections: int = 2) -> Iterator[State]:
     """Open the state that the settings name, bring its tables up to date, and close it at the end."""
-    database = open_database(settings.where)
+    database = open_database(settings.where, connections=connections)
     try:
         if migrate:
             ensure_current(database)

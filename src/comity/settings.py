@@ -6,10 +6,11 @@ the command line wins over the environment.
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -22,6 +23,8 @@ from comity.rules.priority import PriorityWeights
 from comity.telemetry.address import read_address
 
 Network = IPv4Network | IPv6Network
+_PASSWORD_HASH: Final = re.compile(r"\$argon2id?\$[A-Za-z0-9+/=,$]{20,400}")
+_TOKEN_HASH: Final = re.compile("[0-9a-f]{64}")
 
 
 def _set(default: Any, text: str, variable: str, *also: str, **checks: Any) -> Any:
@@ -176,6 +179,33 @@ class Settings(BaseSettings):
         "AIDJOBS_DISABLE_SCHEDULER",
     )
 
+    # The web door.
+    env: Literal["dev", "prod"] | None = _set(
+        None,
+        "dev opens the admin to this machine alone without a login, and explains errors; prod does neither. By default "
+        "dev where the server listens on a loopback address, prod elsewhere.",
+        "ENV",
+        "AIDJOBS_ENV",
+    )
+    admin_password_hash: str | None = _set(
+        None, "What comity web hash-password gives for the admin's password.", "ADMIN_PASSWORD_HASH"
+    )
+    admin_token_hash: Annotated[tuple[str, ...], NoDecode] = _set(
+        (),
+        "Hashes of the tokens that programs may use, with commas between them; comity web new-token gives one.",
+        "ADMIN_TOKEN_HASH",
+    )
+    admin_session_hours: float = _set(12.0, "How long a login lasts.", "ADMIN_SESSION_HOURS", gt=0, le=720)
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = _set(
+        (),
+        "Names that the server answers to, with commas between them. By default any, but without a login only those "
+        "of this machine.",
+        "ALLOWED_HOSTS",
+    )
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = _set(
+        (), "Proxies whose X-Forwarded-For and -Proto are believed: 127.0.0.1.", "TRUSTED_PROXIES"
+    )
+
     # What can be turned off alone.
     enable_domain_tracking: bool = _set(
         True,
@@ -217,14 +247,16 @@ class Settings(BaseSettings):
     weight_error_rate: float = _set(500.0, "Priority: taken off for one error per page.", "WEIGHT_ERROR_RATE")
     weight_day_waiting: float = _set(5.0, "Priority: a day since the last crawl.", "WEIGHT_DAY_WAITING")
 
-    @field_validator("allow_networks", mode="before")
+    @field_validator("allow_networks", "trusted_proxies", mode="before")
     @classmethod
     def _read_networks(cls, value: Any) -> Any:
         """Networks come as a list or as one comma-separated text."""
         parts = value.split(",") if isinstance(value, str) else list(value)
         return tuple(ip_network(str(part).strip(), strict=False) for part in parts if str(part).strip())
 
-    @field_validator("tracking_parameters", "accept_types", "reject_types", mode="before")
+    @field_validator(
+        "tracking_parameters", "accept_types", "reject_types", "admin_token_hash", "allowed_hosts", mode="before"
+    )
     @classmethod
     def _read_list(cls, value: Any) -> Any:
         """Names come as a list or as one comma-separated text."""
@@ -257,6 +289,22 @@ class Settings(BaseSettings):
     def _in_small_letters(cls, value: Any) -> Any:
         """Others write levels in capitals."""
         return value.lower() if isinstance(value, str) else value
+
+    @field_validator("admin_password_hash")
+    @classmethod
+    def _is_a_password_hash(cls, value: str | None) -> str | None:
+        """A password in the place of its hash would never fit, and stand in the open; it is not repeated here."""
+        if value is not None and not _PASSWORD_HASH.fullmatch(value):
+            raise ValueError("must be what comity web hash-password prints ($argon2id$…)")
+        return value
+
+    @field_validator("admin_token_hash")
+    @classmethod
+    def _are_token_hashes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """The same for tokens."""
+        if not all(_TOKEN_HASH.fullmatch(each) for each in value):
+            raise ValueError("must be what comity web new-token prints (64 hexadecimal digits)")
+        return value
 
     @field_validator("contact")
     @classmethod

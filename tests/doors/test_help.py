@@ -14,7 +14,7 @@ from comity import __version__
 from comity.doors.cli.main import ORDER, app
 from tests.doors.command_line import CommandLine, clean_environment
 
-HEAVY = ("sqlalchemy", "alembic", "pyarrow", "pycurl", "pydantic_settings", "psycopg")
+HEAVY = ("sqlalchemy", "alembic", "pyarrow", "pycurl", "pydantic_settings", "psycopg", "fastapi", "uvicorn", "argon2")
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -2,7 +2,8 @@
 
 ComityError
 ├── BadInput              what was given cannot be used; nothing was written (exit code 2)
-│   └── BadAddress        not a host or URL that a crawler may ask for
+│   ├── BadAddress        not a host or URL that a crawler may ask for
+│   └── AlreadyThere      what was to be made exists
 ├── NotFound              the named thing is not in the state
 ├── IllegalTransition     a host may not go from that status to this one
 ├── LeaseLost             the lease under which something was to be written is no longer held
@@ -44,6 +45,12 @@ class BadAddress(BadInput):
         self.text = text
         self.reason = reason
         super().__init__(f"{_shown(text)}: {reason}")
+
+
+class AlreadyThere(BadInput):
+    """What was to be made exists."""
+
+    code = "already_exists"
 
 
 class NotFound(ComityError):

@@ -15,7 +15,7 @@ from comity.database import postings as postings_table
 from comity.database import sources as sources_table
 from comity.database.connection import Database
 from comity.database.source_values import source_from
-from comity.model.errors import BadInput, HostBusy, NotFound
+from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound
 from comity.model.job import JobPosting, ListingKind, SourceType
 from comity.model.source import (
     HeadRead,
@@ -111,7 +111,7 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
         if row is None:
             known = sources_table.with_address(connection, values["careers_url"])
             if known is None or known.status != SourceStatus.DELETED:
-                raise BadInput(f"{values['careers_url']} is a source already; see comity sources list")
+                raise AlreadyThere(f"{values['careers_url']} is a source already; see comity sources list")
             row = sources_table.change(connection, known.id, _ANEW | values, now)
             assert row is not None
         return source_from(row)
@@ -129,7 +129,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
         if "careers_url" in values:
             known = sources_table.with_address(connection, values["careers_url"])
             if known is not None and known.id != source_id:
-                raise BadInput(f"{values['careers_url']} is another source already")
+                raise AlreadyThere(f"{values['careers_url']} is another source already")
         if _RESETS_PAGES & values.keys():
             sources_table.forget_pages(connection, source_id)
         return _changed(database, clock, connection, source_id, values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 from uuid import UUID
 
 from comity.clock import Clock
@@ -17,12 +17,19 @@ from comity.database.connection import Database
 from comity.model.errors import StateUnavailable
 from comity.model.source import NotRun, SourceReport, SourceSkipped
 from comity.rules.canonical import resolve_link
-from comity.walk.read_source import SourceDesk
 
 STOP_WITHIN_S: Final = 30.0  # runs under way may end by themselves; what does not is due again
 _MOST_PENDING: Final = 200
 
 Result = SourceReport | SourceSkipped
+
+
+class RunsSources(Protocol):
+    """Whoever runs a source: the desk itself, or a pool before it."""
+
+    async def run(self, source_id: UUID, *, due_only: bool = False) -> Result:
+        """Run one source from lock to log."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ class DueSources:
         self,
         database: Database,
         clock: Clock,
-        desk: SourceDesk,
+        desk: RunsSources,
         terms: DueTerms | None = None,
         tell: Callable[[Result], None] = lambda _result: None,
     ) -> None:
@@ -134,7 +141,7 @@ class DueSources:
         if work.is_exhausted or room <= 0 or len(work.pending) >= _MOST_PENDING:
             return False
         but = {*work.pending, *work.left_alone, *(each for each, _ in work.running.values())}
-        found = await asyncio.to_thread(self._due, room, but)
+        found = await asyncio.to_thread(due_now, self._database, self._clock, room, but)
         work.is_exhausted = not found
         work.pending |= found
         work.taken += len(found)
@@ -165,11 +172,13 @@ class DueSources:
             work.report.skipped.append(result)
         self._tell(result)
 
-    def _due(self, limit: int, but: set[UUID]) -> dict[UUID, str]:
-        now = None if self._database.is_shared else self._clock.now()
-        with self._database.read() as connection:
-            rows = sources_table.due(connection, now, limit, but)
-        return {row.id: _host(row.careers_url) for row in rows}
+
+def due_now(database: Database, clock: Clock, limit: int, but: Collection[UUID] = ()) -> dict[UUID, str]:
+    """Sources that are due and not being run, in the order of their turns, with their hosts."""
+    now = None if database.is_shared else clock.now()
+    with database.read() as connection:
+        rows = sources_table.due(connection, now, limit, but)
+    return {row.id: _host(row.careers_url) for row in rows}
 
 
 async def _end(running: Collection[asyncio.Task[Result]]) -> None:

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "takedown": "takedown",
     "sources": "sources_run",  # and all of sources.py
     "search": "search",
+    "web": "web",
     "db": "db",
     "simulate": "simulate",
     "domain-status": "older_spellings",

@@ -77,11 +77,11 @@ class Chosen:
         return path is not None and not path.exists()
 
     @contextmanager
-    def open_or_make(self, *, migrate: bool = True) -> Iterator[State]:
+    def open_or_make(self, *, migrate: bool = True, connections: int = 4) -> Iterator[State]:
         """Open the state; an embedded one is made if there is none."""
         from comity.assemble import open_state
 
-        with open_state(self.settings, migrate=migrate) as state:
+        with open_state(self.settings, migrate=migrate, connections=connections) as state:
             yield state
 
     @contextmanager

@@ -1,0 +1,154 @@
+"""`comity web`: the API over HTTP, with the scheduler of sources; and the hashes that its login is configured with."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.output import Cell, json_line, note, write_json, write_line
+from comity.doors.cli.teaching import CalmGroup, command, reflowed, shown_examples
+from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.doors.cli.options import Chosen
+    from comity.upkeep.due_sources import Result
+
+_LONGEST_PASSWORD = 1024
+_SHORTEST_PASSWORD = 8
+_ABOUT = """Serve the API over HTTP: sources, runs, robots, policies; and run sources as they become due.
+
+Without a login the admin answers this machine alone; COMITY_ADMIN_PASSWORD_HASH and COMITY_ADMIN_TOKEN_HASH configure
+one. SIGTERM or Ctrl-C ends it: what is under way may end within 30 seconds, and is due again otherwise. With --json,
+one line for each run.
+"""
+app = typer.Typer(
+    cls=CalmGroup,
+    invoke_without_command=True,
+    help=reflowed(_ABOUT),
+    epilog=shown_examples(
+        (
+            "comity web",
+            "comity web --host 0.0.0.0 --port 8080 --state postgresql://comity@db.example/comity",
+            "comity web --no-scheduler",
+        )
+    ),
+)
+
+
+def register(root: typer.Typer) -> None:
+    """Put the commands of this file on the command line."""
+    root.add_typer(app, name="web", rich_help_panel="Sources")
+
+
+@app.callback()
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", help="The port; 0 takes any that is free.")] = 8000,
+    no_scheduler: Annotated[bool, typer.Option("--no-scheduler", help="Run sources only when asked to.")] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve the API over HTTP."""
+    if context.invoked_subcommand is not None:
+        return
+    check_number("--port", port, 0, 65_535)
+    door = chosen(context, state, as_json)
+    if ":memory:" in door.settings.where:
+        raise BadInput("a server needs a state that its threads share; one in memory is not")
+    code = _serve(door, host, port, schedules=not (no_scheduler or door.settings.disable_scheduler))
+    if code:
+        raise typer.Exit(code)
+
+
+@command(app, "hash-password", examples=("comity web hash-password",))
+def hash_password(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Ask for a password (or read it from a pipe) and print what COMITY_ADMIN_PASSWORD_HASH is set to."""
+    if sys.stdin.isatty():
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        password = sys.stdin.read(_LONGEST_PASSWORD * 4 + 2).removesuffix("\n").removesuffix("\r")
+    if not _SHORTEST_PASSWORD <= len(password) <= _LONGEST_PASSWORD:
+        raise BadInput(f"a password has {_SHORTEST_PASSWORD} to {_LONGEST_PASSWORD:,} characters")
+    from argon2 import PasswordHasher
+
+    given = {"admin_password_hash": PasswordHasher().hash(password)}
+    if chosen(context, state, as_json).as_json:
+        write_json(given)
+    else:
+        print(given["admin_password_hash"])
+
+
+@command(app, "new-token", examples=("comity web new-token --json",))
+def make_token(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Make a token for a program, and print it with what COMITY_ADMIN_TOKEN_HASH is set to.
+
+    The token is shown once; only its hash is configured.
+    """
+    from comity.doors.web.sessions import new_token
+
+    token, token_hash = new_token()
+    if chosen(context, state, as_json).as_json:
+        write_json({"token": token, "admin_token_hash": token_hash})
+        return
+    write_line(Cell("token  ", "dim"), token)
+    write_line(Cell("hash   ", "dim"), token_hash)
+
+
+def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
+    from comity.doors.cli.failures import INTERRUPTED
+    from comity.doors.cli.work import obey
+    from comity.doors.event_loop import runner_of_loops
+    from comity.doors.web.serving import DATABASE_CONNECTIONS, build_server, listen
+
+    codes: list[int] = []
+
+    async def serve_until_stopped(opened: State, socket: Any) -> None:
+        server = build_server(opened, host, schedules=schedules, tell=_tell_as_json if door.as_json else _tell)
+
+        def on_signal(number: int) -> None:
+            codes.append(INTERRUPTED if number == signal.SIGINT else 0)
+            server.stop()
+
+        obey(on_signal)
+        await server.serve(sockets=[socket])
+        if not codes and not server.started:
+            codes.append(1)
+
+    with listen(host, port) as socket, door.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
+        _introduce(door, host, socket.getsockname()[1], schedules=schedules)
+        with runner_of_loops() as runner:
+            runner.run(serve_until_stopped(opened, socket))
+    return codes[0] if codes else 0
+
+
+def _introduce(door: Chosen, host: str, port: int, *, schedules: bool) -> None:
+    from comity.doors.web.application import access_terms
+    from comity.doors.web.serving import is_dev
+
+    terms = access_terms(door.settings, is_dev=is_dev(door.settings, host))
+    name = f"[{host}]" if ":" in host else host
+    note(f"listening on http://{name}:{port}, sources are run {'as they are due' if schedules else 'when asked for'}")
+    if not terms.has_login:
+        note(
+            "no login is configured: the admin answers this machine alone"
+            if terms.is_dev
+            else "no login is configured: the admin is closed; see comity web hash-password"
+        )
+
+
+def _tell(result: Result) -> None:
+    from comity.doors.cli.sources_shown import write_report
+
+    write_report(result)
+
+
+def _tell_as_json(result: Result) -> None:
+    from comity.doors.cli.sources_shown import shown_result
+
+    print(json_line(shown_result(result)), flush=True)

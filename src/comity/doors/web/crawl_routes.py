@@ -1,0 +1,79 @@
+"""/admin/crawl: running sources, and how busy the crawl is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from comity.doors.web.given import Limit, RunGiven
+from comity.doors.web.office import Office, OfficeHere
+from comity.doors.web.refusals import Refused, documented
+from comity.doors.web.shown import DueQueued, LogShown, LogsShown, PoolShown, RunQueued, StatusShown, shown_list
+from comity.model.errors import HostBusy
+from comity.reports.sources import list_runs, sources_status
+
+router = APIRouter(prefix="/admin/crawl", tags=["crawl"])
+
+
+@router.post(
+    "/run",
+    operation_id="run_crawl",
+    status_code=202,
+    response_model=RunQueued,
+    responses=documented(404, 409, 413, 415, 429),
+)
+async def run(office: OfficeHere, given: RunGiven) -> RunQueued:
+    """Run a source now, due or not; the answer does not wait for it."""
+    return await queue_run(office, given.source_id)
+
+
+@router.post("/run_due", operation_id="run_due", status_code=202, response_model=DueQueued)
+async def run_due(office: OfficeHere) -> DueQueued:
+    """Run what is due, once, without waiting for the scheduler; the answer does not wait for it."""
+    return DueQueued(queued=await office.pool.ask_for_due(office.state.settings.sources_limit))
+
+
+@router.get("/status", operation_id="crawl_status", response_model=StatusShown)
+def status(office: OfficeHere) -> StatusShown:
+    """Show how much is due and what is being run."""
+    found = sources_status(office.state.database, office.state.clock)
+    return StatusShown(
+        running=office.is_running,
+        pool=PoolShown(at_once=office.pool.at_once),
+        due_count=found.due_count,
+        locked=found.locked,
+        in_flight=office.pool.in_flight,
+        queued=office.pool.waiting,
+    )
+
+
+@router.get("/logs", operation_id="crawl_logs", response_model=LogsShown, responses=documented(404))
+def logs(
+    office: OfficeHere,
+    source_id: Annotated[UUID | None, Query(description="Only of this source.")] = None,
+    limit: Limit = 20,
+) -> LogsShown:
+    """Show the latest runs, newest first."""
+    if source_id is not None:
+        office.source(source_id)
+    return LogsShown(logs=shown_list(LogShown, list_runs(office.state.database, source_id, limit)))
+
+
+async def queue_run(office: Office, source_id: UUID) -> RunQueued:
+    """Have a source run that exists and that nobody runs."""
+    is_locked = await asyncio.to_thread(_look, office, source_id)
+    if is_locked:
+        raise HostBusy("the source is being run already; see /admin/crawl/status")
+    try:
+        return RunQueued(source_id=source_id, queued=office.pool.ask(source_id))
+    except HostBusy as error:
+        raise Refused(429, "too_many_runs", str(error), {"Retry-After": "30"}) from None
+
+
+def _look(office: Office, source_id: UUID) -> bool:
+    office.source(source_id, is_there=True)
+    locks = sources_status(office.state.database, office.state.clock).locks
+    return any(lock.source_id == source_id for lock in locks)

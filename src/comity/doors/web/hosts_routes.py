@@ -1,0 +1,58 @@
+"""/admin/robots and /admin/domain_policies: what a host says, and what an operator allows it to be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from comity.doors.web.given import HostName, PolicyGiven
+from comity.doors.web.office import Office, OfficeHere
+from comity.doors.web.refusals import documented
+from comity.doors.web.shown import PolicyShown, RobotsShown
+from comity.model.errors import NotFound
+from comity.model.policy import HostPolicy
+from comity.operate.policy import get_policy, set_policy
+from comity.reports.robots import robots_known
+from comity.rules.canonical import canonical_host
+
+router = APIRouter(prefix="/admin", tags=["hosts"])
+
+
+@router.get("/robots/{host}", operation_id="get_robots", response_model=RobotsShown, responses=documented(404))
+def robots(
+    office: OfficeHere,
+    host: HostName,
+    scheme: Annotated[Literal["http", "https"] | None, Query(description="By default what was read last.")] = None,
+) -> RobotsShown:
+    """Show the robots.txt of a host as it was last read; the host is not asked for it."""
+    name = _canonical(office, host)
+    known = robots_known(office.state.database, name)
+    entry = next((each for each in known if scheme is None or each.origin.startswith(f"{scheme}://")), None)
+    if entry is None:
+        raise NotFound(f"the robots.txt of {name} was not read yet")
+    others = [each.origin for each in known if each is not entry]
+    return RobotsShown(**asdict(entry), other_origins=others)
+
+
+@router.get("/domain_policies/{host}", operation_id="get_policy", response_model=PolicyShown)
+def show_policy(office: OfficeHere, host: HostName) -> PolicyShown:
+    """Show the limits of a host; one without its own has those that a first setting starts from."""
+    name = _canonical(office, host)
+    policy = get_policy(office.state.database, name)
+    return PolicyShown(**asdict(policy or HostPolicy(name)), is_set=policy is not None)
+
+
+@router.post(
+    "/domain_policies/{host}", operation_id="set_policy", response_model=PolicyShown, responses=documented(413, 415)
+)
+def change_policy(office: OfficeHere, host: HostName, given: PolicyGiven) -> PolicyShown:
+    """Set limits of a host; they hold from the next request to it on."""
+    limits = given.model_dump(exclude_unset=True)
+    policy = set_policy(office.state.database, office.state.clock, _canonical(office, host), **limits)
+    return PolicyShown(**asdict(policy), is_set=True)
+
+
+def _canonical(office: Office, text: str) -> str:
+    return canonical_host(text, collapse=office.state.settings.collapse_subdomains).authority

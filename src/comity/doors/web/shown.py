@@ -1,0 +1,261 @@
+"""What the routes answer: named columns only, in the names of the tables, times in UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from comity.model.job import ListingKind, SourceType
+from comity.model.source import ScheduleName, SourceStatus
+
+
+class Shown(BaseModel):
+    """An answer, read from a value of the rooms."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class SourceShown(Shown):
+    """A source."""
+
+    id: UUID
+    org_name: str | None
+    careers_url: str
+    source_type: SourceType
+    org_type: str | None
+    status: SourceStatus
+    crawl_frequency_days: int | None
+    next_run_at: datetime | None
+    last_crawled_at: datetime | None
+    last_crawl_status: str | None
+    last_crawl_message: str | None
+    consecutive_failures: int
+    consecutive_nochange: int
+    parser_hint: str | None
+    time_window: str | None
+    country: str | None
+    time_zone: str | None
+    schedule: ScheduleName
+    importance: float
+    last_found: int
+    created_at: datetime | None
+    updated_at: datetime | None
+
+
+class SourcesShown(Shown):
+    """A part of the table of sources."""
+
+    sources: list[SourceShown]
+    total: int = Field(description="How many there are in all.")
+    limit: int
+    offset: int
+
+
+class RunQueued(Shown):
+    """A run that was asked for; its result will be in the log."""
+
+    source_id: UUID
+    queued: bool = Field(description="false: it waits for its turn already.")
+
+
+class DueQueued(Shown):
+    """How many due sources will be run now."""
+
+    queued: int = Field(examples=[3])
+
+
+class PoolShown(Shown):
+    """How many runs there may be at once."""
+
+    at_once: int = Field(serialization_alias="global", examples=[3])
+
+
+class StatusShown(Shown):
+    """How busy the crawl is."""
+
+    running: bool = Field(description="Whether the scheduler runs in this process.")
+    pool: PoolShown
+    due_count: int = Field(description="Sources that are due, also those that are being run.")
+    locked: int = Field(description="Sources that are being run, over all processes.")
+    in_flight: int = Field(description="Runs under way in this process.")
+    queued: int = Field(description="Runs that were asked for here and wait for their turn.")
+
+
+class LogShown(Shown):
+    """One run of a source."""
+
+    id: UUID
+    source_id: UUID
+    careers_url: str
+    org_name: str | None
+    ran_at: datetime
+    duration_ms: int | None
+    found: int | None
+    inserted: int | None
+    updated: int | None
+    skipped: int | None
+    closed: int
+    pages: int
+    status: str | None = Field(description="ok, warn or fail.")
+    message: str | None
+    next_run_at: datetime | None
+
+
+class LogsShown(Shown):
+    """The latest runs, newest first."""
+
+    logs: list[LogShown]
+
+
+class RobotsShown(Shown):
+    """The robots.txt of a host as it was last read."""
+
+    host: str
+    origin: str
+    robots_txt: str | None
+    fetched_at: datetime | None
+    expires_at: datetime | None
+    crawl_delay_ms: int | None
+    disallow: list[str]
+    access: str = Field(description="What reading it came to: parse, allow_all or disallow_all.")
+    http_status: int | None
+    detail: str | None
+    other_origins: list[str] = Field(description="Other origins of the host whose file is known.")
+
+
+class PolicyShown(Shown):
+    """The limits of a host."""
+
+    host: str
+    max_concurrency: int
+    min_request_interval_ms: int
+    max_pages: int
+    max_kb_per_page: int
+    allow_js: bool
+    last_seen_status: str | None
+    is_set: bool = Field(description="false: nobody set any; these are what a first setting starts from.")
+
+
+class HeadShown(Shown):
+    """What a site says about a page without sending it."""
+
+    url: str
+    final_url: str
+    status: int
+    size: int | None
+    content_type: str | None
+    etag: str | None
+    last_modified: str | None
+    elapsed_ms: int
+
+
+class JobShown(Shown):
+    """A job posting as it would be kept."""
+
+    canonical_hash: str
+    title: str
+    org_name: str
+    apply_url: str
+    location_raw: str
+    description_snippet: str
+    deadline: datetime | None
+    posted_at: datetime | None
+    city: str | None
+    country_iso: str | None
+    level_norm: str | None
+    work_modality: str | None
+    career_type: str | None
+    international_eligible: bool | None
+    mission_tags: list[str]
+    language: str | None
+
+
+class SimulationShown(Shown):
+    """What a run would find on the first page; nothing of it was stored."""
+
+    careers_url: str
+    kind: ListingKind | None = Field(description="null: the page could not be read.")
+    found: int
+    jobs: list[JobShown] = Field(description="The first three.")
+    next_url: str | None
+    message: str
+    status: int | None
+
+
+class PieceShown(Shown):
+    """A stretch of text, and whether it is what was looked for; put together, the text as it is."""
+
+    text: str
+    is_match: bool
+
+
+class PostingShown(Shown):
+    """A job posting."""
+
+    id: UUID
+    title: str
+    org_name: str
+    apply_url: str
+    location_raw: str
+    description_snippet: str
+    first_seen_at: datetime
+    source_id: UUID | None
+    source_url: str | None
+    deadline: datetime | None
+    posted_at: datetime | None
+    city: str | None
+    country_iso: str | None
+    level_norm: str | None
+    work_modality: str | None
+    career_type: str | None
+    international_eligible: bool | None
+    mission_tags: list[str]
+    language: str | None
+    closed_at: datetime | None
+
+
+class HitShown(Shown):
+    """A posting that was found, with what was looked for marked in it."""
+
+    posting: PostingShown
+    title: list[PieceShown]
+    org_name: list[PieceShown]
+    location: list[PieceShown]
+    snippet: list[PieceShown]
+
+
+class FacetShown(Shown):
+    """How many of the postings found have a value."""
+
+    value: str
+    count: int
+
+
+class SearchShown(Shown):
+    """A part of what was found."""
+
+    hits: list[HitShown]
+    total: int = Field(description="How many there are in all.")
+    facets: dict[str, list[FacetShown]]
+
+
+class SessionShown(Shown):
+    """Who asks: somebody who logged in, a program with a token, or anybody on this machine."""
+
+    kind: Literal["session", "token", "open"]
+    csrf_token: str | None = Field(description="To be sent as X-CSRF-Token with every change.")
+    expires_at: datetime | None
+
+
+class HealthShown(Shown):
+    """Whether the server is well."""
+
+    status: Literal["ok", "ready"]
+
+
+def shown_list(kind: type[Any], values: Any) -> list[Any]:
+    """Many values as answers."""
+    return [kind.model_validate(value) for value in values]

@@ -1,0 +1,71 @@
+"""A web of careers pages, and the API on each of the two databases."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
+from tests.servers.postgres import PostgresDatabases
+from tests.walk.site import Web
+from tests.walk.sourcing import emptied, shared_state
+
+
+@pytest.fixture
+def sqlite_url(migrated_sqlite_file: Path, tmp_path: Path) -> str:
+    """A SQLite file that is migrated already."""
+    path = tmp_path / "comity.sqlite"
+    shutil.copy(migrated_sqlite_file, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with Web() as web:
+        yield web
+
+
+@pytest.fixture(scope="package")
+def api_on_postgres(postgres_server: PostgresDatabases) -> Iterator[str]:
+    """One database for all tests of the API: migrating takes longer than most of them."""
+    with shared_state(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def api_url(request: pytest.FixtureRequest) -> str:
+    """An empty state on each of the two kinds of databases: the test runs twice."""
+    if request.param == "sqlite":
+        url: str = request.getfixturevalue("sqlite_url")
+        return url
+    return emptied(request.getfixturevalue("api_on_postgres"))
+
+
+@pytest.fixture
+def api(api_url: str) -> Iterator[Served]:
+    """The API with a login, on each of the two databases, without the scheduler."""
+    with served(api_url, env="prod", admin_password_hash=PASSWORD_HASH, admin_token_hash=(TOKEN_HASH,)) as running:
+        yield running
+
+
+@pytest.fixture
+def admin(api: Served) -> Iterator[httpx.Client]:
+    """A program with a token."""
+    with api.client(headers=WITH_TOKEN) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """One server for many requests that leave nothing behind."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp('api') / 'state.db'}"
+    else:
+        url = request.getfixturevalue("api_on_postgres")
+    kept = served(url, env="prod", admin_token_hash=(TOKEN_HASH,))
+    with kept as running, running.client(headers=WITH_TOKEN) as client:
+        yield client

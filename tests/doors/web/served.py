@@ -1,0 +1,73 @@
+"""The application on a real server on loopback, in a thread of its own, on either database."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from argon2 import PasswordHasher
+
+from comity.assemble import State, open_state
+from comity.doors.web.serving import DATABASE_CONNECTIONS, WebServer, build_server, listen
+from comity.doors.web.sessions import new_token
+from comity.settings import read_settings
+from tests.walk.sourcing import LOOPBACK
+
+TOKEN, TOKEN_HASH = new_token()
+PASSWORD = "correct horse battery staple"
+# Cheaper than what `hash-password` makes: what is tested is who gets in, not how long guessing takes.
+PASSWORD_HASH = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD)
+WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@dataclass(slots=True)
+class Served:
+    """A server that runs."""
+
+    state: State
+    server: WebServer
+    port: int
+    thread: threading.Thread
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @contextmanager
+    def client(self, **options: Any) -> Iterator[httpx.Client]:
+        with httpx.Client(base_url=self.url, timeout=30, trust_env=False, **options) as client:
+            yield client
+
+
+@contextmanager
+def served(database_url: str, *, schedules: bool = False, host: str = "127.0.0.1", **settings: Any) -> Iterator[Served]:
+    """Serve a state until the end of the block."""
+    given = {"database_url": database_url, "source_delay_s": 0.0, "allow_networks": (LOOPBACK,)}
+    opened = open_state(read_settings(**(given | settings)), connections=DATABASE_CONNECTIONS)
+    with opened as state, listen("127.0.0.1", 0) as socket:
+        server = build_server(state, host, schedules=schedules)
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[socket])))
+        thread.start()
+        try:
+            until(lambda: server.started or not thread.is_alive())
+            assert server.started
+            yield Served(state, server, socket.getsockname()[1], thread)
+        finally:
+            server.stop()
+            thread.join(60)
+        assert not thread.is_alive()
+
+
+def until(holds: Callable[[], Any], within_s: float = 20.0) -> Any:
+    """Wait until something holds, and give it."""
+    ends_at = time.monotonic() + within_s
+    while not (found := holds()):
+        assert time.monotonic() < ends_at, "it did not come to be"
+        time.sleep(0.01)
+    return found

@@ -1,0 +1,235 @@
+"""Who gets in: this machine in dev, a session or a token elsewhere, and no page of another site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from comity.doors.web.access import Access, AccessTerms, Asking, is_loopback
+from comity.doors.web.refusals import Refused
+from comity.doors.web.sessions import FAILURES_WITHIN_S, MOST_FAILURES, MOST_SESSIONS, LoginThrottle, Sessions
+from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served
+
+NOW = 1_800_000_000.0
+OPEN = AccessTerms(is_dev=True)
+CLOSED = AccessTerms(is_dev=False)
+KEPT = AccessTerms(is_dev=False, token_hashes=(TOKEN_HASH,))
+
+
+def _asking(path: str = "/admin/sources", method: str = "GET", client: str = "127.0.0.1", **headers: str) -> Asking:
+    named = {name.replace("_", "-"): value for name, value in ({"host": "localhost:8000"} | headers).items()}
+    return Asking(method, path, client, named)
+
+
+def _verdict(terms: AccessTerms, asking: Asking) -> str:
+    try:
+        Access(terms).admit(asking, NOW)
+    except Refused as refused:
+        return refused.code
+    return "in"
+
+
+@pytest.mark.parametrize(
+    ("terms", "asking", "verdict"),
+    [
+        (OPEN, _asking(), "in"),
+        (OPEN, _asking(host="[::1]:8000", client="::1"), "in"),
+        (OPEN, _asking(host="127.0.0.5", client="::ffff:127.0.0.1"), "in"),
+        (OPEN, _asking(client="192.0.2.7"), "admin_closed"),
+        (OPEN, _asking(client=""), "admin_closed"),
+        (OPEN, _asking(x_forwarded_for="127.0.0.1"), "admin_closed"),
+        (OPEN, _asking(forwarded="for=127.0.0.1"), "admin_closed"),
+        (OPEN, _asking(x_real_ip="127.0.0.1"), "admin_closed"),
+        (OPEN, _asking(via="1.1 proxy"), "admin_closed"),
+        # DNS rebinding: a name of the attacker's leads here.
+        (OPEN, _asking(host="rebound.example:8000"), "host_not_allowed"),
+        (OPEN, _asking(host=""), "host_not_allowed"),
+        (OPEN, _asking(host="localhost.evil.example"), "host_not_allowed"),
+        (OPEN, _asking(host="127.0.0.1.evil.example"), "host_not_allowed"),
+        (OPEN, _asking("/search", host="rebound.example"), "host_not_allowed"),
+        (OPEN, _asking("/healthz", host="10.1.2.3"), "in"),
+        # Another site's page sends a form here.
+        (OPEN, _asking(method="POST", origin="https://evil.example"), "csrf"),
+        (OPEN, _asking(method="POST", origin="null"), "csrf"),
+        (OPEN, _asking(method="POST", origin="http://["), "csrf"),
+        (OPEN, _asking(method="POST", origin="http://localhost:9000"), "csrf"),
+        (OPEN, _asking(method="DELETE", sec_fetch_site="cross-site"), "csrf"),
+        (OPEN, _asking(method="PATCH", sec_fetch_site="same-site"), "csrf"),
+        (OPEN, _asking(method="POST", origin="http://localhost:8000", sec_fetch_site="same-origin"), "in"),
+        (OPEN, _asking(method="POST"), "in"),
+        (CLOSED, _asking(), "admin_closed"),
+        (CLOSED, _asking("/admin"), "admin_closed"),
+        (CLOSED, _asking("/admin/session", method="POST"), "admin_closed"),
+        (CLOSED, _asking("/administrate"), "in"),
+        (CLOSED, _asking("/search", client="192.0.2.7", host="jobs.example"), "in"),
+        (KEPT, _asking(), "unauthorized"),
+        (KEPT, _asking(authorization=f"Bearer {TOKEN}", client="192.0.2.7", host="jobs.example"), "in"),
+        (KEPT, _asking(authorization=f"bearer  {TOKEN} "), "in"),
+        (KEPT, _asking(authorization=f"Bearer {TOKEN}x"), "unauthorized"),
+        (KEPT, _asking(authorization=f"Bearer {TOKEN_HASH}"), "unauthorized"),
+        (KEPT, _asking(authorization="Bearer "), "unauthorized"),
+        (KEPT, _asking(authorization=f"Basic {TOKEN}"), "unauthorized"),
+        (KEPT, _asking(method="POST", authorization=f"Bearer {TOKEN}", origin="https://any.example"), "in"),
+        (KEPT, _asking(cookie="__Host-comity_session=guess; comity_session=guess"), "unauthorized"),
+        (AccessTerms(is_dev=True, token_hashes=(TOKEN_HASH,)), _asking(), "unauthorized"),
+        (AccessTerms(is_dev=False, allowed_hosts=("Jobs.example",)), _asking("/search", host="jobs.example:443"), "in"),
+        (AccessTerms(is_dev=False, allowed_hosts=("jobs.example",)), _asking("/search"), "host_not_allowed"),
+    ],
+)
+def test_who_gets_in(terms: AccessTerms, asking: Asking, verdict: str) -> None:
+    assert _verdict(terms, asking) == verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("127.0.0.1", True), ("localhost", True), ("::1", True), ("0.0.0.0", False), ("::", False), ("db.example", False)],
+)
+def test_an_address_of_this_machine_alone_means_dev(name: str, expected: bool) -> None:
+    assert is_loopback(name) is expected
+
+
+def test_sessions_end_and_are_bounded() -> None:
+    sessions = Sessions(lasts_s=60)
+    first, session = sessions.begin(NOW)
+    assert sessions.get(first, NOW + 59) == session
+    assert sessions.get(first, NOW + 60) is None
+    assert sessions.get("guess", NOW) is None
+    names = [sessions.begin(NOW + 1)[0] for _ in range(MOST_SESSIONS)]
+    assert sessions.get(first, NOW + 1) is None
+    assert len(set(names)) == MOST_SESSIONS
+    sessions.end(names[-1])
+    assert sessions.get(names[-1], NOW + 1) is None
+
+
+def test_five_wrong_passwords_are_enough_for_a_while() -> None:
+    throttle = LoginThrottle()
+    for number in range(MOST_FAILURES):
+        assert throttle.wait_s("2001:db8::1", NOW + number) == 0
+        throttle.note_failure(f"2001:db8::{number:x}", NOW + number)  # one customer has many such addresses
+    assert throttle.wait_s("2001:db8::99", NOW + 10) == pytest.approx(FAILURES_WITHIN_S - 10)
+    assert throttle.wait_s("2001:db8:1::1", NOW + 10) == 0
+    assert throttle.wait_s("2001:db8::1", NOW + FAILURES_WITHIN_S) == 0
+    for number in range(20_000):
+        throttle.note_failure(f"10.0.{number // 256}.{number % 256}", NOW)
+    assert len(throttle._failures) == 10_000
+    throttle.note_failure("192.0.2.1", NOW)
+    throttle.forgive("192.0.2.1")
+    assert throttle.wait_s("192.0.2.1", NOW) == 0
+
+
+@pytest.fixture
+def kept(sqlite_url: str) -> Iterator[Served]:
+    """Behind a login, as in production; cookies are not asked to be secure, because there is no TLS on loopback."""
+    with served(sqlite_url, env="dev", admin_password_hash=PASSWORD_HASH, admin_token_hash=(TOKEN_HASH,)) as running:
+        yield running
+
+
+def test_a_session_from_login_to_logout(kept: Served) -> None:
+    with kept.client() as browser:
+        assert browser.get("/admin/sources").status_code == 401
+        answer = browser.post("/admin/session", json={"password": PASSWORD})
+        assert answer.status_code == 201
+        cookie = answer.headers["set-cookie"]
+        assert cookie.startswith("comity_session=")
+        assert {"httponly", "samesite=strict", "path=/", "max-age=43200"} <= set(cookie.lower().split("; "))
+        token = answer.json()["csrf_token"]
+        assert browser.get("/admin/session").json() == answer.json() | {"kind": "session"}
+        assert browser.get("/admin/sources").status_code == 200
+        new = {"careers_url": "https://example.org/careers"}
+        for headers in ({}, {"X-CSRF-Token": "wrong"}, {"X-CSRF-Token": ""}):
+            refused = browser.post("/admin/sources", json=new, headers=headers)
+            assert (refused.status_code, refused.json()["error"]) == (403, "csrf")
+        forged = {"X-CSRF-Token": token, "Origin": "https://evil.example"}
+        assert browser.post("/admin/sources", json=new, headers=forged).status_code == 403
+        assert browser.post("/admin/sources", json=new, headers={"X-CSRF-Token": token}).status_code == 201
+        stolen = browser.cookies["comity_session"]
+        with kept.client(headers={"Cookie": f"a b[]=\x01?; ;=; comity_session={stolen}"}) as cluttered:
+            assert cluttered.get("/admin/sources").status_code == 200  # whatever else a browser keeps for this host
+        assert browser.delete("/admin/session").status_code == 403
+        gone = browser.delete("/admin/session", headers={"X-CSRF-Token": token})
+        assert (gone.status_code, gone.content) == (204, b"")
+    with kept.client(headers={"Cookie": f"comity_session={stolen}"}) as thief:
+        assert thief.get("/admin/sources").status_code == 401
+
+
+def test_a_second_login_ends_the_first_session_of_that_browser(kept: Served) -> None:
+    with kept.client() as browser:
+        browser.post("/admin/session", json={"password": PASSWORD})
+        first = browser.cookies["comity_session"]
+        assert browser.post("/admin/session", json={"password": PASSWORD}).status_code == 201
+        assert browser.cookies["comity_session"] != first
+    with kept.client(cookies={"comity_session": first}) as old:
+        assert old.get("/admin/session").status_code == 401
+
+
+def test_guessing_passwords_is_slowed_down(kept: Served) -> None:
+    with kept.client() as guesser:
+        for number in range(MOST_FAILURES):
+            refused = guesser.post("/admin/session", json={"password": f"guess {number}"})
+            assert (refused.status_code, refused.json()["message"]) == (401, "the password is wrong")
+        stopped = guesser.post("/admin/session", json={"password": PASSWORD})
+        assert (stopped.status_code, stopped.json()["error"]) == (429, "too_many_attempts")
+        assert 1 <= int(stopped.headers["retry-after"]) <= FAILURES_WITHIN_S + 1
+        assert guesser.get("/admin/session", headers=WITH_TOKEN).json()["kind"] == "token"
+
+
+def test_outside_dev_the_cookie_is_for_this_host_over_tls_alone(sqlite_url: str) -> None:
+    with served(sqlite_url, env="prod", admin_password_hash=PASSWORD_HASH) as running, running.client() as browser:
+        cookie = browser.post("/admin/session", json={"password": PASSWORD}).headers["set-cookie"]
+    assert cookie.startswith("__Host-comity_session=")
+    assert {"secure", "path=/", "httponly", "samesite=strict"} <= set(cookie.lower().split("; "))
+    assert "domain" not in cookie.lower()
+
+
+def test_outside_dev_without_a_login_the_admin_is_closed(sqlite_url: str) -> None:
+    with served(sqlite_url, env="prod") as running, running.client() as client:
+        for method, path in (("GET", "/admin/sources"), ("POST", "/admin/crawl/run_due"), ("GET", "/admin/nothing")):
+            answer = client.request(method, path)
+            assert (answer.status_code, answer.json()["error"]) == (403, "admin_closed")
+        assert client.post("/admin/session", json={"password": "x"}).status_code == 403
+        assert client.get("/healthz").status_code == 200
+
+
+def test_in_dev_this_machine_needs_no_login(sqlite_url: str) -> None:
+    with served(sqlite_url) as running, running.client() as client:
+        assert client.get("/admin/session").json() == {"kind": "open", "csrf_token": None, "expires_at": None}
+        assert client.post("/admin/crawl/run_due").json() == {"queued": 0}
+        rebound = client.get("/admin/sources", headers={"Host": "rebound.example"})
+        assert (rebound.status_code, rebound.json()["error"]) == (403, "host_not_allowed")
+        assert client.post("/admin/crawl/run_due", headers={"Origin": "https://evil.example"}).status_code == 403
+        login = client.post("/admin/session", json={"password": "whatever"})
+        assert (login.status_code, login.json()["error"]) == (403, "login_not_configured")
+
+
+def test_a_trusted_proxy_tells_who_asks_and_how(sqlite_url: str) -> None:
+    settings: dict[str, Any] = {"env": "prod", "admin_password_hash": PASSWORD_HASH}
+    through = {"X-Forwarded-For": "192.0.2.9", "X-Forwarded-Proto": "https", "Host": "jobs.example"}
+    with served(sqlite_url, trusted_proxies="127.0.0.1", **settings) as running, running.client() as proxy:
+        answer = proxy.get("/healthz", headers=through)
+        assert "max-age" in answer.headers["strict-transport-security"]
+        origin = through | {"Origin": "https://jobs.example"}
+        for number in range(MOST_FAILURES):
+            proxy.post("/admin/session", json={"password": f"guess {number}"}, headers=origin)
+        assert proxy.post("/admin/session", json={"password": PASSWORD}, headers=origin).status_code == 429
+        other = origin | {"X-Forwarded-For": "192.0.2.10"}
+        assert proxy.post("/admin/session", json={"password": PASSWORD}, headers=other).status_code == 201
+
+
+def test_every_answer_has_the_headers_that_keep_it_harmless(kept: Served) -> None:
+    with kept.client() as client:
+        answers: list[httpx.Response] = [
+            client.get("/healthz"),
+            client.get("/nothing"),
+            client.get("/admin/sources"),
+            client.post("/admin/sources", content=b"x" * 300_000, headers=WITH_TOKEN),
+        ]
+    for answer in answers:
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        assert answer.headers["cache-control"] == "no-store"
+        assert "server" not in answer.headers
+        assert "access-control-allow-origin" not in answer.headers

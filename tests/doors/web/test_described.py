@@ -1,0 +1,129 @@
+"""The API is what its description says: asked all that the description allows, and much that it does not."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode, checks
+
+from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
+
+# A longer run: COMITY_TEST_API_EXAMPLES=300 pytest tests/doors/web/test_described.py
+EXAMPLES = int(os.environ.get("COMITY_TEST_API_EXAMPLES", "20"))
+# What only the rooms can judge (a time zone, a hint, a host) is refused although its shape is right.
+CHECKED = [
+    getattr(checks, name)
+    for name in (
+        "not_a_server_error",
+        "status_code_conformance",
+        "content_type_conformance",
+        "response_headers_conformance",
+        "response_schema_conformance",
+        "negative_data_rejection",
+        "missing_required_header",
+        "unsupported_method",
+    )
+]
+OPERATIONS = {
+    "list_sources", "add_source", "get_source", "edit_source", "delete_source", "pause_source", "resume_source",
+    "approve_source", "run_source", "test_fetch_source", "simulate_extract_source", "run_crawl", "run_due",
+    "crawl_status", "crawl_logs", "get_robots", "get_policy", "set_policy", "get_session", "log_in", "log_out",
+    "healthz", "readyz", "search",
+}  # fmt: skip
+
+
+@pytest.fixture
+def described(api_url: str) -> Iterator[tuple[Served, Any, list[str]]]:
+    with served(api_url, env="prod", admin_password_hash=PASSWORD_HASH, admin_token_hash=(TOKEN_HASH,)) as running:
+        schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
+        with running.client(headers=WITH_TOKEN) as admin:
+            # The port of nothing: whatever is run or tried out fails at once.
+            urls = [f"http://127.0.0.1:1/careers/{number}" for number in range(3)]
+            ids = [admin.post("/admin/sources", json={"careers_url": url}).json()["id"] for url in urls]
+        yield running, schema, ids
+
+
+# The server runs in this process, and is free to use chance while something is being generated.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
+def test_every_operation_answers_as_described(described: tuple[Served, Any, list[str]]) -> None:
+    running, schema, ids = described
+    seen: set[str] = set()
+    with requests.Session() as session:
+        session.trust_env = False
+        for found in schema.get_all_operations():
+            operation = found.ok()
+            seen.add(operation.definition.raw["operationId"])
+            _ask(operation, session, ids)
+        statuses = session.get(f"{running.url}/admin/crawl/status", headers=WITH_TOKEN, timeout=10)
+    assert statuses.json()["locked"] <= 3
+    assert seen == OPERATIONS
+
+
+def _ask(operation: Any, session: requests.Session, ids: list[str]) -> None:
+    strategies = [operation.as_strategy(GenerationMode.POSITIVE)]
+    if operation.body or operation.query or operation.path_parameters:
+        strategies.append(operation.as_strategy(GenerationMode.NEGATIVE))
+    if "{source_id}" in operation.path:  # those that exist are more worth asking for
+        chosen = ids[1] if operation.method == "delete" else ids[0]
+        strategies.append(operation.as_strategy(path_parameters={"source_id": chosen}))
+
+    @seed(20)
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=st.one_of(strategies))
+    def ask(case: Any) -> None:
+        case.call_and_validate(session=session, headers=WITH_TOKEN, checks=CHECKED, timeout=30)
+
+    ask()
+
+
+def test_the_description_is_complete(described: tuple[Served, Any, list[str]]) -> None:
+    running, _, _ = described
+    with running.client() as client:
+        description = client.get("/openapi.json").json()
+    assert set(description["components"]["securitySchemes"]) == {"token", "session"}
+    for path, operations in description["paths"].items():
+        for operation in operations.values():
+            answers = operation["responses"]
+            assert operation["description"]
+            if path.startswith("/admin"):
+                assert {"401", "403", "422", "500", "503"} <= answers.keys()
+            if path.startswith("/admin") and operation["operationId"] != "log_in":
+                assert operation["security"] == [{"token": []}, {"session": []}]
+            if "requestBody" in operation:
+                assert {"413", "415"} <= answers.keys()
+            for status, answer in answers.items():
+                if int(status) >= 400:
+                    schema = answer["content"]["application/json"]["schema"]
+                    assert schema == {"$ref": "#/components/schemas/ErrorAnswer"}
+
+
+def test_the_page_about_the_api_names_every_route_and_every_error(described: tuple[Served, Any, list[str]]) -> None:
+    running, _, _ = described
+    root = Path(__file__).parents[3]
+    page = (root / "docs" / "web-api.md").read_text(encoding="utf-8")
+    with running.client() as client:
+        paths = client.get("/openapi.json").json()["paths"]
+    for path in paths:
+        shown = path.replace("{source_id}", "{id}")
+        assert shown in page or f"`/{shown.rpartition('/')[2]}`" in page, path
+    source = "".join(
+        file.read_text(encoding="utf-8") for file in (root / "src" / "comity" / "doors" / "web").glob("*.py")
+    )
+    codes = set(re.findall(r'(?:Refused|refusal)\(\s*\d+,\s*"(\w+)"', source))
+    assert len(codes) > 10
+    assert {code for code in codes | {"state_unavailable", "host_busy"} if f"`{code}`" not in page} == set()

@@ -1,0 +1,97 @@
+"""Public search over HTTP: it finds what a run found, filters and counts it, and never leads to a request."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.doors.web.served import Served, until
+from tests.walk.site import Web
+from tests.walk.sourcing import Job, listing
+
+OPENINGS = [
+    Job("Senior Water Engineer", "Nairobi, Kenya"),
+    Job("Health Adviser", "Amman, Jordan"),
+    Job("Finance Officer", "Juba, South Sudan"),
+]
+
+
+def test_what_a_run_found_is_found_at_once_and_gone_with_its_source(api: Served, admin: httpx.Client, web: Web) -> None:
+    site = web.site({"/careers": listing(OPENINGS)})
+    source = admin.post("/admin/sources", json={"careers_url": site.url("/careers")}).json()["id"]
+    admin.post("/admin/crawl/run_due")
+    with api.client() as anybody:
+        until(lambda: _found(anybody)["total"] == 3)
+        asked = len(site.log)
+        hit = _found(anybody, q="water engin")["hits"][0]
+        assert (hit["posting"]["title"], hit["posting"]["country_iso"]) == ("Senior Water Engineer", "KE")
+        assert {"text": "Water", "is_match": True} in hit["title"]
+        assert hit["posting"]["source_id"] == source
+        assert _found(anybody, country_iso=["KE", "JO"])["total"] == 2
+        assert _found(anybody, country_iso="KE", q="health")["total"] == 0
+        assert _found(anybody, source_id=source, country_iso="SS")["total"] == 1
+        page = _found(anybody, limit=1, offset=1, sort="newest", facets=["country_iso"])
+        assert (len(page["hits"]), page["total"], list(page["facets"])) == (1, 3, ["country_iso"])
+        assert {each["value"]: each["count"] for each in page["facets"]["country_iso"]} == {"KE": 1, "JO": 1, "SS": 1}
+        assert _found(anybody, deadline_before="2020-01-01")["total"] == 0
+        assert _found(anybody, deadline_after="0001-01-01", deadline_before="9999-12-31")["total"] == 3
+        assert len(site.log) == asked  # nobody was asked for any of this
+        admin.delete(f"/admin/sources/{source}")
+        until(lambda: _found(anybody)["total"] == 0)
+        assert _found(anybody, open_only="false")["total"] == 3  # closed, not forgotten
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("q=" + "x" * 1001, 422),
+        ("q=%00", 422),
+        ("q=%22unclosed -", 200),
+        ("q=%25%5F*(){}[]^%22~:%5C NEAR OR AND NOT", 200),
+        ("q=%f0%9f%98%80&q=b", 422),
+        ("q=%ed%a0%80", 200),
+        ("country_iso=K%00", 422),
+        ("country_iso=zz", 200),
+        ("&".join(["org_name=x"] * 51), 422),
+        ("org_name=" + "x" * 301, 422),
+        ("source_id=1", 422),
+        ("deadline_after=2027-02-30", 422),
+        ("deadline_after=99999-01-01", 422),
+        ("deadline_after=10", 422),
+        ("deadline_before=9999-12-31", 200),
+        ("limit=101", 422),
+        ("limit=9223372036854775808", 422),
+        ("offset=10001", 422),
+        ("offset=10000", 200),
+        ("sort=price", 422),
+        ("facets=title", 422),
+        ("nonsense=1", 422),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_hostile_queries_are_answered_or_refused(shared_api: httpx.Client, query: str, status: int) -> None:
+    answer = shared_api.get(f"/search?{query}")
+    assert answer.status_code == status, answer.text
+
+
+def test_many_searches_at_once_are_answered_or_asked_to_wait(shared_api: httpx.Client) -> None:
+    async def ask_all() -> list[int]:
+        limits = httpx.Limits(max_connections=120)
+        url = str(shared_api.base_url)
+        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=30, trust_env=False) as client:
+            answers = await asyncio.gather(*(client.get("/search", params={"q": f"word {n}"}) for n in range(120)))
+        return [answer.status_code for answer in answers]
+
+    statuses = asyncio.run(ask_all())
+    assert set(statuses) <= {200, 429}
+    assert statuses.count(200) >= 64
+
+
+def _found(client: httpx.Client, **query: Any) -> dict[str, Any]:
+    answer = client.get("/search", params=query)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found

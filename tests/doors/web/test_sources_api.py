@@ -1,0 +1,205 @@
+"""Sources by the API, from adding one to its log, over HTTP to real sites on loopback."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+
+from tests.doors.web.served import served, until
+from tests.walk.site import Answer, Site, Web
+from tests.walk.sourcing import jobs, listing
+
+
+def test_a_source_is_due_when_it_is_added_and_its_run_is_in_the_log(admin: httpx.Client, web: Web) -> None:
+    site = web.site({"/careers": listing(jobs(4))})
+    added = admin.post(
+        "/admin/sources", json={"careers_url": site.url("/careers"), "org_name": "Relief House", "org_type": "un"}
+    )
+    assert added.status_code == 201
+    source = added.json()
+    assert (source["status"], source["crawl_frequency_days"]) == ("active", 1)
+    assert abs(datetime.fromisoformat(source["next_run_at"]) - datetime.now(UTC)) < timedelta(seconds=10)
+    assert _status(admin)["due_count"] == 1
+    asked = admin.post("/admin/crawl/run", json={"source_id": source["id"]})
+    assert (asked.status_code, asked.json()) == (202, {"source_id": source["id"], "queued": True})
+    log = until(lambda: _logs(admin, source["id"]))[0]
+    assert (log["status"], log["found"], log["inserted"], log["careers_url"]) == ("ok", 4, 4, site.url("/careers"))
+    after = admin.get(f"/admin/sources/{source['id']}").json()
+    assert (after["last_crawl_status"], after["last_found"]) == ("ok", 4)
+    assert after["next_run_at"] == log["next_run_at"] > source["next_run_at"]
+    until(lambda: _status(admin)["locked"] == 0)
+    admin.post(f"/admin/sources/{source['id']}/run")
+    again = until(lambda: len(_logs(admin, source["id"])) == 2 and _logs(admin, source["id"]))[0]
+    assert (again["inserted"], again["updated"]) == (0, 0)
+
+
+def test_run_due_begins_at_once_and_due_count_falls_while_it_runs(admin: httpx.Client, web: Web) -> None:
+    quick = [web.site({"/careers": listing(jobs(1))}) for _ in range(4)]
+    held = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=1.5)})
+    for site in (held, *quick):
+        _add(admin, site)
+    before = _status(admin)
+    assert before == {
+        "running": False,
+        "pool": {"global": 3},
+        "due_count": 5,
+        "locked": 0,
+        "in_flight": 0,
+        "queued": 0,
+    }
+    asked = admin.post("/admin/crawl/run_due")
+    assert (asked.status_code, asked.json()) == (202, {"queued": 5})
+    assert admin.post("/admin/crawl/run_due").json() == {"queued": 0}  # all of them wait for their turn
+    seen = [_status(admin)]
+    until(lambda: seen.append(_status(admin)) or seen[-1]["due_count"] <= 1)
+    assert any(0 < each["in_flight"] <= 3 for each in seen)
+    until(lambda: _status(admin)["due_count"] == 0)
+    until(lambda: len(_logs(admin)) == 5)
+    assert max(each["in_flight"] for each in seen) <= 3
+    assert admin.post("/admin/crawl/run_due").json() == {"queued": 0}
+
+
+def test_a_source_that_is_being_run_is_not_run_twice(admin: httpx.Client, web: Web) -> None:
+    site = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=1.0)})
+    source = _add(admin, site)
+    admin.post("/admin/crawl/run", json={"source_id": source})
+    until(lambda: _status(admin)["locked"] == 1)
+    refused = admin.post(f"/admin/sources/{source}/run")
+    assert (refused.status_code, refused.json()["error"]) == (409, "host_busy")
+    until(lambda: _logs(admin))
+    assert site.pages() == ["/careers"]
+
+
+def test_a_policy_holds_from_the_next_request_on(admin: httpx.Client, web: Web) -> None:
+    pages: dict[str, Any] = {
+        "/careers": listing(jobs(1), following="/2"),
+        "/2": listing(jobs(1, start=2), following="/3"),
+    }
+    site = web.site(pages | {"/3": listing(jobs(1, start=3))})
+    shown = admin.get(f"/admin/domain_policies/{site.host}").json()
+    assert (shown["is_set"], shown["min_request_interval_ms"], shown["max_pages"]) == (False, 3000, 10)
+    body = {"min_request_interval_ms": 400, "max_concurrency": 1, "max_kb_per_page": 512, "allow_js": False}
+    changed = admin.post(f"/admin/domain_policies/{site.host}", json=body)
+    assert changed.status_code == 200
+    assert changed.json() == shown | body | {"is_set": True}
+    assert admin.get(f"/admin/domain_policies/http://{site.host}").status_code == 404  # a host is no URL
+    source = _add(admin, site)
+    admin.post("/admin/crawl/run", json={"source_id": source})
+    assert until(lambda: _logs(admin))[0]["found"] == 3
+    assert len(site.log) == 4
+    assert min(site.gaps()) >= 0.395
+    admin.post(f"/admin/domain_policies/{site.host}", json={"max_pages": 1})
+    until(lambda: _status(admin)["locked"] == 0)
+    admin.post("/admin/crawl/run", json={"source_id": source})
+    assert until(lambda: len(_logs(admin)) == 2 and _logs(admin))[0]["pages"] == 1
+
+
+def test_robots_that_disallow_block_the_source_and_say_so(admin: httpx.Client, web: Web) -> None:
+    robots = "User-agent: *\nDisallow: /careers\nCrawl-delay: 2\n"
+    site = web.site({"/careers": listing(jobs(2))}, robots=robots)
+    assert admin.get(f"/admin/robots/{site.host}").json()["error"] == "not_found"
+    source = _add(admin, site)
+    assert admin.post("/admin/crawl/run_due").json() == {"queued": 1}
+    assert until(lambda: _logs(admin, source))[0]["message"] == "robots disallow"
+    shown = admin.get(f"/admin/sources/{source}").json()
+    assert (shown["status"], shown["last_crawl_message"]) == ("blocked", "robots disallow")
+    assert site.pages() == []
+    known = admin.get(f"/admin/robots/{site.host}", params={"scheme": "http"}).json()
+    assert (known["robots_txt"], known["crawl_delay_ms"], known["disallow"]) == (robots, 2000, ["/careers"])
+    assert known["fetched_at"] < known["expires_at"]
+    assert admin.get(f"/admin/robots/{site.host}", params={"scheme": "https"}).status_code == 404
+
+
+def test_the_table_is_filtered_paged_changed_and_emptied(admin: httpx.Client) -> None:
+    for number in range(5):
+        kind = "un" if number < 2 else "ngo"
+        body = {"careers_url": f"https://{number}.example/careers", "org_name": f"Aid {number}", "org_type": kind}
+        assert admin.post("/admin/sources", json=body).status_code == 201
+    page = admin.get("/admin/sources", params={"limit": 2, "offset": 4}).json()
+    assert (page["total"], len(page["sources"]), page["limit"], page["offset"]) == (5, 1, 2, 4)
+    assert admin.get("/admin/sources", params={"org_type": "un"}).json()["total"] == 2
+    found = admin.get("/admin/sources", params={"search": "aid 3"}).json()["sources"]
+    assert [each["org_name"] for each in found] == ["Aid 3"]
+    path = f"/admin/sources/{found[0]['id']}"
+    assert admin.post("/admin/sources", json=body).json()["error"] == "already_exists"
+    taken = admin.patch(path, json={"careers_url": "https://1.example/careers"})
+    assert (taken.status_code, taken.json()["error"]) == (409, "already_exists")
+    edited = admin.patch(path, json={"org_name": None, "time_window": "22:00-05:00", "crawl_frequency_days": 9}).json()
+    assert (edited["org_name"], edited["time_window"], edited["crawl_frequency_days"]) == (None, "22:00-05:00", 9)
+    for word, status in (("pause", "paused"), ("resume", "active"), ("approve", "active")):
+        assert admin.post(f"{path}/{word}").json()["status"] == status
+    assert admin.delete(path).json()["status"] == "deleted"
+    assert admin.delete(path).status_code == 404
+    assert admin.post(f"{path}/run").status_code == 404
+    assert admin.get("/admin/sources", params={"status": "deleted"}).json()["total"] == 1
+    proposed = admin.post("/admin/sources", json={"careers_url": "https://new.example/", "approved": False}).json()
+    assert (proposed["status"], proposed["next_run_at"]) == ("paused", None)
+
+
+def test_a_page_is_tried_out_without_a_trace(admin: httpx.Client, web: Web) -> None:
+    site = web.site({"/careers": Answer(body=listing(jobs(5)), etag='"a"', headers={"X-Secret": "raw"})})
+    source = _add(admin, site)
+    head = admin.post(f"/admin/sources/{source}/test-fetch")
+    assert (head.json()["status"], head.json()["etag"]) == (200, '"a"')
+    assert "raw" not in head.text
+    found = admin.post(f"/admin/sources/{source}/simulate-extract").json()
+    assert (found["kind"], found["found"], len(found["jobs"])) == ("jobs", 5, 3)
+    tried = admin.post(f"/admin/sources/{source}/simulate-extract", json={"parser_hint": "{"})
+    assert tried.status_code == 422
+    assert _logs(admin) == []
+    assert _status(admin)["due_count"] == 1
+    closed = web.site({"/careers": "x"}, robots="User-agent: *\nDisallow: /\n")
+    refused = admin.post(f"/admin/sources/{_add(admin, closed)}/test-fetch")
+    assert (refused.status_code, refused.json()["error"]) == (409, "not_fetched")
+
+
+def test_the_scheduler_lives_with_the_application_and_ends_with_it(api_url: str, web: Web) -> None:
+    site = web.site({"/careers": listing(jobs(3))})
+    slow = web.site({"/careers": Answer(body=listing(jobs(3)), after_s=0.8)})
+    with served(api_url, schedules=True, sources_every_minutes=0.005) as running, running.client() as admin:
+        assert _status(admin)["running"] is True
+        source = _add(admin, site)
+        assert until(lambda: _logs(admin, source))[0]["inserted"] == 3
+        _add(admin, slow)
+        until(lambda: _status(admin)["in_flight"] == 1)
+    # What was under way ended by itself, and nothing is held any more.
+    with served(api_url) as running, running.client() as admin:
+        assert len(_logs(admin)) == 2
+        assert (_status(admin)["locked"], _status(admin)["running"]) == (0, False)
+
+
+def test_two_servers_on_one_state_run_no_source_twice(api_url: str, web: Web) -> None:
+    sites = [web.site({"/careers": Answer(body=listing(jobs(1)), after_s=0.05)}) for _ in range(6)]
+    with (
+        served(api_url) as one,
+        served(api_url) as other,
+        one.client() as first,
+        other.client() as second,
+    ):
+        for site in sites:
+            _add(first, site)
+        queued = [client.post("/admin/crawl/run_due").json()["queued"] for client in (first, second)]
+        assert queued[0] == 6
+        until(lambda: _status(second)["due_count"] == 0 and _status(first)["in_flight"] == 0)
+        until(lambda: _status(first)["locked"] == 0)
+        assert len(_logs(first)) == 6
+    assert all(site.pages() == ["/careers"] for site in sites)
+
+
+def _add(admin: httpx.Client, site: Site) -> str:
+    answer = admin.post("/admin/sources", json={"careers_url": site.url("/careers")})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def _logs(admin: httpx.Client, source: str | None = None) -> list[dict[str, Any]]:
+    params = {"source_id": source} if source is not None else {}
+    found: list[dict[str, Any]] = admin.get("/admin/crawl/logs", params=params).json()["logs"]
+    return found
+
+
+def _status(admin: httpx.Client) -> dict[str, Any]:
+    found: dict[str, Any] = admin.get("/admin/crawl/status").json()
+    return found
