@@ -18,7 +18,18 @@ from tests.servers.valkey import valkey_for_tests
 
 # Tests that measure gaps, stalls and pauses: what else runs on the machine would show in them.
 ALONE = (
-    "tests/walk/",
+    "tests/walk/test_endings.py",
+    "tests/walk/test_hard_pages.py",
+    "tests/walk/test_hostile_crawl.py",
+    "tests/walk/test_killed.py",
+    "tests/walk/test_lost_leases.py",
+    "tests/walk/test_manners.py",
+    "tests/walk/test_many_h",
+    "tests/walk/test_processes.py",
+    "tests/walk/test_signals.py",
+    "tests/walk/test_sources_due.py",
+    "tests/walk/test_two_crawls.py",
+    "tests/walk/test_w",
     "tests/machines/",
     "tests/gate/",
     "tests/extract/test_apart.py",
