@@ -17,10 +17,11 @@ from fastapi import Depends, Request
 from comity.doors.web.access import Access, Admitted
 from comity.doors.web.refusals import LOG, Refused
 from comity.doors.web.sessions import LoginThrottle
-from comity.model.errors import NotFound
+from comity.model.errors import NotFound, StateUnavailable
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
 from comity.reports.sources import find_source
+from comity.upkeep.drain_outbox import EVERY_S
 from comity.upkeep.due_sources import STOP_WITHIN_S
 
 if TYPE_CHECKING:
@@ -112,8 +113,7 @@ async def open_office(
         if schedules:
             scheduler = asyncio.create_task(_keep("scheduler", partial(due.serve, on_trouble=_warn), stopping))
         drain = state.outbox_drain()
-        telling = asyncio.create_task(_keep("index", partial(drain.serve, stopping, on_trouble=_warn), stopping))
-        telling_at_once = asyncio.create_task(_tell_news(drain, has_news))
+        telling = asyncio.create_task(_keep("index", partial(_tell_search, drain, has_news, stopping), stopping))
         try:
             loop = asyncio.get_running_loop()
 
@@ -127,8 +127,8 @@ async def open_office(
             await pool.close()
             if scheduler is not None:
                 await scheduler
-            telling_at_once.cancel()
-            await asyncio.wait([telling, telling_at_once], timeout=STOP_WITHIN_S)
+            has_news.set()
+            await asyncio.wait([telling], timeout=STOP_WITHIN_S)
             telling.cancel()
 
 
@@ -136,15 +136,21 @@ def _warn(sentence: str) -> None:
     LOG.warning("%s", sentence)
 
 
-async def _tell_news(drain: OutboxDrain, has_news: asyncio.Event) -> None:
-    """Have search know of a run as soon as it ended; what fails is told again by the timed loop."""
-    while True:
-        await has_news.wait()
+async def _tell_search(drain: OutboxDrain, has_news: asyncio.Event, stopping: asyncio.Event) -> None:
+    """Tell search of what changed, as soon as there is news and every few seconds; the same trouble is told once."""
+    said: str | None = None
+    while not stopping.is_set():
         has_news.clear()
         try:
-            await asyncio.to_thread(drain.drain)
-        except Exception as error:
-            _warn(f"search was not told at once: {type(error).__name__}")
+            trouble = (await asyncio.to_thread(drain.drain)).error
+        except StateUnavailable as error:
+            trouble = str(error)
+        if trouble is not None and trouble != said:
+            _warn(trouble)
+        said = trouble
+        with suppress(TimeoutError):
+            async with asyncio.timeout(EVERY_S):
+                await has_news.wait()
 
 
 async def _keep(name: str, serve: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
