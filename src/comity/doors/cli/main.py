@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "why": "explain",
     "robots": "explain",
     "verify-politeness": "explain",
+    "enqueue": "seeds",
     "seeds": "seeds",
     "domains": "backfill",  # and all of domains.py
     "recalculate-priorities": "priorities",

@@ -39,6 +39,9 @@ app = group(
 
 def register(root: typer.Typer) -> None:
     """Put the commands of this file on the command line."""
+    short_help = "Give workers hosts, or URLs to begin with: the same as `comity seeds add`."
+    examples = ("comity enqueue example.com https://example.org/news",)
+    command(root, "enqueue", examples=examples, panel="Hosts", short_help=short_help)(add)
     root.add_typer(app, name="seeds", rich_help_panel="Hosts")
 
 
