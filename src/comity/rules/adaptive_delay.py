@@ -2,9 +2,9 @@
 
 A response time goes in with the pace so far; the new pace comes out. With x the response time:
 
-    x'       = min(x, 3 · max(recent, 100 ms))              one outlier cannot do much
+    x'       = min(x, 3 · max(recent, 50 ms))               one outlier cannot do much
     recent   = recent + 0.2 · (x' − recent)                 moving average over some 5 requests
-    excess   = max(0, recent − 1.5 · max(baseline, 100 ms)) beyond what is usual for this host
+    excess   = max(0, recent − 1.5 · max(baseline, 50 ms))  beyond what is usual for this host
     target   = min(floor + 4 · excess, max(60 s, floor))
     delay    = delay + 0.5 · (target − delay) upwards, 0.05 downwards; starts from the floor
     baseline = baseline + w · (x' − baseline)               w = 0.1 downwards, 0.01 upwards
@@ -23,9 +23,7 @@ from comity.model.gate import Pace
 
 ADAPTIVE_DELAY_CAP_S: Final = 60.0
 OUTLIER_FACTOR: Final = 3.0
-LEAST_LATENCY_S: Final = (
-    0.1  # below this, a change in response time means nothing: networks and machines waver that much
-)
+LEAST_LATENCY_S: Final = 0.05  # below this, a change in response time means nothing
 TOLERANCE: Final = 1.5
 GAIN: Final = 4.0
 RECENT_WEIGHT: Final = 0.2
