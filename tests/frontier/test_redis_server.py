@@ -150,8 +150,7 @@ def test_a_server_that_waiting_does_not_mend_is_told_in_one_line(embedded_databa
         ):
             store = RedisFrontier(embedded_database, url, MovedClock())
             with pytest.raises(FrontierUnfit, match=said) as refused:
-                store.take_up([])
-                store.size(host)
+                store.queued_of([host])
             assert "word" not in str(refused.value)
             store.close()
 
