@@ -36,7 +36,9 @@ def rebuild(database: Database, link: RedisLink, host_id: UUID, epoch: str) -> N
     """Begin a new life of a host's frontier; the journal is applied on top by whoever called."""
     stem = stem_of(host_id)
     # One at a time: two would undo each other's work without end.
-    if not link.command("SET", f"{stem}:building", epoch, "NX", "PX", _ALONE_MS):
+    is_ours = link.command("SET", f"{stem}:building", epoch, "NX", "PX", _ALONE_MS)
+    # Where the answer was lost and the command sent once more, it is our own that is in the way.
+    if not is_ours and link.command("GET", f"{stem}:building") != epoch.encode():
         raise FrontierUnavailable(f"the frontier of host {host_id} at {link.shown} is being rebuilt by another worker")
     try:
         with database.write() as connection:
