@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,8 +19,10 @@ from sqlalchemy import func, select
 from comity.database.connection import Database
 from comity.database.tables import frontier_journal
 from comity.frontier.redis_link import RedisLink, RedisTerms
-from comity.frontier.store import FrontierUnavailable
+from comity.frontier.redis_store import RedisFrontier
+from comity.frontier.store import FrontierUnavailable, FrontierUnfit
 from comity.model.errors import BadInput
+from tests.database.states import MovedClock
 from tests.frontier.rooms import Room, entry, key_of
 from tests.frontier.test_redis_crashes import story
 from tests.frontier.valkeys import ChosenValkey, frontier_at, until, whole
@@ -117,6 +122,37 @@ class Absent:
 def test_what_is_no_redis_url_is_refused(url: str) -> None:
     with pytest.raises(BadInput):
         RedisLink(url, RedisTerms())
+
+
+def test_a_server_that_waiting_does_not_mend_is_told_in_one_line(embedded_database: Database) -> None:
+    """A database that it has not, a user who may not, and a door that is no Redis at all."""
+    with ChosenValkey(tcp=True) as server, socket.create_server(("127.0.0.1", 0)) as other:
+        with server.client() as client:
+            client.execute_command("ACL", "SETUSER", "reader", "on", ">word", "~*", "+@read", "+info")
+        room = Room(embedded_database, frontier_at(server, embedded_database))
+        room.add(entry("a"))
+        room.store.close()
+        host, address = room.host, server.url().removeprefix("redis://").removesuffix("/0")
+        port = other.getsockname()[1]
+
+        def greet() -> None:
+            with suppress(OSError):
+                while True:
+                    with other.accept()[0] as connection:
+                        connection.sendall(b"SSH-2.0-OpenSSH_9.9\r\n")
+                        connection.recv(4096)
+
+        Thread(target=greet, daemon=True).start()
+        for url, said in (
+            (f"redis://{address}/99", "DB index is out of range"),
+            (f"redis://reader:word@{address}/0", "no permissions"),
+            (f"redis://127.0.0.1:{port}/0", "SSH-2.0"),
+        ):
+            store = RedisFrontier(embedded_database, url, MovedClock())
+            with pytest.raises(FrontierUnfit, match=said) as refused:
+                store.queued_of([host])
+            assert "word" not in str(refused.value)
+            store.close()
 
 
 def test_a_silent_server_is_not_waited_for_without_end(embedded_database: Database) -> None:

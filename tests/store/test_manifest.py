@@ -154,7 +154,31 @@ def test_half_a_line_of_notes_is_none_and_the_next_begins_anew(tmp_path: Path) -
     assert conditions(place) == [WHOLE, WHOLE]
 
 
-@pytest.mark.parametrize("rubbish", [b"", b"{", b"[]", b"null", b"\xff", b'{"part": 1}', b'{"digest": "md5:1"}'])
+def by_hand(**fields: object) -> bytes:
+    """A note that somebody wrote."""
+    return json.dumps({"part": "part-x", "rows": 1, "size": 1, "digest": "xxh3-128:00"} | fields).encode()
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"part": 1}',
+        b'{"digest": "md5:1"}',
+        b"[" * 60_000,
+        by_hand(rows=-1),
+        by_hand(size=10**4000),
+        by_hand(at=-1),
+        by_hand(last_crawl_time=[1]),
+        by_hand(first_crawl_time=7),
+        by_hand(run_ids=[{}]),
+        by_hand(writer={}),
+    ],
+)
 def test_a_note_that_cannot_be_understood_is_none(tmp_path: Path, rubbish: bytes) -> None:
     store_all(tmp_path / FOLDER, [page(1)])
     (part,) = (tmp_path / FOLDER).glob("part-*")

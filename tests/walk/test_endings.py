@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 
 import pytest
 
+from comity.assemble import State
+from comity.walk.crawl import Crawl
+from comity.walk.leased_host import LeasedHost
 from tests.walk.crawling import DONE, QUEUED, Place, line_of
 from tests.walk.site import Answer, Web, page, redirect, tree
 
@@ -231,3 +235,23 @@ def test_a_304_that_nobody_asked_for_is_no_page(web: Web, place: Place) -> None:
     assert summary.pages == 1
     assert summary.errors == 1
     assert len(place.kept()) == 2
+
+
+def test_a_host_that_is_served_in_the_very_moment_it_was_read_on_is_not_forgotten(web: Web, place: Place) -> None:
+    """Nothing more was found of it, and a visit of another host ends just then: the run must come to its end."""
+    site = web.site(tree(3))
+
+    def hurry(crawl: Crawl, _state: State) -> None:
+        dispatcher, ready = crawl._dispatcher, crawl._dispatcher.ready
+        looks = iter(range(20))
+
+        def ready_and_serve(host: LeasedHost) -> None:
+            if next(looks, None) is not None:
+                host.work.has_more = True  # as far as is known
+            ready(host)
+            asyncio.get_running_loop().call_soon(dispatcher.serve)
+
+        dispatcher.ready = ready_and_serve  # type: ignore[method-assign]
+
+    summary = place.crawl(site.url(), meanwhile=hurry, within_s=10)
+    assert (summary.pages, line_of(summary, site.host).status) == (3, "exhausted")

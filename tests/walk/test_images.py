@@ -236,6 +236,23 @@ def test_images_for_a_site_that_was_crawled_without_them(web: Web, place: Place)
     assert (host["images_found"], host["images_stored"]) == (2, 1)
 
 
+def test_a_page_that_markup_calls_an_image_stays_a_page(web: Web, place: Place) -> None:
+    """As with src="#" before a script has run, or with og:image naming the site itself."""
+    routes = {
+        "/": shows("#", links=("/a", "/b")),
+        "/a": shows("/", "/b", links=("/c",)),
+        "/b": page(),
+        "/c": shows("/", "/b"),
+    }
+    site = web.site(routes)
+    crawled(place, site)
+    assert sorted(site.pages()) == sorted(routes), "each once"
+    for options in (["--refresh", "--images"], ["--refresh"]):
+        site.log.clear()
+        assert place.comity("crawl", site.url(), *options).code == 0
+        assert sorted(site.pages()) == sorted(routes)
+
+
 def test_a_refresh_without_images_leaves_them_and_sees_them_again_all_the_same(web: Web, place: Place) -> None:
     site = web.site({"/": Answer(body=shows("/a.png"), etag='"1"'), "/a.png": picture(png())})
     crawled(place, site)

@@ -80,7 +80,7 @@ def test_outcomes_are_counted_by_what_became_of_them(watched: Watched) -> None:
     ]
     result = Settled(links=7, received=900, lost=[])
     result.put_off = {HOST: [(entry(4), 5.0), (entry(6), 5.0)]}
-    watched.counting.settled([outcomes[:3], outcomes[3:]], result, 0.02)
+    watched.counting.settled(outcomes, result, 0.02)
     found = {outcome: watched.number("pages_total", outcome) for outcome in ("fetched", "gone", "failed", "postponed")}
     assert found == {"fetched": 2, "gone": 1, "failed": 1, "postponed": 1}
     assert (watched.number("received_bytes_total"), watched.number("links_found_total")) == (900, 7)
@@ -104,7 +104,7 @@ def test_outcomes_are_counted_by_what_became_of_them(watched: Watched) -> None:
     ],
 )
 def test_refusals_are_counted_by_who_said_so(watched: Watched, outcome: Any, reason: str, number: int) -> None:
-    watched.counting.settled([[outcome]], Settled(), 0.01)
+    watched.counting.settled([outcome], Settled(), 0.01)
     assert watched.meter.read().numbers["comity_refusals_total"][reason] == number
 
 
@@ -140,7 +140,7 @@ def test_a_renewal_is_overdue_after_one_and_a_half_intervals_if_anything_is_held
 def test_without_anybody_who_wants_to_know_nothing_is_counted() -> None:
     counting = RunMeter(None, Run(), lambda: 0.0, 600.0)
     counting.begin()
-    counting.settled([[fetched(1)]], Settled(), 0.1)
+    counting.settled([fetched(1)], Settled(), 0.1)
     counting.renewed(1)
     counting.look()
     counting.end()

@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import redis
 
 from tests.servers.postgres import PostgresServer, conninfo
 from tests.servers.valkey import ValkeyServer
@@ -20,6 +21,7 @@ from tests.servers.waiting import wait_until
 from tests.walk.conftest import empty
 from tests.walk.crawling import Place, line_of
 from tests.walk.forking import Apart
+from tests.walk.pictures import png
 from tests.walk.site import Answer, Site, Web, page, redirect, tree
 from tests.walk.test_shared_state import remembered
 
@@ -238,3 +240,40 @@ def test_a_crawl_that_is_stopped_while_valkey_is_away_ends_in_time_and_goes_on_l
     assert ask(shared, "SELECT domain FROM domains WHERE claimed_by IS NOT NULL") == []
     assert shared.comity("crawl", *urls, "--delay", 0).code == 0
     assert kept_urls(shared) == expected_of(sites)
+
+
+def lose_everything(place: Place, valkey: ValkeyServer) -> None:
+    """Redis is empty, and the journal has let go of what was safe there."""
+    with redis.Redis.from_url(valkey.url()) as client:
+        client.flushall()
+    with psycopg.connect(conninfo(place.env["COMITY_DATABASE_URL"])) as connection:
+        connection.execute("DELETE FROM frontier_journal")
+
+
+def test_images_that_wait_are_not_lost_with_redis(web: Web, shared: Place, valkey: ValkeyServer) -> None:
+    names = [f"/{number}.png" for number in range(6)]
+    pictures = {name: Answer(body=png(1, 1, name.encode()), type="image/png") for name in names}
+    shown = page("/a", "/b", body="".join(f'<img src="{name}">' for name in names))
+    site = web.site({"/": shown, "/a": page(), "/b": page(), **pictures})
+    assert shared.comity("crawl", site.url(), "--images", "--max-pages", 2).code == 0
+    lose_everything(shared, valkey)
+    assert shared.comity("crawl", site.url(), "--images").code == 0
+    assert sorted(path for path in site.pages() if path in names) == names
+    lose_everything(shared, valkey)
+    assert shared.comity("crawl", site.url(), "--images", "--refresh").code == 0
+    assert sorted(path for path in site.pages() if path in names) == sorted(names * 2), "known, and asked about again"
+
+
+def test_a_refresh_finds_again_what_it_had_found_when_redis_lost_it(
+    web: Web, shared: Place, valkey: ValkeyServer
+) -> None:
+    """A page that was visited in this round has not changed since: asked with a condition, it would name no links."""
+    site = web.site({"/": Answer(body=page("/a"), etag='"1"'), "/a": Answer(body=page(), etag='"2"')})
+    assert shared.comity("crawl", site.url()).code == 0
+    site.routes |= {"/": Answer(body=page("/a", "/new"), etag='"3"'), "/new": page()}
+    assert shared.comity("crawl", site.url(), "--refresh", "--max-pages", 1).code == 0
+    assert site.pages() == ["/", "/a", "/"]
+    lose_everything(shared, valkey)
+    assert shared.comity("crawl", site.url()).code == 0
+    assert sorted(site.pages()[3:]) == ["/", "/a", "/new"]
+    assert site.of("/a")[-1].headers["if-none-match"] == '"2"'

@@ -82,6 +82,23 @@ def test_new_seeds_are_added_and_old_hosts_keep_their_state(web: Web, place: Pla
     assert place.host(old.host)["status"] == "exhausted"
 
 
+@pytest.mark.parametrize("command", ["crawl", "work"])
+def test_a_page_that_nothing_links_to_is_visited_when_it_is_named_and_nothing_else_is(
+    web: Web, place: Place, command: str
+) -> None:
+    """Also on a host that was done: what is queued there would wait for a refresh otherwise, or for ever."""
+    site = web.site(tree(3) | {"/alone": page()})
+    assert place.comity("crawl", site.url()).code == 0
+    if command == "crawl":
+        told = place.comity("crawl", site.url("/alone"), "--json").json
+        assert (told["summary"]["pages"], told["idle"]) == (1, [])
+    else:
+        assert place.comity("seeds", "add", site.url("/alone")).code == 0
+        assert place.comity("work", "--idle-exit").code == 0
+    assert site.pages()[3:] == ["/alone"]
+    assert place.host(site.host)["status"] == "exhausted"
+
+
 def test_seeds_come_from_a_file_too(web: Web, place: Place) -> None:
     sites = [web.site(tree(3)) for _ in range(3)]
     file = place.folder / "seeds.txt"

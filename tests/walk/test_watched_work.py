@@ -18,7 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
 from tests.walk.forking import Apart
-from tests.walk.site import Web, page, tree
+from tests.walk.pictures import png
+from tests.walk.site import Answer, Web, page, tree
 from tests.walk.test_worker import children_of, seed
 
 ADDRESS = re.compile(r'"address": "(127\.0\.0\.1:[0-9]+)"')
@@ -68,10 +69,12 @@ def hide(place: Place, table: str, name: str) -> None:
 
 def test_what_a_worker_counts_is_what_it_did_and_it_is_ready_while_the_state_answers(web: Web, place: Place) -> None:
     paths = tree(20)
-    paths["/"] = page("/missing", "/secret", *list(paths)[1:])
-    site = web.site(paths, robots="User-agent: *\nDisallow: /secret")
+    pictures = '<img src="/a.png"><img src="/broken.png">'
+    paths["/"] = page("/missing", "/secret", *list(paths)[1:], body=pictures)
+    routes = {"/a.png": Answer(body=png(), type="image/png"), "/broken.png": Answer(body="no", type="image/png")}
+    site = web.site(paths | routes, robots="User-agent: *\nDisallow: /secret")
     seed(place, site)
-    with place.begun("work", "--metrics", "127.0.0.1:0") as process:
+    with place.begun("work", "--images", "--metrics", "127.0.0.1:0") as process:
         address = address_of(process)
         wait_until(lambda: numbers(address)["comity_hosts_left_total.exhausted"] == 1, 30, "the host to be done")
         wait_until(lambda: numbers(address)["comity_runs_total.finished"] == 1, 30, "the run to end")
@@ -90,7 +93,8 @@ def test_what_a_worker_counts_is_what_it_did_and_it_is_ready_while_the_state_ans
     fetched = place.rows("SELECT count(*) AS n, sum(bytes_received) AS size FROM fetches WHERE outcome = 'fetched'")[0]
     assert found["comity_pages_total.fetched"] == fetched["n"]
     assert found["comity_pages_total.gone"] == 1
-    assert found["comity_fetch_seconds_count"] == fetched["n"] + 1
+    assert found["comity_pages_total.rejected"] == 0, "an image is no page, whatever came of it"
+    assert found["comity_fetch_seconds_count"] == fetched["n"] + 1 + 2
     assert found["comity_refusals_total.robots"] == 1
     assert found["comity_settle_seconds_count"] >= 1
     assert found["comity_received_bytes_total"] >= fetched["size"]

@@ -216,6 +216,7 @@ class _Pretended:
     def __init__(self, doings: Iterator[Any]) -> None:
         self._doings = doings
         self.minutes: list[float] = []
+        self.crawls_fail = False
 
     async def look(self) -> bool:
         doing = next(self._doings)
@@ -224,6 +225,8 @@ class _Pretended:
         return bool(doing)
 
     async def crawl(self, minutes: float) -> RunSummary:
+        if self.crawls_fail:
+            raise StateUnavailable("the other store is gone")
         self.minutes.append(minutes)
         return RunSummary("run", "finished", "time", 1, 0, 0, 0, 1.0, (), ())
 
@@ -252,6 +255,26 @@ async def test_the_pauses_grow_while_the_state_is_away_and_begin_anew_after_it()
     assert [news.pause_s for news in told if isinstance(news, StateLost)] == [1, 2, 4, 8, 16, 32, 60, 60, 1]
     assert waited == [1, 2, 4, 8, 16, 32, 60, 60, 1]
     assert shift.minutes == [30.0, 30.0]
+
+
+async def test_the_pauses_grow_also_where_only_runs_fail() -> None:
+    """PostgreSQL answers each look, and Redis no run: without pauses that grow, a run would fail every second."""
+    shift = _Pretended(iter([*[True] * 5, False]))
+    shift.crawls_fail = True
+    waited: list[float] = []
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Shift]:
+        yield shift
+
+    worker = Worker(opened, WorkerTerms(is_to_exit_when_idle=True), time.monotonic, lambda: 0.5, lambda _news: None)
+
+    async def rest(seconds: float) -> None:
+        waited.append(seconds)
+
+    worker._rest = rest  # type: ignore[method-assign]
+    await worker.run()
+    assert waited == [1, 2, 4, 8, 16]
 
 
 async def test_an_idle_worker_says_so_once_and_ends_at_once_when_stopped() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -113,7 +114,7 @@ def due_for_refresh(connection: Connection, host_ids: Collection[UUID]) -> set[U
 
 
 def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
-    """Count URLs that were found for hosts outside of a crawl."""
+    """Count URLs that were found for hosts outside of a crawl; a host that was done has something to do again."""
     for host_id, number in found.items():
         if number:
             connection.execute(
@@ -125,6 +126,13 @@ def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
                     version=domains.c.version + 1,
                 )
             )
+    rest = iter([host_id for host_id, number in found.items() if number])
+    while some := list(islice(rest, 500)):
+        connection.execute(
+            update(domains)
+            .where(domains.c.id.in_(some), domains.c.status == HostStatus.EXHAUSTED)
+            .values(status=HostStatus.PENDING, next_crawl_after=None)
+        )
 
 
 def is_leased(connection: Connection, host_id: UUID, now: datetime | None) -> bool:

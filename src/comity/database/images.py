@@ -6,7 +6,7 @@ writes them takes turns (`take_turn`), since two who met the same pictures in an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
@@ -189,6 +189,15 @@ def last_seen(connection: Connection, host_id: UUID, keys: Collection[int]) -> M
                 row.asked_at.timestamp(), row.status in _GONE, row.etag, row.last_modified, None, row.final_url
             )
     return found
+
+
+def addresses_after(connection: Connection, host_id: UUID, key: int | None, limit: int) -> Sequence[Any]:
+    """The addresses of a host's images, by key, behind one: what is known of each."""
+    column = image_urls.c
+    statement = select(column.url_key, column.url, column.asked_at).where(column.domain_id == host_id)
+    if key is not None:
+        statement = statement.where(column.url_key > key)
+    return connection.execute(statement.order_by(column.url_key).limit(limit)).all()
 
 
 def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from itertools import islice
 from typing import Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, or_, select
 
 from comity.database.tables import fetches
 from comity.model.frontier import SeenPage
@@ -53,4 +53,18 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 row.images_found,
                 row.images_read,
             )
+    return found
+
+
+def were_pages(connection: Connection, keys: Collection[int]) -> set[int]:
+    """Those of the URLs, by key, under which a page came before, and no picture."""
+    found: set[int] = set()
+    rest, column = iter(keys), fetches.c
+    while some := list(islice(rest, _BATCH)):
+        statement = select(column.url_key).where(
+            column.url_key.in_(some),
+            column.outcome == "fetched",
+            or_(column.content_type.is_(None), column.content_type.not_like("image/%")),
+        )
+        found.update(connection.execute(statement).scalars())
     return found

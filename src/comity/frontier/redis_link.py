@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
-from comity.frontier.store import FrontierUnavailable
+from comity.frontier.store import FrontierUnavailable, FrontierUnfit
 from comity.model.errors import BadInput
 
 _NAMES: Final = (
@@ -30,7 +30,8 @@ _NAMES: Final = (
     "take_in",
 )
 # The server is there but will not take writes, or not now.
-_REFUSALS: Final = ("MISCONF", "NOREPLICAS", "BUSY", "NOAUTH", "NOPERM")
+_REFUSALS: Final = ("MISCONF", "NOREPLICAS", "BUSY", "NOAUTH")
+_NO_SUCH_DATABASE: Final = "DB index is out of range"
 _PIPELINED: Final = 256
 
 
@@ -89,6 +90,8 @@ class RedisLink:
             redis.exceptions.TryAgainError,
             redis.exceptions.AskError,
         )
+        # What no waiting mends: it is no Redis, or not one for this user.
+        self._misfits = (redis.exceptions.InvalidResponse, redis.exceptions.NoPermissionError)
         retry = Retry(ExponentialBackoff(cap=self.terms.longest_pause_s, base=0.05), self.terms.tries - 1)
         try:
             pool = redis.BlockingConnectionPool.from_url(
@@ -164,7 +167,11 @@ class RedisLink:
             yield
         except self._absences as error:
             raise FrontierUnavailable(self._sentence(error)) from error
+        except self._misfits as error:
+            raise FrontierUnfit(self._sentence(error)) from error
         except self.response_error as error:
+            if str(error).startswith(_NO_SUCH_DATABASE):
+                raise FrontierUnfit(self._sentence(error)) from error
             if str(error).startswith(_REFUSALS):
                 raise FrontierUnavailable(self._sentence(error)) from error
             raise

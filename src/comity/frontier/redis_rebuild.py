@@ -1,8 +1,9 @@
 """A host's frontier made anew from the database, when Redis has lost it.
 
-What was visited is known from `fetches`, what is under way from the journal. URLs that were found and never visited
-are known to nobody: so, unless the host was exhausted, its pages are queued again, and its sitemaps are read again,
-because these are what the lost URLs were found on. It costs the site a second visit, and loses nothing that it links.
+What was visited is known from `fetches`, images from `image_urls`, what is under way from the journal. Pages that were
+found and never visited are known to nobody: so, unless the host was exhausted, its pages are queued again, and its
+sitemaps are read again, because these are what the lost URLs were found on. It costs the site a second visit, and loses
+nothing that it links.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from comity.database import frontier_journal, sitemaps
+from comity.database import frontier_journal, images, sitemaps
 from comity.database.connection import Database
+from comity.database.seen_pages import were_pages
 from comity.database.tables import DONE, QUEUED
 from comity.frontier.redis_layout import data_keys, pack_entry, pack_kept, stem_of
 from comity.frontier.redis_link import RedisLink
 from comity.frontier.store import FrontierUnavailable
+from comity.model.frontier import IMAGE_PRIORITY
 from comity.model.host import HostStatus
 from comity.rules.canonical import web_address
 
@@ -33,7 +36,9 @@ def rebuild(database: Database, link: RedisLink, host_id: UUID, epoch: str) -> N
     """Begin a new life of a host's frontier; the journal is applied on top by whoever called."""
     stem = stem_of(host_id)
     # One at a time: two would undo each other's work without end.
-    if not link.command("SET", f"{stem}:building", epoch, "NX", "PX", _ALONE_MS):
+    is_ours = link.command("SET", f"{stem}:building", epoch, "NX", "PX", _ALONE_MS)
+    # Where the answer was lost and the command sent once more, it is our own that is in the way.
+    if not is_ours and link.command("GET", f"{stem}:building") != epoch.encode():
         raise FrontierUnavailable(f"the frontier of host {host_id} at {link.shown} is being rebuilt by another worker")
     try:
         with database.write() as connection:
@@ -49,6 +54,7 @@ def rebuild(database: Database, link: RedisLink, host_id: UUID, epoch: str) -> N
         link.commands([("DEL", stem), ("HSET", stem, "epoch", epoch, "applied", _BUILDING)])
         if first != 1:  # the journal does not hold all that this host ever had
             _load(database, link, stem, epoch, host.domain, is_finished)
+            _load_images(database, link, stem, epoch, host_id)
         applied = mark.batch if first is None else first - 1
         _take_in(link, stem, epoch, [], applied)
         unlink(link, stem, before)
@@ -80,8 +86,27 @@ def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str,
             _take_in(link, stem, epoch, _item(root.url, root.key, 0, QUEUED), None, newer=False)
 
 
-def _item(url: str, key: int, depth: int, state: int) -> list[bytes]:
-    return [pack_entry(url, key, depth, 0), pack_kept(state, 0, None), b""]
+def _load_images(database: Database, link: RedisLink, stem: str, epoch: str, host_id: UUID) -> None:
+    """Enter the images of a host: those that were never asked for are queued, whatever became of their pages."""
+    last: int | None = None
+    while True:
+        with database.read() as connection:
+            rows = images.addresses_after(connection, host_id, last, _PAGE)
+            pages = were_pages(connection, [row.url_key for row in rows])
+        if not rows:
+            return
+        items: list[bytes] = []
+        for row in rows:
+            if row.url_key not in pages:
+                state = QUEUED if row.asked_at is None else DONE
+                items += _item(row.url, row.url_key, 0, state, IMAGE_PRIORITY)
+        _take_in(link, stem, epoch, items, None)
+        link.command("PEXPIRE", f"{stem}:building", _ALONE_MS)
+        last = rows[-1].url_key
+
+
+def _item(url: str, key: int, depth: int, state: int, priority: int = 0) -> list[bytes]:
+    return [pack_entry(url, key, depth, priority), pack_kept(state, 0, None), b""]
 
 
 def _take_in(

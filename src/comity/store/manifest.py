@@ -28,6 +28,7 @@ _NOTE: Final = "manifest-"
 _ENDING: Final = ".json"
 _JOINED: Final = ".manifest.jsonl"
 _LONGEST_NOTE: Final = 64 * 1024
+_LARGEST: Final = 2**63 - 1
 _PIECE_BYTES: Final = 1024 * 1024
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -176,10 +177,19 @@ def _from_line(line: bytes) -> PartNote | None:
         kind, _, digest = fields["digest"].partition(":")
         known = {name: fields[name] for name in PartNote._fields if name in fields}
         note = PartNote(**known | {"digest": digest, "run_ids": tuple(fields.get("run_ids", ()))})
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    is_sound = kind == "xxh3-128" and isinstance(note.part, str) and all(type(n) is int for n in (note.rows, note.size))
-    return note if is_sound and (note.at is None or type(note.at) is int) else None
+    return note if kind == "xxh3-128" and _is_sound(note) else None
+
+
+def _is_sound(note: PartNote) -> bool:
+    """Whether every field is what it is said to be: a folder of pages may come from anywhere."""
+    numbers = [note.rows, note.size, *(() if note.at is None else (note.at,))]
+    times = [time for time in (note.first_crawl_time, note.last_crawl_time) if time is not None]
+    texts = [note.part, note.writer, *times, *note.run_ids]
+    return all(type(each) is int and 0 <= each <= _LARGEST for each in numbers) and all(
+        isinstance(each, str) for each in texts
+    )
 
 
 def _ends_a_line(path: Path) -> bool:

@@ -263,10 +263,10 @@ class Crawl:
                 host.work.has_more = True
             if host in self._hosts:
                 self._dispatcher.ready(host)
+        held = [outcome for host, each in taken.items() if host.lease.host_id not in lost for outcome in each]
         if self._hooks.on_settled is not None:
-            held = [outcome for host, each in taken.items() if host.lease.host_id not in lost for outcome in each]
             self._hooks.on_settled(held)
-        self._meter.settled(taken.values(), result, self._settling.took_s)
+        self._meter.settled(held, result, self._settling.took_s)
         progress = self.progress
         progress.bytes_received += result.received
         progress.links_found += result.links

@@ -214,7 +214,7 @@ class HostDesk:
         if host.refresh_began_at is None or host.is_rebuilt:
             return urls
         with self._database.read() as connection:
-            return with_seen(connection, host.lease.host_id, urls)
+            return with_seen(connection, host.lease.host_id, urls, host.refresh_began_at)
 
     def close_some(self, hosts: Sequence[tuple[LeasedHost, int]]) -> list[HostLineInSummary]:
         """Give leases back with the statuses that the hosts deserve, in one transaction.

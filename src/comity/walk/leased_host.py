@@ -95,6 +95,7 @@ class LeasedHost:
         self.is_lost = False
         self.is_stopped = False
         self.is_closed = False
+        self.came_again = False  # its URLs are queued again since it was closed: its frontier was lost just then
         self.is_warned = False
         self.waits_until: float | None = None  # what the host asked for, where that is more than our patience
 
@@ -139,6 +140,7 @@ class LeasedHost:
         self.is_rebuilt = True
         self.work.forget_met()
         self.met.clear()
+        self.came_again = self.is_closed
         if sitemaps:
             self.has_sitemaps_again = self.is_reading_sitemaps
             self.sitemaps = self.sitemaps if self.is_reading_sitemaps else []

@@ -6,7 +6,7 @@ It is told once a batch and looked at once a second; a page costs it a few look-
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from comity.model.evidence import EvidenceType
@@ -16,6 +16,7 @@ from comity.model.outcome import (
     Failed,
     Fetched,
     Gone,
+    ImageFetched,
     NotModified,
     Outcome,
     Postponed,
@@ -50,7 +51,7 @@ _OF_LINKS: Final = {
     EvidenceType.TAKEN_DOWN: "takedown",
     EvidenceType.TRAP: "trap",
 }
-_ANSWERED: Final = (Fetched, NotModified, Gone, RateLimited)
+_ANSWERED: Final = (Fetched, ImageFetched, NotModified, Gone, RateLimited)
 _UNANSWERED: Final = (Failed, Rejected)
 _LATE_AFTER: Final = 1.5  # intervals of renewal; half a lease is left then
 
@@ -108,13 +109,13 @@ class RunMeter:
         for gauge in _GAUGES:
             self._meter.set(gauge, 0.0)
 
-    def settled(self, taken: Iterable[list[Outcome]], result: Settled, seconds: float) -> None:
-        """A batch is committed."""
+    def settled(self, outcomes: Sequence[Outcome], result: Settled, seconds: float) -> None:
+        """A batch is committed, but for what came too late; images are no pages."""
         meter = self._meter
         if meter is None:
             return
-        outcomes = [outcome for each in taken for outcome in each]
-        for kind, number in Counter(map(type, outcomes)).items():
+        pages = (type(outcome) for outcome in outcomes if not outcome.entry.is_image)
+        for kind, number in Counter(pages).items():
             meter.add(metrics.PAGES, number, _NAMES[kind])
         meter.add(metrics.BYTES, result.received)
         meter.add(metrics.LINKS, result.links)

@@ -214,6 +214,8 @@ class OpenHosts:
     async def _read_on(self, host: LeasedHost) -> None:
         """Bring the next URLs of a host to hand."""
         rows, later = await self._thread.run(self._desk.read_on, host)
+        # From here on it may be served, also by somebody who comes between the end of this task and `_after`.
+        del self._busy[host]
         if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
             put_off = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
             if put_off and min(put_off) - self._clock.seconds() <= PATIENCE_S and not host.is_stopped:
@@ -248,9 +250,12 @@ class OpenHosts:
 
     def _remember(self, host: LeasedHost, line: HostLineInSummary) -> None:
         """What has to be known of a host that was given back, should the table offer it again."""
+        is_to_go_on = host.came_again and line.status == HostStatus.ACTIVE and host.spent_budget is None
         if self._remaining is not None:
             self._begun[host.name] = host.tally.begun
-            if host.waits_until is None:
+            if is_to_go_on:
+                self._remaining.add(host.name)
+            elif host.waits_until is None:
                 self._left[host.name] = inf
             return
         self._begun.pop(host.name, None)
@@ -259,7 +264,7 @@ class OpenHosts:
         elif not host.is_lost:
             if line.status == HostStatus.ACTIVE:
                 self._begun[host.name] = host.tally.begun
-            if host.waits_until is None:
+            if host.waits_until is None and not is_to_go_on:
                 self._left[host.name] = self._clock.seconds() + _LEFT_FOR_S
 
     def _note(self, line: HostLineInSummary) -> None:
@@ -299,7 +304,8 @@ class OpenHosts:
 
     def _after(self, host: LeasedHost, task: asyncio.Task[None]) -> None:
         """A host was read on or given back."""
-        self._busy.pop(host, None)
+        if self._busy.get(host) is task:
+            del self._busy[host]
         if not task.cancelled() and task.exception() is not None:
             self.dispatcher.failure = self.dispatcher.failure or task.exception()
         self._on_change()

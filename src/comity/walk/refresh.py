@@ -76,9 +76,16 @@ def requeue_changed(
     return change.requeue_known(host_id, ranked) if ranked else 0
 
 
-def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl]) -> list[QueuedUrl]:
-    """The next URLs of a host that is refreshed, each with what its last visit found: one statement for all."""
+def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl], began_at: float) -> list[QueuedUrl]:
+    """The next URLs of a host that is refreshed, each with what its last visit found: one statement for all.
+
+    What was visited since the round began is queued again only after its frontier was lost: it is asked for without
+    conditions, because a page that has not changed since would not say what it links to.
+    """
     seen = _seen(connection, host_id, [(row.key, row.is_image) for row in rows])
+    for key, page in seen.items():
+        if page.at >= began_at:
+            seen[key] = page._replace(etag=None, last_modified=None)
     return [row._replace(seen=seen.get(row.key)) for row in rows]
 
 

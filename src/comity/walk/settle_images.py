@@ -128,20 +128,25 @@ def _turn_into_images(change: FrontierChange, host_id: UUID, run_id: UUID, keys:
 def _enter_sightings(change: FrontierChange, lease: Lease, run_id: UUID, rows: ImageRows) -> tuple[int, int, set[int]]:
     """Queue images that are new, and remember who shows which; gives how many, and the images that were met again."""
     from comity.database import images
+    from comity.database.seen_pages import were_pages
 
     connection, host_id = change.connection, lease.host_id
-    entries = {entry.key: entry for entry, _sighting in rows.seen}
+    # Markup may call a page an image (src="#", og:image with the address of the site): it stays the page that it is.
+    pages = {sighting.page_key for _entry, sighting in rows.seen}
+    pages |= were_pages(connection, {entry.key for entry, _sighting in rows.seen} - pages)
+    seen = [(entry, sighting) for entry, sighting in rows.seen if entry.key not in pages]
+    entries = {entry.key: entry for entry, _sighting in seen}
     if not entries:
         return 0, 0, set()
     known = images.known(connection, host_id, entries)
     new = [entry for key, entry in entries.items() if key not in known]
     images.add_urls(connection, host_id, [(entry.key, entry.url) for entry in new])
     queued = change.add(host_id, run_id, new)
-    # What was visited as a page before is asked for once more, as what it is.
+    # What was visited as a page before, and is none, is asked for once more, as what it is.
     requeued = change.requeue_known(host_id, [(entry.key, IMAGE_PRIORITY) for entry in new])
     waiting: list[Sighting] = []
     placed: list[tuple[int, Sighting]] = []
-    for _entry, sighting in rows.seen:
+    for _entry, sighting in seen:
         row = known.get(sighting.url_key)
         if row is not None and row.image_id is not None:
             placed.append((row.image_id, sighting))

@@ -81,7 +81,7 @@ class Worker:
         self._stopped = asyncio.Event()
         self._shift: Shift | None = None
         self._ends_at = clock() + terms.max_minutes * 60 if terms.max_minutes else inf
-        self._failures = 0  # shifts in a row in which the state never answered
+        self._failures = 0  # shifts in a row in which nothing came of the state
         self._fruitless = 0  # runs in a row that got nothing done
         self._is_idle = False
 
@@ -114,10 +114,10 @@ class Worker:
     async def _work(self, shift: Shift) -> None:
         while not self._is_over():
             has_host = await shift.look()
-            self._failures = 0
             if self._is_over():
                 return
             if not has_host:
+                self._failures = 0
                 if self._terms.is_to_exit_when_idle:
                     return
                 if not self._is_idle:
@@ -126,7 +126,9 @@ class Worker:
                 await self._rest(self._terms.poll_s)
                 continue
             self._is_idle = False
+            # One store may answer while another does not: only a run that ends shows that both do.
             summary = await shift.crawl(min(self._terms.stint_minutes, self._left_s() / 60))
+            self._failures = 0
             self._tell(summary)
             await self._slow_down(summary)
 

@@ -185,6 +185,7 @@ class _Desk:
         opened = self._door.open_or_make()
         state = await asyncio.to_thread(opened.__enter__)
         try:
+            await asyncio.to_thread(try_frontier, state)
             quiet = self._door.as_json or self._is_child or self._log.as_json
             yield _OneShift(state, self._hooks(), self._memory, quiet=quiet)
         finally:
@@ -330,6 +331,18 @@ def _holding(state: State, leases: Any) -> State:
             return leases
 
     return Holding(state.database, state.clock, state.settings)
+
+
+def try_frontier(state: State) -> None:
+    """A frontier that will never do is told before a host is leased for nothing; one that is away is waited for."""
+    from comity.frontier.store import FrontierUnavailable, FrontierUnfit
+
+    try:
+        state.frontier.take_up(())
+    except FrontierUnfit:
+        raise
+    except FrontierUnavailable:
+        return
 
 
 def obey(on_signal: Callable[[int], None], leave: Callable[[], None] | None = None) -> None:
