@@ -11,7 +11,7 @@ from comity.extract.jobs.html_listing import read_page
 from comity.extract.jobs.mapping import has_items, mapped_jobs
 from comity.extract.jobs.octets import BodyKind, json_of, kind_of, text_of, tree_of
 from comity.extract.jobs.paging import is_onward
-from comity.extract.jobs.plain_json import next_in_json, plain_jobs
+from comity.extract.jobs.plain_json import next_in_json, plain_jobs, trouble_in
 from comity.extract.jobs.systems import find_system, next_offset, system_jobs
 from comity.extract.jobs.values import first_said
 from comity.extract.jobs.xml_tree import read_xml
@@ -43,6 +43,13 @@ def _read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
     value = json_of(text)
     if value is None:
         return Listing(ListingKind.UNREADABLE, message="the answer is not JSON that can be read")
+    listing = _read_value(value, url, hint)
+    if not listing.jobs and (trouble := trouble_in(value)):
+        return Listing(ListingKind.ERROR_PAGE, message=trouble)  # an empty list beside it says nothing about jobs
+    return listing
+
+
+def _read_value(value: object, url: str, hint: ParserHint | None) -> Listing:
     if isinstance(hint, MappingHint):
         jobs = mapped_jobs(
             value, hint, url=url, found_by=FoundBy.HINT, context={"origin": "/".join(url.split("/", 3)[:3]), "url": url}
