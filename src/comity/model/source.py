@@ -210,6 +210,7 @@ class NotRun(StrEnum):
     NOT_DUE = "not_due"
     BUSY = "host_busy"
     LOST = "lost"
+    BROKEN = "broken"
 
 
 @dataclass(frozen=True, slots=True)
