@@ -188,6 +188,12 @@ def test_the_next_run_lies_inside_the_hours_of_the_organisation(web: Web, embedd
     local = report.next_run_at.astimezone(ZoneInfo("Africa/Nairobi"))
     assert (local.hour, local.minute < 30) == (2, True)
     assert report.next_run_at > datetime.now(UTC)
+    # So does one that a site put off to an hour of its own.
+    site.routes["/careers"] = Answer(429, headers={"Retry-After": "864000"})
+    put_off = embedded_bureau.run(source).next_run_at
+    assert put_off is not None
+    assert put_off > datetime.now(UTC) + timedelta(days=9)
+    assert put_off.astimezone(ZoneInfo("Africa/Nairobi")).hour == 2
 
 
 def test_a_source_whose_run_cannot_be_written_ends_no_other_and_is_not_asked_again(

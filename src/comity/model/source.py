@@ -117,6 +117,7 @@ class Trouble(StrEnum):
     REFUSED = "refused"
     FAILED = "failed"
     NO_PAGES = "no_pages"
+    CUT_OFF = "cut_off"
 
 
 @dataclass(frozen=True, slots=True)
