@@ -117,6 +117,16 @@ BEGIN
 END
 $$;
 
+DO $$
+BEGIN
+    IF to_regclass('robots_cache') IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_attribute WHERE attrelid = to_regclass('robots_cache') AND attname = 'origin'
+    ) THEN
+        DROP TABLE robots_cache;
+    END IF;
+END
+$$;
+
 CREATE TABLE IF NOT EXISTS robots_cache (
     origin VARCHAR(280) NOT NULL,
     host VARCHAR(260) NOT NULL,
@@ -302,6 +312,13 @@ ALTER TABLE sources ADD COLUMN IF NOT EXISTS importance DOUBLE PRECISION DEFAULT
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS change_statistics JSONB;
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS last_found INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS empty_reads INTEGER DEFAULT 0 NOT NULL;
+
+-- What an older table says in other words is put into ours.
+UPDATE sources SET source_type = CASE WHEN lower(trim(source_type)) IN ('rss', 'api') THEN lower(trim(source_type)) ELSE 'html' END
+    WHERE source_type IS NULL OR source_type NOT IN ('html', 'rss', 'api');
+UPDATE sources SET status = CASE WHEN lower(trim(status)) IN ('active', 'blocked', 'deleted') THEN lower(trim(status)) ELSE 'paused' END
+    WHERE status IS NULL OR status NOT IN ('active', 'paused', 'blocked', 'deleted');
+UPDATE sources SET crawl_frequency_days = NULL WHERE crawl_frequency_days < 1;
 
 DO $$
 BEGIN

@@ -25,6 +25,8 @@ OLD_SOURCES = """
         status TEXT DEFAULT 'active'
     );
     INSERT INTO sources (org_name, careers_url, status) VALUES ('Old House', 'https://old.example/jobs', 'paused');
+    INSERT INTO sources (careers_url, source_type, status) VALUES ('https://a.example/', 'RSS', 'Active');
+    INSERT INTO sources (careers_url, source_type, status) VALUES ('https://b.example/', 'xml', NULL);
     CREATE TABLE crawl_locks (source_id UUID PRIMARY KEY, locked_at TIMESTAMPTZ DEFAULT now());
 """
 
@@ -81,7 +83,10 @@ def test_an_older_table_gets_the_columns_that_it_lacks_and_keeps_its_rows(databa
     for _ in range(2):
         apply(database, SCRIPT.read_text(encoding="utf-8"))
     with database.write() as connection:
-        row = connection.execute(text("SELECT * FROM sources")).one()
+        row = connection.execute(text("SELECT * FROM sources WHERE org_name IS NOT NULL")).one()
+        others = connection.execute(text("SELECT source_type, status FROM sources WHERE org_name IS NULL ORDER BY 1"))
+        assert others.all() == [("html", "paused"), ("rss", "active")]
+        connection.execute(text("UPDATE sources SET updated_at = now()"))  # no row is against a rule
         assert (row.org_name, row.status, row.consecutive_failures, row.schedule) == ("Old House", "paused", 0, "s0")
         wanted = {column["name"] for column in _columns(database, "sources")}
         assert {"next_run_at", "parser_hint", "time_window", "last_found", "importance"} <= wanted

@@ -242,6 +242,17 @@ def test_headers_and_labels_are_known_in_many_languages(header: str, place: str,
         ("<title>Sign in</title><form><input type=password></form>", ListingKind.LOGIN),
         ("<title>Seite nicht gefunden</title><h1>Fehler</h1>", ListingKind.ERROR_PAGE),
         ("<title>503 Service Temporarily Unavailable</title>", ListingKind.ERROR_PAGE),
+        ("<p>Please enable JS and disable any ad blocker</p>", ListingKind.CAPTCHA),
+        ("<form method=post><input type=hidden name=SAMLRequest value=x><p>Continue</p></form>", ListingKind.LOGIN),
+        ("<title>Sign in to your account</title><form><input type=email></form>", ListingKind.LOGIN),
+        ("<title>Down for maintenance</title><h1>We’ll be back soon!</h1>", ListingKind.ERROR_PAGE),
+        ("<title>En mantenimiento</title><h1>Sitio en mantenimiento</h1>", ListingKind.ERROR_PAGE),
+        ("<b>Fatal error</b>: Uncaught PDOException: SQLSTATE[HY000] in jobs.php", ListingKind.ERROR_PAGE),
+        ("<title>Too Many Requests</title><p>Slow down.</p>", ListingKind.ERROR_PAGE),
+        ('{"errors": [{"message": "timeout"}], "data": null}', ListingKind.ERROR_PAGE),
+        ('{"success": false, "jobs": []}', ListingKind.ERROR_PAGE),
+        ('{"status": 401, "message": "Unauthorized"}', ListingKind.ERROR_PAGE),
+        ('{"errors": [], "status": "ok", "jobs": []}', ListingKind.NO_OPENINGS),
         ("<title>About us</title><p>We plant trees.</p>", ListingKind.NOTHING_FOUND),
     ],
 )
@@ -249,6 +260,21 @@ def test_a_page_without_jobs_says_what_it_is(body: str, kind: ListingKind) -> No
     listing = read(body)
     assert (listing.kind, listing.jobs) == (kind, ())
     assert listing.message
+
+
+def test_a_known_system_that_answers_with_an_error_does_not_say_that_there_are_no_jobs() -> None:
+    url = "https://boards-api.greenhouse.io/v1/boards/relief/jobs"
+    answers = ('{"jobs": [], "meta": {"total": 0}}', '{"status": 500, "error": "try again", "jobs": []}')
+    kinds = [
+        read_listing(each.encode(), url=url, content_type=None, source_type=SourceType.API).kind for each in answers
+    ]
+    assert kinds == [ListingKind.NO_OPENINGS, ListingKind.ERROR_PAGE]
+
+
+def test_a_hint_does_not_hide_a_wall() -> None:
+    hint = '{"item": ".job", "title": "a"}'
+    assert read("<title>Sign in</title><form><input type=password></form>", hint=hint).kind is ListingKind.LOGIN
+    assert read("<title>503 Service Unavailable</title>", hint=hint).kind is ListingKind.ERROR_PAGE
 
 
 def test_a_hint_that_finds_nothing_is_named() -> None:

@@ -69,6 +69,7 @@ def test_a_proposed_source_waits_for_approval(bureau: Office) -> None:
         (PAGE, {"time_zone": "Mars/Olympus"}, "time_zone must be a name such as Africa/Nairobi"),
         (PAGE, {"time_zone": "../../etc/passwd"}, "time_zone must be a name"),
         (PAGE, {"country": "Kenya"}, "country must be two letters such as KE"),
+        (PAGE, {"country": "ZZ"}, "country must be two letters such as KE"),
         (PAGE, {"parser_hint": "{"}, "parser_hint: The hint is not JSON"),
         (PAGE, {"parser_hint": '{"item": "li", "titel": "a"}'}, "parser_hint: “titel”"),
         (PAGE, {"org_name": "x" * 301}, "org_name is longer than 300 characters"),
@@ -103,6 +104,7 @@ def test_one_address_is_one_source_until_it_is_deleted(bureau: Office) -> None:
 
 def test_an_edit_changes_what_is_named_and_an_empty_text_takes_a_value_away(bureau: Office) -> None:
     source = bureau.add(PAGE, time_window="22:00-05:00", country="ke", org_type="un")
+    assert bureau.add("https://uk.example/", country="uk").country == "GB"  # as people there write it
     edited = operate.edit_source(
         bureau.database, bureau.state.clock, source.id, time_window="", schedule="adaptive", importance=2.5
     )

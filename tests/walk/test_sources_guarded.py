@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from comity.model.source import RunStatus
 from tests.walk.site import Answer, Web
-from tests.walk.sourcing import CAPTCHA, ERROR_PAGE, LOGIN, NO_OPENINGS, NOTHING, Office, jobs, listing
+from tests.walk.sourcing import CAPTCHA, ERROR_PAGE, LOGIN, NO_OPENINGS, NOTHING, Office, feed, jobs, listing
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,22 @@ def test_a_sharp_fall_is_believed_at_the_second_look(web: Web, bureau: Office) -
     assert (bureau.run(source).status, len(bureau.titles())) == (RunStatus.WARN, 20)
     second = bureau.run(source)  # which is answered with 304
     assert (second.status, second.counts.closed, len(bureau.titles())) == (RunStatus.OK, 18, 2)
+
+
+def test_a_feed_that_breaks_off_closes_nothing_and_is_read_whole_the_next_time(web: Web, bureau: Office) -> None:
+    """As a server leaves it that runs out of memory in the middle, with status 200."""
+    site = web.site({})
+    whole = feed(jobs(6), site.url("").rstrip("/"))
+    assert isinstance(whole.body, str)
+    site.routes["/feed"] = replace(whole, etag='"one"')
+    source = bureau.add(site.url("/feed"), source_type="rss")
+    assert bureau.run(source).counts.inserted == 6
+    site.routes["/feed"] = replace(whole, body=whole.body[: len(whole.body) // 2], etag='"two"')
+    report = bureau.run(source)
+    assert (str(report.status), report.message) == ("warn", "page 1: the feed breaks off; nothing is closed")
+    assert report.counts.closed == 0
+    assert bureau.run(source).counts.closed == 0
+    assert site.of("/feed")[-1].headers.get("if-none-match") is None
+    site.routes["/feed"] = replace(whole, etag='"three"')
+    assert bureau.run(source).counts.skipped == 6
+    assert bureau.titles(is_open=False) == []

@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from comity.model.job import ListingKind
-from comity.model.source import RunStatus
+from comity.model.source import NotRun, RunStatus
 from comity.operate.sources import delete_source, edit_source
 from comity.operate.takedown import add_takedown, remove_takedown
 from comity.upkeep.due_sources import PassReport
@@ -188,3 +188,32 @@ def test_the_next_run_lies_inside_the_hours_of_the_organisation(web: Web, embedd
     local = report.next_run_at.astimezone(ZoneInfo("Africa/Nairobi"))
     assert (local.hour, local.minute < 30) == (2, True)
     assert report.next_run_at > datetime.now(UTC)
+    # So does one that a site put off to an hour of its own.
+    site.routes["/careers"] = Answer(429, headers={"Retry-After": "864000"})
+    put_off = embedded_bureau.run(source).next_run_at
+    assert put_off is not None
+    assert put_off > datetime.now(UTC) + timedelta(days=9)
+    assert put_off.astimezone(ZoneInfo("Africa/Nairobi")).hour == 2
+
+
+def test_a_source_whose_run_cannot_be_written_ends_no_other_and_is_not_asked_again(
+    web: Web, embedded_bureau: Office
+) -> None:
+    """As where a table came from elsewhere, and a row is against a rule that was made later."""
+    bureau = embedded_bureau
+    site = web.site({"/one": listing(jobs(2)), "/two": listing(jobs(2, start=5))})
+    poisoned, other = bureau.add(site.url("/one")), bureau.add(site.url("/two"))
+    bureau.execute(
+        "CREATE TRIGGER rule BEFORE UPDATE ON sources WHEN NEW.careers_url LIKE '%/one' "
+        "BEGIN SELECT RAISE(ABORT, 'against a rule'); END"
+    )
+
+    async def twice(desk: SourceDesk) -> list[PassReport]:
+        due = bureau.state.due_sources(desk)
+        return [await due.run_due(None) for _ in range(2)]
+
+    first, second = bureau.do(twice)
+    assert [report.source_id for report in first.reports] == [other.id]
+    assert [(skipped.source_id, skipped.why) for skipped in first.skipped] == [(poisoned.id, NotRun.BROKEN)]
+    assert (second.queued, len(site.of("/one"))) == (0, 1)
+    assert bureau.rows("SELECT * FROM crawl_locks") == []

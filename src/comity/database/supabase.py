@@ -40,6 +40,31 @@ BEGIN
 END
 $$;
 """
+# A table of the same name with another key cannot be added to; what it held is fetched again.
+_REPLACED: Final = {
+    "robots_cache": """\
+DO $$
+BEGIN
+    IF to_regclass('robots_cache') IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_attribute WHERE attrelid = to_regclass('robots_cache') AND attname = 'origin'
+    ) THEN
+        DROP TABLE robots_cache;
+    END IF;
+END
+$$;""",
+}
+# A row against a rule could not be changed any more, not even to note that it was run.
+_HEALED: Final = {
+    "sources": """\
+-- What an older table says in other words is put into ours.
+UPDATE sources SET source_type = CASE WHEN lower(trim(source_type)) IN ('rss', 'api') THEN lower(trim(source_type)) \
+ELSE 'html' END
+    WHERE source_type IS NULL OR source_type NOT IN ('html', 'rss', 'api');
+UPDATE sources SET status = CASE WHEN lower(trim(status)) IN ('active', 'blocked', 'deleted') \
+THEN lower(trim(status)) ELSE 'paused' END
+    WHERE status IS NULL OR status NOT IN ('active', 'paused', 'blocked', 'deleted');
+UPDATE sources SET crawl_frequency_days = NULL WHERE crawl_frequency_days < 1;""",
+}
 
 
 def supabase_sql() -> str:
@@ -72,11 +97,15 @@ def _types() -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
+    if table.name in _REPLACED:
+        yield _REPLACED[table.name]
     made = _text(CreateTable(table, if_not_exists=True)).replace("\t", "    ").replace(", \n", ",\n")
     yield made + ";"
     missing = [line for column in table.columns if not column.primary_key for line in [_missing(table, column.name)]]
     if missing:
         yield "\n".join(missing)
+    if table.name in _HEALED:
+        yield _HEALED[table.name]
     for constraint in sorted(table.constraints, key=lambda each: str(each.name)):
         # An enumeration is a type of its own here, and needs no check beside it.
         if not isinstance(constraint, PrimaryKeyConstraint) and not getattr(constraint, "_type_bound", False):

@@ -129,6 +129,8 @@ class Listing:
     jobs: tuple[JobFound, ...] = ()
     next_url: str | None = None
     message: str = ""
+    is_cut: bool = False
+    """Whether it breaks off: what is not on it may have been meant to be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,7 @@ class Trouble(StrEnum):
     REFUSED = "refused"
     FAILED = "failed"
     NO_PAGES = "no_pages"
+    CUT_OFF = "cut_off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +211,7 @@ class NotRun(StrEnum):
     NOT_DUE = "not_due"
     BUSY = "host_busy"
     LOST = "lost"
+    BROKEN = "broken"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ _IMPORTANCE: Final = (0.0, 1000.0)
 _BASE_DAYS: Final = {"un": 1, "ingo": 2, "ngo": 3, "academic": 7}
 _OTHER_DAYS: Final = 3
 _COUNTRY: Final = re.compile("[A-Z]{2}")
+_OTHER_LETTERS: Final = {"UK": "GB", "EL": "GR"}
+_WITHOUT_ZONE: Final = frozenset({"XK", "BV", "HM"})
 _RESETS_PAGES: Final = frozenset({"careers_url", "source_type", "parser_hint", "org_name", "org_type", "country"})
 # A source that was deleted and is added again begins anew.
 _ANEW: Final = {
@@ -89,9 +91,7 @@ def checked(**given: Any) -> dict[str, Any]:
     if values.get("org_type") is not None:
         values["org_type"] = values["org_type"].lower()
     if values.get("country") is not None:
-        values["country"] = values["country"].upper()
-        if not _COUNTRY.fullmatch(values["country"]):
-            raise BadInput(f"country must be two letters such as KE (ISO 3166), not {values['country']!r}")
+        values["country"] = _country(values["country"])
     _check_window(values.get("time_window"))
     _check_zone(values.get("time_zone"))
     _check_hint(values.get("parser_hint"))
@@ -251,6 +251,16 @@ def _text(name: str, value: str) -> str | None:
     if not is_plain:
         raise BadInput(f"{name} contains a line break or an invisible character")
     return text
+
+
+def _country(text: str) -> str:
+    """Letters that name no country would be taken for none at every run, and the time window with them."""
+    from comity.rules.country_zones import zone_of_country
+
+    letters = _OTHER_LETTERS.get(text.upper(), text.upper())
+    if not _COUNTRY.fullmatch(letters) or (zone_of_country(letters) is None and letters not in _WITHOUT_ZONE):
+        raise BadInput(f"country must be two letters such as KE (ISO 3166), not {text[:40]!r}")
+    return letters
 
 
 def _one_of(name: str, value: Any, kinds: Any) -> str:

@@ -45,7 +45,8 @@ def judge(reading: Reading, *, last_found: int, empty_reads: int) -> RunVerdict:
         return _quarantine(f"{_QUARANTINED[first.kind]}{_said(first.message)}", before)
     later = next((page for page in reading.pages if page.kind in _QUARANTINED), None)
     if later is not None or reading.obstacle is not None:
-        number = later.number if later is not None else len(reading.pages) + 1
+        is_after = reading.obstacle is not None and reading.obstacle.trouble is not Trouble.CUT_OFF
+        number = later.number if later is not None else len(reading.pages) + is_after
         reason = f"{_QUARANTINED[later.kind]}{_said(later.message)}" if later is not None else ""
         reason = reason or (reading.obstacle.reason if reading.obstacle is not None else "")
         message = f"page {number}: {reason}; nothing is closed"

@@ -14,7 +14,7 @@ from uuid import UUID
 from comity.clock import Clock
 from comity.database import sources as sources_table
 from comity.database.connection import Database
-from comity.model.errors import StateUnavailable
+from comity.model.errors import ComityError, StateUnavailable
 from comity.model.source import NotRun, SourceReport, SourceSkipped
 from comity.rules.canonical import resolve_link
 
@@ -84,6 +84,7 @@ class DueSources:
         self._terms = terms or DueTerms()
         self._tell = tell
         self._stopping = asyncio.Event()
+        self._broken: set[UUID] = set()
 
     def stop(self) -> None:
         """Begin nothing more; what is under way may end."""
@@ -140,7 +141,7 @@ class DueSources:
         room = self._terms.limit if work.most is None else min(self._terms.limit, work.most - work.taken)
         if work.is_exhausted or room <= 0 or len(work.pending) >= _MOST_PENDING:
             return False
-        but = {*work.pending, *work.left_alone, *(each for each, _ in work.running.values())}
+        but = {*work.pending, *work.left_alone, *self._broken, *(each for each, _ in work.running.values())}
         found = await asyncio.to_thread(due_now, self._database, self._clock, room, but)
         work.is_exhausted = not found
         work.pending |= found
@@ -161,7 +162,21 @@ class DueSources:
         for task in [task for task in work.running if task.done()]:
             source_id, _ = work.running.pop(task)
             if not task.cancelled():
-                self._note(work, source_id, task.result())
+                self._note(work, source_id, self._result(task, source_id))
+
+    def _result(self, task: asyncio.Task[Result], source_id: UUID) -> Result:
+        """What a run came to. One that cannot even be written must not end all others, nor be asked for at every look.
+
+        A row or a policy that a hand wrote against the rules of its table is such a case.
+        """
+        try:
+            return task.result()
+        except ComityError:
+            raise
+        except Exception as error:
+            self._broken.add(source_id)
+            reason = f"its run could not be written ({type(error).__name__}); it is left alone until the next start"
+            return SourceSkipped(source_id, NotRun.BROKEN, reason)
 
     def _note(self, work: _Pass, source_id: UUID, result: Result) -> None:
         if isinstance(result, SourceReport):

@@ -92,6 +92,7 @@ def listing_told(listing: Listing) -> dict[str, Any]:
         "jobs": [[str(getattr(job, name)) for name in fields] for job in listing.jobs],
         "next_url": listing.next_url,
         "message": listing.message,
+        "is_cut": listing.is_cut,
     }
 
 
@@ -102,4 +103,4 @@ def listing_from(told: dict[str, Any]) -> Listing:
         words = dict(zip(JobFound.__slots__, values, strict=True))
         found_by = FoundBy(words.pop("found_by"))
         jobs.append(JobFound(**words, found_by=found_by))
-    return Listing(ListingKind(told["kind"]), tuple(jobs), told["next_url"], told["message"])
+    return Listing(ListingKind(told["kind"]), tuple(jobs), told["next_url"], told["message"], told["is_cut"])

@@ -18,7 +18,7 @@ from comity.model.schedule import SourcePace, SourceRun
 from comity.model.source import RunStatus, ScheduleName, Source
 from comity.rules.canonical import resolve_link
 from comity.rules.change_rate import prior_belief
-from comity.rules.next_run import base_days, compute_next_run
+from comity.rules.next_run import base_days, compute_next_run, within_window
 from comity.rules.revisit import claim_of, compute_revisit
 from comity.rules.revisit_budget import allocate
 from comity.schedule.zones import find_zone
@@ -53,7 +53,9 @@ class SourcePlanner:
             planned = replace(planned, consecutive_nochange=source.consecutive_nochange)
         if ended.until is not None:
             asked_for = datetime.fromtimestamp(ended.until, UTC)
-            planned = replace(planned, next_run_at=max(planned.next_run_at, asked_for))
+            if asked_for > planned.next_run_at:  # a site's patience ends at any hour; the window opens at its own
+                zone = find_zone(source.time_zone, source.country).zone
+                planned = replace(planned, next_run_at=within_window(asked_for, source.time_window, zone)[0])
         return planned
 
     def _adaptive(self, connection: Connection, ended: RunEnded) -> Planned:

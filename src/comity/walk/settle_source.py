@@ -5,7 +5,7 @@ A hand that comes late (its lock or its lease is gone) writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
@@ -32,6 +32,7 @@ from comity.model.source import (
     SourceReport,
     SourceStatus,
 )
+from comity.rules.jobs.identity import is_same_link
 from comity.walk.leased_host import LeasedHost
 
 FAILURES_MOST: Final = 5
@@ -100,10 +101,11 @@ class SourceSettling:
                 raise LeaseLost(f"{source.careers_url}: the source was deleted meanwhile; nothing was written")
             for host in run.hosts:
                 self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
-            counts = self._store(connection, run) if verdict.stores else Counts(found=run.reading.found)
+            shared: set[int] = set()
+            counts = self._store(connection, run, shared) if verdict.stores else Counts(found=run.reading.found)
             planned = self._plan(connection, RunEnded(source, counts, verdict, now, _until(run.reading)))
             becomes, message = self._standing(verdict, planned)
-            self._write_source(connection, run, row, planned, becomes, message)
+            self._write_source(connection, run, row, planned, becomes, message, shared)
             report = SourceReport(
                 source.id,
                 source.careers_url,
@@ -145,6 +147,7 @@ class SourceSettling:
         planned: Planned,
         becomes: SourceStatus | None,
         message: str,
+        shared: Collection[int],
     ) -> None:
         verdict, now = run.verdict, run.ended_at
         values: dict[str, Any] = {
@@ -166,7 +169,7 @@ class SourceSettling:
             sources_table.forget_pages(connection, run.source.id)  # edited meanwhile: they were read by other rules
         elif verdict.stores:
             believed = [page for page in run.reading.pages if page.kind in _BELIEVABLE]
-            sources_table.put_pages(connection, run.source.id, [_page_row(page, now) for page in believed])
+            sources_table.put_pages(connection, run.source.id, [_page_row(page, now, shared) for page in believed])
 
     def _log(self, connection: Connection, run: FinishedRun, report: SourceReport) -> None:
         counts = report.counts
@@ -195,15 +198,16 @@ class SourceSettling:
         if status is not None:
             policies_table.note_status(connection, reading.host, str(status))
 
-    def _store(self, connection: Connection, run: FinishedRun) -> Counts:
-        """Bring postings to what the listing says; gives what that changed."""
+    def _store(self, connection: Connection, run: FinishedRun, shared: set[int]) -> Counts:
+        """Bring postings to what the listing says; gives what that changed, and notes pages that list others' too."""
         source, now = run.source, run.ended_at
         pages = _unchanged(connection, source.id, run.reading)
         skipped = len(pages)
         listed: dict[str, tuple[JobPosting, int]] = {}
         for number, postings in run.postings.items():
             for posting in postings:
-                listed.setdefault(posting.canonical_hash, (posting, number))
+                if listed.setdefault(posting.canonical_hash, (posting, number))[1] != number:
+                    shared.add(number)
         known = postings_table.known(connection, listed.keys())
         new = [_row(posting, source.id, now) for posting, _ in listed.values() if posting.canonical_hash not in known]
         added = postings_table.add(connection, new)
@@ -220,6 +224,8 @@ class SourceSettling:
                 updated.append(row.id)
             elif row.id not in pages:
                 skipped += 1
+            if pages.get(row.id, number) != number:
+                shared.add(pages[row.id])
             pages[row.id] = number
         postings_table.seen(connection, pages.keys(), now)
         postings_table.sight(connection, source.id, pages, now)
@@ -266,6 +272,8 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
         for name, value in _values(posting).items()
         if value != getattr(row, name) and not (name in _KEPT_AS_FIRST_SAID and getattr(row, name) is not None)
     }
+    if "apply_url" in changes and is_same_link(row.apply_url or "", posting.apply_url):
+        del changes["apply_url"]  # who is said to have sent the applicant is another one at every look
     if row.closed_at is not None:
         changes["closed_at"] = None
     if changes and row.source_id != source_id:
@@ -273,13 +281,18 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
     return changes
 
 
-def _page_row(page: PageRead, now: datetime) -> dict[str, Any]:
+def _page_row(page: PageRead, now: datetime, shared: Collection[int]) -> dict[str, Any]:
+    """A page to remember; one that also lists what counts for another page is read anew the next time.
+
+    Else its 304 would not say so when the other page lists that posting no more, and the posting would be closed.
+    """
+    is_shared = page.number in shared
     return {
         "number": page.number,
         "url": page.url,
         "final_url": page.final_url,
-        "etag": _validator(page.etag),
-        "last_modified": _validator(page.last_modified),
+        "etag": None if is_shared else _validator(page.etag),
+        "last_modified": None if is_shared else _validator(page.last_modified),
         "next_url": page.next_url,
         "kind": str(page.kind),
         "found": page.found,

@@ -115,7 +115,7 @@ class SourcePages:
             listed |= told
             reading.pages.append(page)
             following = page.next_url
-            address = resolve_link(following, page.final_url) if following else None
+            address = resolve_link(following, page.final_url) if following and reading.obstacle is None else None
 
     async def head(self, address: WebAddress, visit: SourceVisit) -> Answer | Obstacle:
         """Ask for the head of a page only."""
@@ -172,6 +172,8 @@ class SourcePages:
             reading.obstacle = Obstacle(Trouble.FAILED, "the server answered 304 to what was no question", None, 304)
             return None
         listing = await self._read_listing(response.body, answer.final_url, response.content_type, source)
+        if listing.is_cut:
+            reading.obstacle = Obstacle(Trouble.CUT_OFF, listing.message, None, response.status)
         return PageRead(
             number,
             address.url,
@@ -181,8 +183,8 @@ class SourcePages:
             listing.jobs,
             listing.next_url,
             listing.message,
-            response.headers.get("etag"),
-            response.headers.get("last-modified"),
+            None if listing.is_cut else response.headers.get("etag"),
+            None if listing.is_cut else response.headers.get("last-modified"),
         )
 
     async def _ask(

@@ -79,12 +79,14 @@ COB 5 March | 2027-03-05 23:59:59
 1er mars 2027 | 2027-03-01 23:59:59
 1º de março de 2027 | 2027-03-01 23:59:59
 15 November | 2026-11-15 23:59:59
-14 November | 2027-11-14 23:59:59
+14 November | 2026-11-14 23:59:59
 29 February 2028 | 2028-02-29 23:59:59
 in 5 days | 2026-11-20 23:59:59
 Closes in 5 days | 2026-11-20 23:59:59
 5 days left | 2026-11-20 23:59:59
-in 2 weeks | 2026-11-29 23:59:59
+16 September | 2026-09-16 23:59:59
+15 September | 2027-09-15 23:59:59
+31 January | 2027-01-31 23:59:59
 dans 5 jours | 2026-11-20 23:59:59
 en 5 días | 2026-11-20 23:59:59
 in 5 Tagen | 2026-11-20 23:59:59
@@ -101,7 +103,7 @@ NO_DAY = """
 Open until filled; first review 5 March 2027|Open-ended|As soon as possible|dès que possible|hello|24/7 support|P-3|
 1 January 1970|1970-01-01|1970-01-01T00:00:00Z|9999-12-31|31 December 9999|31/12/2031|31 December 2030|
 30 February 2027|31/02/2027|13/13/2026|2026-13-45|0000-00-00|2026-02-30|November 2026|end of November|March|5|12|-|
-TBC|to be announced|January 1, 0001|0001-01-01T00:00:00|99/99/9999|١٢|in 99999 days|3 weeks|32 December
+TBC|to be announced|January 1, 0001|0001-01-01T00:00:00|99/99/9999|١٢|in 99999 days|3 weeks|in 2 weeks|32 December
 """.replace("\n", "").split("|")
 
 

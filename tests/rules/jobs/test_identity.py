@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.rules.jobs.identity import canonical_hash, link_identity
+from comity.rules.jobs.identity import canonical_hash, is_same_link, link_identity
 
 NUMBERED = "https://jobs.example.org/careers/48213-programme-officer"
 BARE = "https://example.org/careers/programme-officer"
@@ -202,3 +202,24 @@ def test_white_space_case_and_tracking_never_change_a_hash(org: str, title: str,
 def test_any_link_has_an_identity(url: str) -> None:
     assert len(hashed(url)) == 64
     assert link_identity(url) == link_identity(url)
+
+
+def test_a_reference_tells_postings_apart_and_where_somebody_came_from_does_not() -> None:
+    link = "https://tribunal.example.int/index.cfm?event=vacancy"
+    assert link_identity(f"{link}&ref=VA/2026/101") != link_identity(f"{link}&ref=VA/2026/102")
+    assert link_identity("https://a.example.org/jobs/4001?ref=home") == link_identity("https://a.example.org/jobs/4001")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("https://a.org/jobs/1", "https://a.org/jobs/1?source=board&utm_medium=x", True),
+        ("https://a.org/jobs?id=1&ref=home", "https://a.org/jobs?id=1&ref=footer", True),
+        ("https://a.org/jobs/1#apply", "https://a.org/jobs/1?src=x#apply", True),
+        ("https://a.org/jobs?ref=17", "https://a.org/jobs?ref=18", False),
+        ("http://a.org/jobs/1", "https://a.org/jobs/1", False),
+        ("https://a.org/jobs/1#/7", "https://a.org/jobs/1#/8", False),
+    ],
+)
+def test_a_link_is_the_same_but_for_tracking(one: str, other: str, is_same: bool) -> None:
+    assert is_same_link(one, other) is is_same

@@ -26,6 +26,9 @@ Ginevra, Svizzera | Geneva | CH
 Nairobi | Nairobi | KE
 KENYA - Nairobi (UNON) | Nairobi | KE
 Nairobi, KE | Nairobi | KE
+KE-Nairobi-HQ | Nairobi | KE
+US-NY-New York | New York | US
+DE-Bonn | Bonn | DE
 Home-based in Kenya | - | KE
 Based in Nairobi with frequent travel to Somalia | Nairobi | KE
 Washington, DC, USA | Washington | US

@@ -28,7 +28,8 @@ TITLES = {
     "Assistent der Geschäftsleitung|Entry-level Accountant|Programme Officer, P-2|Officer (P-1)|"
     "Driver, G-2|Clerk G-4|NO-A Programme Analyst|"
     "National Officer NO-B|Project Assistant, NPSA-4|Analyst, IPSA-9|Support Officer IICA-1|Finance Assistant GS-4",
-    "mid": "Programme Officer|Chargé.e de mission|Communications Specialist|"
+    "mid": "Programme Officer|Assistant Professor of Law|Research Associate (Postdoc)|"
+    "Chargé.e de mission|Communications Specialist|"
     "WASH Coordinator|Data Analyst|Chargé de projet|"
     "Chargée de communication|"
     "Coordinador de proyecto|Especialista en salud|Nurse|Accountant|Programme Officer P-3|"
@@ -36,7 +37,8 @@ TITLES = {
     "NOC National Officer|NO-C Health Officer|Associate, G-6|Project Officer, IICA-2|Specialist "
     "IPSA-10|Senior Programme Assistant|"
     "Internal Auditor Officer|International Programme Officer|Координатор проекта|منسق مشروع",
-    "senior": "Senior Programme Officer|Sr. Data Analyst|Senior Advisor, Gender|Protection Adviser|Principal "
+    "senior": "Senior Programme Officer|Associate Professor in Statistics|"
+    "Sr. Data Analyst|Senior Advisor, Gender|Protection Adviser|Principal "
     "Engineer|Economist, P-4|"
     "Senior Officer P-4|National Officer NO-D|IPSA-11 Specialist|IICA-3 Engineer|Asesor técnico|"
     "Conseillère technique|Expert en gouvernance|"
@@ -181,6 +183,9 @@ def test_the_field_for_employment_tells_the_terms(kind: str, text: str) -> None:
         ("", "Volunteer Coordinator", "", None),
         ("", "Fellowship programme manager", "", None),
         ("", "Contracts Manager", "", None),
+        ("", "Consultant Psychiatrist", "", None),
+        ("", "Consultant in Emergency Medicine", "", None),
+        ("", "Consultant, Public Health", "", "consultancy"),
         ("", "Officer (temporary)", "", "temporary"),
         ("", "Programme Officer", "This is a full-time position.", "full-time"),
         ("", "Programme Officer", "A fixed-term contract of a year.", "fixed-term"),

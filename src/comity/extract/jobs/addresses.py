@@ -12,7 +12,8 @@ import ada_url
 MAX_ADDRESS: Final = 4096
 _BLANKS: Final = "".join(map(chr, range(0x21)))
 _TRACKING: Final = re.compile(
-    r"^(?:utm_\w+|gclid|fbclid|mc_[ce]id|source|src|ref|gh_src|lever-source\W*|trk|_ga|jobboardsource|from)$",
+    r"^(?:utm_\w+|gclid|fbclid|mc_[ce]id|source|src|gh_src|lever-source\W*|trk|_ga|jobboardsource|from)="
+    r"|^ref=\D*$",  # "ref=home" is where somebody came from, "ref=VA/2026/101" is the posting
     re.IGNORECASE,
 )
 
@@ -76,5 +77,5 @@ def posting_key(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return url
-    kept = [pair for pair in parts.query.split("&") if pair and not _TRACKING.match(pair.partition("=")[0])]
+    kept = [pair for pair in parts.query.split("&") if pair and not _TRACKING.match(pair)]
     return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}?{'&'.join(kept)}#{parts.fragment}"

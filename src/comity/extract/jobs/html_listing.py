@@ -32,7 +32,7 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
     base = (resolve(base_element.attr("href") or "", url) if base_element is not None else "") or url
     outline = outline_of(document, base)
     if isinstance(hint, SelectorHint):
-        return _by_hint(document, outline, hint, url)
+        return _by_hint(document, outline, hint, url, body)
     language = _language(document)
     title = _title(document)
     jobs = _by_machine_words(document, outline, base, url, language, hint)
@@ -55,13 +55,18 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
     return Listing(ListingKind.JOBS, tuple(_in_language(jobs, language)), following)
 
 
-def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str) -> Listing:
+def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str, body: bytes) -> Listing:
     jobs = selected_jobs(document, hint, base=outline.base, url=url, found_by=FoundBy.HINT)
     following = selected_next(document, hint, outline.base) if hint.next else next_page(document, outline, url)
     if jobs:
         return Listing(ListingKind.JOBS, tuple(jobs), following or None)
+    title = _title(document)
+    if wall := wall_kind(document, outline, body=body, url=url, title=title):
+        return Listing(wall[0], message=wall[1])
     if notice := no_openings_words(outline):
         return Listing(ListingKind.NO_OPENINGS, message=notice)
+    if apology := error_words(outline, title=title):
+        return Listing(ListingKind.ERROR_PAGE, message=apology)
     return Listing(
         ListingKind.NOTHING_FOUND, message=f"the hint's selector “{hint.item[:80]}” finds no item with a title"
     )

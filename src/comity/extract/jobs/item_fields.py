@@ -32,6 +32,8 @@ from comity.extract.jobs.words_pages import (
     WORKPLACE,
 )
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
+from comity.rules.jobs.cities import cities_called
+from comity.rules.jobs.words import key
 
 _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
@@ -56,6 +58,8 @@ _BEHIND: Final = re.compile(
 )
 _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
 _DEPARTMENT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:dept|department|category|team|abteilung)(?=[\s_-]|$)")
+_MOST_NAMES: Final = 3
+_KNOWN_THOUSANDS: Final = 100
 _LONGEST_LINE: Final = 1_000
 _LONGEST_LABEL: Final = 60
 _NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
@@ -220,10 +224,17 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
+    if 1 < len(rest) <= _MOST_NAMES:
+        # "London | Impact | Full time": a team beside it is no town that everybody knows.
+        rest = [bare for bare in rest if _NAME_LIKE.fullmatch(bare) and _is_known_city(bare)]
     if len(rest) != 1 or not (known or said == 1) or not _NAME_LIKE.fullmatch(rest[0]) or not is_name(rest[0]):
         return
     if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]
+
+
+def _is_known_city(text: str) -> bool:
+    return any(city.thousands >= _KNOWN_THOUSANDS for city in cities_called(key(text)))
 
 
 def _is_no_place(text: str) -> bool:

@@ -13,6 +13,7 @@ from comity.extract.jobs.words_pages import (
     CHALLENGE_TEXT,
     CHALLENGE_TITLE,
     ERROR_TITLE,
+    FAULT,
     LOGIN_TITLE,
     NO_OPENINGS,
 )
@@ -25,6 +26,7 @@ _MOST_TEXT: Final = 60_000
 _MOST_LINE: Final = 2_000
 _LONGEST_NOTICE: Final = 300
 _FEW_LINKS: Final = 10
+_BARE_WORDS: Final = 400
 _LOGIN_WORDS: Final = 1_200
 _SIGNS: Final = ("h1", "h2", "h3")
 
@@ -58,7 +60,18 @@ def wall_kind(
         or (is_login_address(url) and len(words) < _LOGIN_WORDS)
     ):
         return ListingKind.LOGIN, title or "a password is asked for"
+    if len(words) < _BARE_WORDS and (sign := _login_without_password(document, content_links, (title, *headings))):
+        return ListingKind.LOGIN, sign
     return None
+
+
+def _login_without_password(document: Document, content_links: int, signs: tuple[str, ...]) -> str:
+    """A page on the way to a login elsewhere (SAML), or one that asks for the name first."""
+    if document.select_one('input[name="SAMLRequest"], input[name="SAMLResponse"], input[name="wctx"]') is not None:
+        return "a form for single sign-on"
+    asks = document.select_one('input[type="email"], input[type="text"], input[autocomplete~="username"]') is not None
+    is_bare = asks and content_links < _FEW_LINKS
+    return next((said for said in signs if is_bare and LOGIN_TITLE.search(said)), "")
 
 
 def _challenge(body: bytes, title: str, words: str, headings: list[str]) -> str:
@@ -92,7 +105,8 @@ def error_words(outline: Outline, *, title: str) -> str:
     for said in (title, *headings[:2]):
         if ERROR_TITLE.search(said):
             return collapse(said)
-    return ""
+    fault = FAULT.search(_said(outline, _FEW_WORDS))
+    return fault[0] if fault else ""
 
 
 def no_openings_words(outline: Outline) -> str:

@@ -62,6 +62,8 @@ _WORDS: Final = re.compile(r"([a-z])([A-Z])")
 _LIST_NAME: Final = re.compile(
     r"job|vacanc|position|posting|opening|career|offer|opportunit|stelle|offre|empleo|vaga|requisition", re.I
 )
+_TROUBLE_KEYS: Final = frozenset({"error", "errors", "errorcode", "errormessage", "fault", "exception"})
+_STATUS_KEYS: Final = frozenset({"status", "statuscode", "code", "httpstatus"})
 _NEXT_KEYS: Final = ("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "odatanextlink", "nexthref")
 _WRAPPERS: Final = ("links", "_links", "paging", "pagination", "meta", "page", "pager", "pageinfo")
 
@@ -186,6 +188,24 @@ def next_in_json(value: object, url: str) -> str:
             )
             if page is not None and pages is not None and page < pages and query.get("page") == str(page):
                 return with_query(url, page=str(page + 1))
+    return ""
+
+
+def trouble_in(value: object) -> str:
+    """What an answer says went wrong; empty if it says nothing of the kind."""
+    if not isinstance(value, dict):
+        return ""
+    for key, said in list(value.items())[:200]:
+        name = _SEPARATORS.sub("", key.lower())
+        is_failure = (
+            (name in _TROUBLE_KEYS and bool(said) and said not in ("false", "0", "none", "null"))
+            or (name in ("success", "ok", "succeeded") and said is False)
+            or (name in _STATUS_KEYS and str(said).lower() in ("error", "fail", "failed", "failure"))
+            or (name in _STATUS_KEYS and str(said).isdecimal() and 400 <= int(str(said)[:4]) < 600)
+        )
+        if is_failure:
+            words = said if isinstance(said, str) and not said.isdecimal() else value.get("message")
+            return f"the answer says: {words if isinstance(words, str) and words else f'{key} {said}'}"[:200]
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -11,7 +12,7 @@ from comity.extract.jobs.html_listing import read_page
 from comity.extract.jobs.mapping import has_items, mapped_jobs
 from comity.extract.jobs.octets import BodyKind, json_of, kind_of, text_of, tree_of
 from comity.extract.jobs.paging import is_onward
-from comity.extract.jobs.plain_json import next_in_json, plain_jobs
+from comity.extract.jobs.plain_json import next_in_json, plain_jobs, trouble_in
 from comity.extract.jobs.systems import find_system, next_offset, system_jobs
 from comity.extract.jobs.values import first_said
 from comity.extract.jobs.xml_tree import read_xml
@@ -19,6 +20,7 @@ from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import MappingHint, ParserHint, SystemHint
 
 MOST_JOBS: Final = 5_000
+_ENDING: Final = 4_000  # some systems write a comment behind the end
 
 
 def read_listing(
@@ -43,6 +45,13 @@ def _read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
     value = json_of(text)
     if value is None:
         return Listing(ListingKind.UNREADABLE, message="the answer is not JSON that can be read")
+    listing = _read_value(value, url, hint)
+    if not listing.jobs and (trouble := trouble_in(value)):
+        return Listing(ListingKind.ERROR_PAGE, message=trouble)  # an empty list beside it says nothing about jobs
+    return listing
+
+
+def _read_value(value: object, url: str, hint: ParserHint | None) -> Listing:
     if isinstance(hint, MappingHint):
         jobs = mapped_jobs(
             value, hint, url=url, found_by=FoundBy.HINT, context={"origin": "/".join(url.split("/", 3)[:3]), "url": url}
@@ -96,12 +105,18 @@ def _is_empty_list(value: object) -> bool:
 def _read_xml(
     body: bytes, url: str, content_type: str | None, source_type: SourceType, hint: ParserHint | None
 ) -> Listing:
-    root = read_xml(text_of(body, content_type))
+    text = text_of(body, content_type)
+    root = read_xml(text)
     if root.name == "html" or (not is_feed(root) and source_type is SourceType.HTML):
         return read_page(tree_of(body, content_type), body=body, url=url, hint=hint)
     jobs, following = read_feed(root, url=url)
     if jobs or is_feed(root):
-        return _listed(jobs, following, empty=ListingKind.NO_OPENINGS, message="the feed holds no items")
+        listing = _listed(jobs, following, empty=ListingKind.NO_OPENINGS, message="the feed holds no items")
+        if re.search(rf"(?:</(?:[\w.-]+:)?{root.name}\s*|/)>", text[-_ENDING:], re.IGNORECASE):
+            return listing
+        if jobs[1:]:  # the last may be torn in the middle of its address
+            return replace(listing, jobs=tuple(jobs[:-1]), message="the feed breaks off", is_cut=True)
+        return Listing(ListingKind.UNREADABLE, message="the feed breaks off")
     return Listing(ListingKind.UNREADABLE, message="not a feed that can be read")
 
 

@@ -17,6 +17,12 @@ MAX_SNIPPET: Final = 500
 _MARKUP_CHARACTERS: Final = 8_000
 _UNSEEN: Final = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\ufeff\u00ad\x00-\x08\x0e-\x1f\x7f]")
 _MARKUP: Final = re.compile(r"<[a-zA-Z!/]|&(?:[a-zA-Z]+|#\d+|#[xX][0-9a-fA-F]+);")
+# Marks of a listing, there today and gone tomorrow: "Water Officer NEW!".
+_BADGE: Final = re.compile(
+    r"(?:\s*[-–|:([]\s*|\s+)(?<!['’]s )(?:new|neu|nouveau|nuev[oa]|novo|nuovo|urgent|featured)\s*!*[)\]]?$"
+    r"|^(?:new|urgent|featured)\s*[!:]+\s*",
+    re.IGNORECASE,
+)
 
 
 def collapse(text: str) -> str:
@@ -45,6 +51,7 @@ def plain(text: str, limit: int = MAX_FIELD) -> str:
 def job(*, title: str, apply_url: str, found_by: FoundBy, **fields: str) -> JobFound | None:
     """Build a job from raw fields, each bounded; without a title or an address there is none."""
     title = plain(title, MAX_TITLE)
+    title = _BADGE.sub("", title) or title
     if not title or not apply_url:
         return None
     kept = {

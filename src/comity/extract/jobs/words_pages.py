@@ -173,6 +173,7 @@ CHALLENGE_TITLE: Final = re.compile(
 )
 CHALLENGE_TEXT: Final = re.compile(
     r"(?:verify (?:that )?you are (?:a )?human|enable javascript and cookies to continue|"
+    r"enable js and disable any ad ?blocker|"
     r"checking (?:if the site connection is secure|your browser before)|unusual traffic from your|"
     r"complete the (?:security check|captcha)|i['’]?m not a robot|prove (?:that )?you are (?:not a robot|human)|"
     r"press (?:&|and) hold|vous n['’]êtes pas un robot|no eres un robot|kein roboter|non sei un robot|não (?:é|"
@@ -183,15 +184,25 @@ ERROR_TITLE: Final = re.compile(
     r"(?:\b(?:404|403|410|500|502|503|504)\b|page (?:not found|cannot be found|can['’]t be found|doesn['’]t exist|"
     r"no longer exists|unavailable)|not found|(?:server|internal|application|database|fatal|unexpected) error|"
     r"service (?:temporarily )?unavailable|session (?:has )?expired|access denied|forbidden|bad gateway|"
+    r"too many requests|rate limit|"
+    r"unavailable (?:due to|for) legal reasons|(?:down for|scheduled) maintenance|be (?:right )?back (?:soon|shortly)|"
     r"gateway time-?out|"
-    r"^(?:error|oops|whoops|uh[- ]oh)\b|site (?:is )?(?:(?:en|em|in) (?:maintenance|mantenimiento|manutenção|"
-    r"manutenzione)|maintenance en cours|wartung|onderhoud|техническ\w+ работ|维护中|under maintenance|offline|"
+    r"^(?:error|oops|whoops|uh[- ]oh)\b|"
+    r"(?:site|sitio|sito) (?:is |web )?(?:(?:en|em|in) (?:maintenance|mantenimiento|manutenção|manutenzione)|"
+    r"maintenance en cours|wartung|onderhoud|техническ\w+ работ|维护中|under maintenance|offline|"
     r"suspended)|under maintenance|"
     r"maintenance mode|account suspended|domain (?:is )?for sale|"
     r"page (?:introuvable|non trouvée)|erreur|página no encontrada|no encontrad[ao]|seite nicht gefunden|"
     r"nicht gefunden|wartungsarbeiten|página não encontrada|pagina non trovata|pagina niet gevonden|"
     r"الصفحة غير موجودة|страница не найдена|页面不存在|找不到(?:页面|頁面)|ページが見つかりません|お探しのページ|"
     r"メンテナンス)",
+    _I,
+)
+# What a program prints as it falls over.
+FAULT: Final = re.compile(
+    r"\b(?:fatal error|parse error|uncaught \w*(?:exception|error)|sqlstate\[|traceback \(most recent call last\)|"
+    r"stack trace:|server error in '/|there has been a critical error on this website|"
+    r"error establishing a database connection)",
     _I,
 )
 LOGIN_TITLE: Final = re.compile(

@@ -93,7 +93,7 @@ _GENERIC: Final = re.compile(
     r"more info(?:rmation)?|more|"
     r"(?:view|see|show|open|full|read)?(?: the| full| this)? ?(?:job|position|role|vacancy|opening|"
     r"post)? ?(?:details?|descriptions?|posting|advert(?:isement)?|announcement|profile)|"
-    r"view(?: job| position| role| vacancy| opening| more)?|see (?:job|position|role|more)|find out more|"
+    r"(?:view|see|show|open) (?:the |this )?(?:job|position|vacancy|role|opening|opportunity|more)|view|find out more|"
     r"download(?: (?:pdf|tor|tors|jd|here|file|the tor|document|job description|advert))?|"
     r"click here(?: to apply)?|here|link|pdf|doc|docx|tor|tors|jd|terms of reference|english|français|french|"
     r"español|share|save|bookmark|print|email|"
@@ -149,6 +149,10 @@ _NAVIGATION: Final = re.compile(
     r"招聘|招聘信息|职业机会|所有职位|加入我们|首页|採用情報|求人情報|採用|募集要項|ホーム|お問い合わせ)",
     re.IGNORECASE,
 )
+# What a button on one job says, though "View jobs" leads elsewhere.
+_ONE_JOB: Final = re.compile(
+    r"(?:view|see|show|open) (?:the |this )?(?:job|position|vacancy|role|opening|opportunity)", re.IGNORECASE
+)
 _NEWS: Final = re.compile(
     r"(?:meet |becoming |introduction to |how |why |what |when |where |watch|video|interview|press release|"
     r"statement|report:|[^|]{0,60}\?$|"
@@ -175,7 +179,8 @@ def is_generic(text: str) -> bool:
 @lru_cache(maxsize=8192)
 def is_navigation(text: str) -> bool:
     """Whether a link's words lead elsewhere on the site: "All jobs", "Job alerts", "Life at …"."""
-    return len(text) <= 100 and _NAVIGATION.fullmatch(text.strip(" ›»→<>«‹")) is not None
+    bare = text.strip(" ›»→<>«‹")
+    return len(text) <= 100 and _NAVIGATION.fullmatch(bare) is not None and _ONE_JOB.fullmatch(bare) is None
 
 
 @lru_cache(maxsize=8192)

@@ -19,6 +19,8 @@ from comity.rules.jobs.zones import zone_in
 _LONGEST: Final = 200
 _LONGEST_GUESS: Final = 40  # what the slow parser may see
 _FURTHEST: Final = timedelta(days=3 * 366)
+# "15 November" on the 16th was yesterday: as the same day of the next year, it would look open for a year.
+_LISTED_AFTER_DAYS: Final = 60
 _END_OF_DAY: Final = time(23, 59, 59)
 # Day and month change places there; everywhere else the day is first, unless that cannot be.
 _MONTH_FIRST: Final = frozenset({"US", "PH", "FM", "PW", "MH", "PR", "GU", "VI", "AS", "MP"})
@@ -204,10 +206,11 @@ def _numeric(match: re.Match[str], today: date, order_country: str | None, looks
 
 
 def _without_year(month: int, day: int, today: date, looks_back: bool) -> _Found | None:
-    """The next such day, or the last one for what lies behind us."""
-    for year in (today.year, today.year - 1 if looks_back else today.year + 1):
+    """The next such day, or the last one for what lies behind us; a job is often listed after its last day, too."""
+    earliest = today - timedelta(days=_LISTED_AFTER_DAYS)
+    for year in (today.year - 1, today.year, today.year + 1):
         read = _day(year, month, day)
-        if read and (read <= today if looks_back else read >= today):
+        if read and (today - timedelta(days=366) < read <= today if looks_back else read >= earliest):
             return _Found(read, has_year=False)
     return None
 

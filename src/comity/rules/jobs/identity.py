@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus
 
 from comity.rules.canonical import resolve_link
 from comity.rules.jobs.words import alike
-from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules
+from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules, clean_query
 
 # Which board sent the applicant; where the answer goes, not what is asked.
 _BOARD_PARAMETERS: Final = (
@@ -126,6 +126,17 @@ def canonical_hash(
     return sha256(_SEPARATOR.join(fields).encode("utf-8", "replace")).hexdigest()
 
 
+def is_same_link(url: str, other: str) -> bool:
+    """Whether two links differ in nothing but tracking and marks of where somebody came from."""
+    return url == other or _untracked(url) == _untracked(other)
+
+
+def _untracked(url: str) -> str:
+    bare, mark, anchor = clean_query(url, _TRACKING).partition("#")
+    path, _, query = bare.partition("?")
+    return f"{path}?{'&'.join(filter(_is_telling, query.split('&')))}{mark}{anchor}"
+
+
 @lru_cache(maxsize=512)
 def link_identity(url: str) -> LinkIdentity:
     """Reduce a link: scheme, `www.`, port, case, order of parameters, tracking, anchors, slugs fall away."""
@@ -139,7 +150,7 @@ def link_identity(url: str) -> LinkIdentity:
     if anchor.startswith(("/", "!")):
         path = f"{path}/#/{anchor.lstrip('/!')}"
     segments = [segment for segment in alike(unquote_plus(path)).split("/") if segment][-_MOST_SEGMENTS:]
-    parameters = sorted(filter(None, alike(unquote_plus(query)).split("&"))) if query else []
+    parameters = sorted(filter(_is_telling, alike(unquote_plus(query)).split("&"))) if query else []
     is_form = address.host.endswith(_FORM_HOSTS)
     reduced, has_number = _numbered(segments)
     is_posting = not is_form and (has_number or any(map(_is_id_parameter, parameters)))
@@ -182,6 +193,12 @@ def _number_in(segment: str) -> str | None:
     is_number = _NUMBER.fullmatch(segment) and not _YEAR_OR_DAY.fullmatch(segment)
     is_mixed = _MIXED.fullmatch(segment) and not _MIXED_WORDS.fullmatch(segment)
     return segment if is_number or is_mixed else None
+
+
+def _is_telling(parameter: str) -> bool:
+    """Not so of "ref=homepage": without a digit, that is where somebody came from."""
+    name, _, value = parameter.partition("=")
+    return bool(parameter) and not (name == "ref" and not any(map(str.isdigit, value)))
 
 
 def _is_id_parameter(parameter: str) -> bool:

@@ -53,10 +53,13 @@ _LEVELS: Final = (
     ),
     (
         "senior",
+        r"(?:associate|full) professor|"
         r"seniors?|sr|principal|experienced|experts?|expert[ae]|experto|advisers?|advisors?|"
         r"conseill(?:er|ere)\w*|asesor\w*|"
         r"berater\w*|specialiste principal\w*|senior\w*|старши\w+|эксперт\w*|كبير|خبير\w*|مستشار\w*",
     ),
+    # Steps of an academic career, whose names are those of helpers elsewhere.
+    ("mid", r"assistant professor|research (?:associate|fellow)s?|post-?doc\w*|post-?doctoral \w+"),
     (
         "junior",
         r"juniors?|jr|graduates?|entry[- ]level|assistants?|assistante\w?|asistentes?|assistentes?|"

@@ -15,6 +15,7 @@ from comity.rules.jobs.cities import zone_of_country
 from comity.rules.jobs.countries import country_of
 from comity.rules.jobs.dates import deadline_of, posted_of
 from comity.rules.jobs.eligibility import is_open_to_foreigners
+from comity.rules.jobs.fleeting import without_fleeting
 from comity.rules.jobs.grades import grade_in
 from comity.rules.jobs.identity import alike_link, canonical_hash, link_identity
 from comity.rules.jobs.language import language_of
@@ -42,7 +43,8 @@ def normalize(
 ) -> JobPosting:
     """Put one job into the common vocabulary; `is_link_shared` says that other jobs have the same apply link."""
     title, location = tidy(found.title, LONGEST_TITLE), tidy(found.location_raw)
-    snippet, employment = tidy(found.description_snippet, LONGEST_SNIPPET), tidy(found.employment_raw)
+    snippet = without_fleeting(tidy(found.description_snippet, LONGEST_SNIPPET))
+    employment = tidy(found.employment_raw)
     home = country_of(source_country) if source_country else None
     place = locate(location, tidy(found.country_raw), home)
     zone = zone_named(place.zone) or zone_named(zone_of_country(home) if home else None)

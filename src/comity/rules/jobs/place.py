@@ -25,6 +25,7 @@ _KNOWN_THOUSANDS: Final = 100
 _NAMED, _STATE, _CLEAR_CITY, _CODE, _CITY = 16, 8, 6, 5, 1
 
 _SPLIT: Final = re.compile(r"[,;|/()\[\]\n•·،、，；]+|\s[-–—]\s|\s*[–—:]\s*")
+_CODE_FIRST: Final = re.compile(r"\s*[A-Z]{2}-(?:[A-Z]{2}-)?[A-Z][a-z]")
 _JOINED: Final = re.compile(r"\s(?:or|and|ou|et|o|y|oder|und|e|&|\+|أو|или|и)\s", re.IGNORECASE)
 _LABEL: Final = re.compile(
     r"^(?:(?:primary |job |work |main )?locations?|duty stations?|based (?:in|at)|lieu(?: "
@@ -95,6 +96,8 @@ def locate(location: str, country_text: str = "", source_country: str | None = N
 def _pieces(location: str) -> list[str]:
     """The parts of a location; "Trinidad and Tobago" is one, "Kenya and Uganda" are two."""
     pieces: list[str] = []
+    if _CODE_FIRST.match(location):  # as applicant systems join them: "US-NY-New York", "KE-Nairobi-HQ"
+        location = location.replace("-", " - ")
     for text in _SPLIT.split(location)[:_MOST_PARTS]:
         bare = (text or "").strip()
         if _JOINED.search(bare) and not countries_called(key(bare)):

@@ -31,7 +31,8 @@ _JUST: Final = re.compile(r"\bjust (?:now|posted)\b|\bnew today\b")
 def days_from_today(text: str, *, looks_back: bool) -> int | None:
     """Days between today and the day a folded text tells; None if it tells none.
 
-    "3 weeks ago" says another day each day it is read, so it says none: a posting must not change by itself.
+    "3 weeks ago" and "in 2 weeks" say another day each day they are read, so they say none: a posting must not change
+    by itself.
     """
     if _JUST.search(text):
         return 0
@@ -40,16 +41,16 @@ def days_from_today(text: str, *, looks_back: bool) -> int | None:
             return _WORDS[word]
     found = _AGO.search(text)
     if found:
-        return _days(found, sign=-1, allows_weeks=False)
+        return _days(found, sign=-1)
     found = _AHEAD.search(text)
-    return _days(found, sign=1, allows_weeks=True) if found and not looks_back else None
+    return _days(found, sign=1) if found and not looks_back else None
 
 
-def _days(found: re.Match[str], *, sign: int, allows_weeks: bool) -> int | None:
+def _days(found: re.Match[str], *, sign: int) -> int | None:
     at = 1 if found[1] else 5
     count = int(found[at]) if found[at].isdigit() else 1
     days, weeks = found[at + 1], found[at + 2]
-    if weeks and not allows_weeks:
+    if weeks:
         return None
-    total = count if days else count * 7 if weeks else count // 24
+    total = count if days else count // 24
     return sign * total if total <= _LONGEST_DAYS else None

@@ -98,6 +98,9 @@ _SURE: Final = tuple(
 )
 # Titles of those who look after volunteers or contracts, and stages that are no internship.
 _PASSING: Final = re.compile(
+    # In hospitals a consultant is a senior doctor.
+    r"\bconsultant (?:(?:in )?(?:\w+ )?(?:\w+(?:iatrist|ologist|iatrician|tetrician|aesthetist|anesthetist|surgeon)|"
+    r"physician|surgeon|midwife|nurse|medicine|radiographer|psychotherapist))\b|"
     r"\b(?:early|late|first|second|next|final)[- ]stage\b|\bstage manager\b|volunteer(?:s)? "
     r"(?:manage\w*|coordinat\w*|engagement|program\w*|officer)|voluntary (?:sector|return|"
     r"repatriation)|non-?voluntary|consultants? manage\w*|(?:intern|fellow)(?:ship)?s? "
