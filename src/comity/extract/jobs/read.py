@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Final
 
@@ -15,12 +14,11 @@ from comity.extract.jobs.paging import is_onward
 from comity.extract.jobs.plain_json import next_in_json, plain_jobs, trouble_in
 from comity.extract.jobs.systems import find_system, next_offset, system_jobs
 from comity.extract.jobs.values import first_said
-from comity.extract.jobs.xml_tree import read_xml
+from comity.extract.jobs.xml_tree import is_ended, read_xml
 from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import MappingHint, ParserHint, SystemHint
 
 MOST_JOBS: Final = 5_000
-_ENDING: Final = 4_000  # some systems write a comment behind the end
 
 
 def read_listing(
@@ -112,7 +110,7 @@ def _read_xml(
     jobs, following = read_feed(root, url=url)
     if jobs or is_feed(root):
         listing = _listed(jobs, following, empty=ListingKind.NO_OPENINGS, message="the feed holds no items")
-        if re.search(rf"(?:</(?:[\w.-]+:)?{root.name}\s*|/)>", text[-_ENDING:], re.IGNORECASE):
+        if is_ended(text, root):
             return listing
         if jobs[1:]:  # the last may be torn in the middle of its address
             return replace(listing, jobs=tuple(jobs[:-1]), message="the feed breaks off", is_cut=True)

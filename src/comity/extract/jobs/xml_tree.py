@@ -18,6 +18,8 @@ _MARKUP: Final = re.compile(
     r"<(?:(!\[CDATA\[)|(!--)|([!?])|(/?)([A-Za-z_][\w.:-]*+)((?>[^<>\"']+|\"[^\"<]*\"|'[^'<]*'|[\"'])*+)>)"
 )
 _ATTRIBUTE: Final = re.compile(r"([\w:.-]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
+_END_TAG: Final = re.compile(r"</([\w.:-]{1,100})\s*>")
+_ENDING: Final = 4_000  # some systems write a comment behind the end
 
 
 @dataclass(slots=True)
@@ -113,6 +115,13 @@ def _special_end(text: str, found: re.Match[str], node: XmlNode) -> int:
         close = text.find(">", found.end())
         return close + 1 if close >= 0 else len(text)
     return 0
+
+
+def is_ended(text: str, root: XmlNode) -> bool:
+    """Whether the root's end tag is there; a server that falls over in the middle leaves it out."""
+    ending = text[-_ENDING:]
+    names = (found[1].rpartition(":")[2] for found in _END_TAG.finditer(ending))
+    return any(_bare(name) == root.name for name in names) or (not root.children and ending.rstrip().endswith("/>"))
 
 
 def _close(path: list[XmlNode], name: str) -> None:
