@@ -11,12 +11,17 @@ from uuid import UUID
 from sqlalchemy import Connection, Integer, Row, Select, bindparam, delete, func, literal_column, or_, select, update
 
 from comity.database.bulk import Encoding, driver_text, insert_rows
-from comity.database.instants import instant
 from comity.database.tables import DONE, DROPPED, QUEUED, domain_frontier
+from comity.database.types import UtcDateTime
 from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import PageHints
 
 # Written out, not bound: an index of the queued rows only serves a statement that is seen to ask for no others.
+_KEYS = (
+    select(domain_frontier.c.url_key)
+    .where(domain_frontier.c.domain_id == bindparam("host"))
+    .limit(bindparam("most", type_=Integer()))
+)
 _IS_QUEUED = domain_frontier.c.state == literal_column(str(QUEUED))
 _QUEUE = "INDEXED BY idx_domain_frontier_queue"  # SQLite would look at every row's state instead
 _ENTRY = ("domain_id", "run_id", "url", "url_key", "depth", "priority")
@@ -53,20 +58,31 @@ def note_hints(connection: Connection, host_id: UUID, hinted: Iterable[tuple[int
 
 def look(connection: Connection, host_id: UUID, limit: int, now: datetime | None) -> Sequence[Any]:
     """The next URLs of a host: by priority, then depth, then age. They stay queued until acknowledged."""
+    parameters: dict[str, Any] = {"host": host_id, "most": limit}
+    if now is not None:
+        parameters["now"] = now
+    elif connection.dialect.name != "postgresql":
+        raise ValueError("an embedded state has no clock of its own: give the time")
+    return connection.execute(_look_statement(now is None), parameters).all()
+
+
+@lru_cache(maxsize=2)
+def _look_statement(asks_server_time: bool) -> Select[Any]:
     table = domain_frontier.c
-    ready = or_(table.not_before.is_(None), table.not_before <= instant(connection, now))
-    return connection.execute(
+    now = func.now() if asks_server_time else bindparam("now", type_=UtcDateTime())
+    return (
         select(table.url, table.url_key, table.depth, table.attempts, table.priority)
-        .where(table.domain_id == host_id, _IS_QUEUED, ready)
+        .where(
+            table.domain_id == bindparam("host"), _IS_QUEUED, or_(table.not_before.is_(None), table.not_before <= now)
+        )
         .order_by(table.priority.desc(), table.depth, table.id)
-        .limit(limit)
-    ).all()
+        .limit(bindparam("most", type_=Integer()))
+    )
 
 
 def keys(connection: Connection, host_id: UUID, limit: int) -> list[int]:
     """The keys of URLs that a host has, queued or not, at most `limit` of them."""
-    table = domain_frontier.c
-    return list(connection.execute(select(table.url_key).where(table.domain_id == host_id).limit(limit)).scalars())
+    return list(connection.execute(_KEYS, {"host": host_id, "most": limit}).scalars())
 
 
 def keys_and_queued(connection: Connection, host_id: UUID, limit: int) -> tuple[list[int], int]:
@@ -182,7 +198,14 @@ def size(connection: Connection, host_id: UUID) -> int:
 
 def queued_up_to(connection: Connection, host_id: UUID, most: int) -> int:
     """How many URLs of a host are still to visit, counted no further than `most`."""
-    return _count_up_to(connection, most, domain_frontier.c.domain_id == host_id, _IS_QUEUED, index=_QUEUE)
+    return int(connection.execute(_queued_statement(), {"host": host_id, "most": most}).scalar_one())
+
+
+@lru_cache(maxsize=1)
+def _queued_statement() -> Select[Any]:
+    return _counting(
+        bindparam("most", type_=Integer()), domain_frontier.c.domain_id == bindparam("host"), _IS_QUEUED, index=_QUEUE
+    )
 
 
 def known_up_to(connection: Connection, host_id: UUID, most: int) -> int:
@@ -202,10 +225,14 @@ def queued_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, 
 
 
 def _count_up_to(connection: Connection, most: int, *conditions: Any, index: str = "") -> int:
+    return int(connection.execute(_counting(most, *conditions, index=index)).scalar_one())
+
+
+def _counting(most: Any, *conditions: Any, index: str = "") -> Select[Any]:
     some: Select[Any] = select(literal_column("1")).select_from(domain_frontier).where(*conditions).limit(most)
     if index:
         some = some.with_hint(domain_frontier, index, "sqlite")
-    return connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()
+    return select(func.count()).select_from(some.subquery())
 
 
 def any_url(connection: Connection, host_id: UUID) -> str | None:

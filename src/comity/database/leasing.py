@@ -12,7 +12,19 @@ from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, Row, bindparam, case, func, literal_column, select, update
+from sqlalchemy import (
+    ClauseElement,
+    Connection,
+    Integer,
+    Row,
+    Update,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.bulk import Encoding, driver_text
@@ -94,23 +106,41 @@ def renew(
 
 def write_under(connection: Connection, lease: Lease, values: Mapping[str, Any], now: datetime | None) -> bool:
     """Change the host's row if the lease is still held; False, with nothing changed, if it is not."""
-    statement = (
-        update(domains)
-        .where(
-            domains.c.id == lease.host_id,
-            domains.c.lease_token == lease.token,
-            domains.c.claimed_by == lease.holder,
-            domains.c.claim_expires_at > instant(connection, now),
-        )
-        .values(**values, version=domains.c.version + 1)
-        .returning(domains.c.id)
-    )
+    given = {name: value for name, value in values.items() if not isinstance(value, ClauseElement)}
+    statement = _write_statement(tuple(given), now is None)
+    if len(given) < len(values):
+        statement = statement.values({name: value for name, value in values.items() if name not in given})
+    parameters = {f"new_{name}": value for name, value in given.items()}
+    parameters |= {"host": lease.host_id, "token": lease.token, "holder": lease.holder}
+    if now is not None:
+        parameters["now"] = now
+    elif connection.dialect.name != "postgresql":
+        raise ValueError("an embedded state has no clock of its own: give the time")
     try:
-        return connection.execute(statement).first() is not None
+        return connection.execute(statement, parameters).first() is not None
     except IntegrityError as error:
         if "illegal status change" in str(error.orig):
             raise IllegalTransition(f"{lease.host}: {str(error.orig).splitlines()[0]}") from error
         raise
+
+
+@lru_cache(maxsize=256)
+def _write_statement(names: tuple[str, ...], asks_server_time: bool) -> Update:
+    """Made once for each set of columns: a run writes a row for every host that it opens and closes."""
+    column = domains.c
+    now = func.now() if asks_server_time else bindparam("now", type_=UtcDateTime())
+    return (
+        update(domains)
+        .where(
+            column.id == bindparam("host"),
+            column.lease_token == bindparam("token"),
+            column.claimed_by == bindparam("holder"),
+            column.claim_expires_at > now,
+        )
+        .values({name: bindparam(f"new_{name}", type_=column[name].type) for name in names})
+        .values(version=column.version + 1)
+        .returning(column.id)
+    )
 
 
 def still_held(connection: Connection, leases: Collection[Lease], now: datetime | None) -> set[UUID]:

@@ -103,7 +103,14 @@ class Crawl:
         )
         alike, takedowns = terms.scope.collapse_subdomains, self._takedowns_now
         self._robots = RobotsKeeper(
-            database, self._thread, requests, terms.robots, clock.seconds, takedowns, collapse=alike
+            database,
+            self._thread,
+            requests,
+            terms.robots,
+            clock.seconds,
+            takedowns,
+            collapse=alike,
+            waits_for_keeping=False,
         )
         rooms = visit_rooms_for(terms, hooks, requests, self._robots, self._board, self._apart, takedowns, clock)
         self._dispatcher = self._hosts.dispatcher = self._make_dispatcher(rooms, capacity)
@@ -184,6 +191,7 @@ class Crawl:
         try:
             await self._conduct(background)
             await self._settling.flush()
+            await self._robots.flush()
             status, reason = self._ending or ("finished", "nothing left to visit")
         except BaseException as error:
             reason = f"{type(error).__name__}: {error}"

@@ -81,6 +81,7 @@ class RobotsKeeper:
         takedowns: Callable[[], Takedowns],
         *,
         collapse: bool = False,
+        waits_for_keeping: bool = True,
     ) -> None:
         self._database = database
         self._thread = thread
@@ -90,8 +91,9 @@ class RobotsKeeper:
         self._takedowns = takedowns
         self._collapse = collapse
         self._under_way: dict[tuple[UUID, str], asyncio.Task[Found]] = {}
+        self._waits_for_keeping = waits_for_keeping
         self._unkept: list[dict[str, Any]] = []
-        self._keeping = asyncio.Lock()
+        self._keeping: asyncio.Task[None] | None = None
 
     def known(self, host: LeasedHost, origin: str) -> RobotsInForce | None:
         """What is in force in memory, if it is still fresh."""
@@ -117,7 +119,8 @@ class RobotsKeeper:
         tasks = list(self._under_way.values())
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        keeping = [self._keeping] if self._keeping is not None else []  # is under way on another thread: it ends
+        await asyncio.gather(*tasks, *keeping, return_exceptions=True)
 
     async def _obtain(self, host: LeasedHost, origin: str, host_of: HostOf) -> Found:
         row = await self._thread.run(self._load, origin)
@@ -154,13 +157,33 @@ class RobotsKeeper:
         await self._keep(_values(host.name, found, response, row, now))
         return found
 
+    async def flush(self) -> None:
+        """Have everything that was read kept; raises what went wrong with that."""
+        while self._keeping is not None or self._unkept:
+            if self._keeping is None:
+                self._keeping = asyncio.create_task(self._keep_some())
+            keeping = self._keeping
+            try:
+                await asyncio.shield(keeping)
+            finally:
+                if self._keeping is keeping and keeping.done():
+                    self._keeping = None
+
     async def _keep(self, values: dict[str, Any]) -> None:
-        """Write a cache row, together with those that wait to be written: many hosts begin at the same time."""
+        """Write a cache row, together with those that wait to be written: many hosts begin at the same time.
+
+        A crawl does not wait for it: the host's first page would, and only its delay should hold that up.
+        """
         self._unkept.append(values)
-        async with self._keeping:
-            if values in self._unkept:
-                some, self._unkept = self._unkept, []
-                await self._thread.run(self._store, some)
+        if self._waits_for_keeping:
+            await self.flush()
+        elif self._keeping is None or (self._keeping.done() and self._keeping.exception() is None):
+            self._keeping = asyncio.create_task(self._keep_some())
+
+    async def _keep_some(self) -> None:
+        while self._unkept:
+            some, self._unkept = self._unkept, []
+            await self._thread.run(self._store, some)
 
     async def _follow(
         self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
