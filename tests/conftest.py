@@ -5,6 +5,7 @@ A test that kills or restarts its server makes a `PostgresServer` or `ValkeyServ
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,10 @@ import redis
 from tests.servers.postgres import PostgresDatabases, postgres_for_tests
 from tests.servers.process import ServerUnavailable
 from tests.servers.valkey import valkey_for_tests
+
+# Whoever runs tests side by side tells them a size of terminal that none of theirs has.
+for name in ("LINES", "COLUMNS"):
+    os.environ.pop(name, None)
 
 # Tests that measure gaps, stalls and pauses: what else runs on the machine would show in them.
 ALONE = (

@@ -122,7 +122,7 @@ def test_a_crawl_that_is_killed_again_and_again_ends_with_every_page_once(web: W
 @contextmanager
 def under_way(place: Place, sites: list[Site], *command: object, pages: int) -> Iterator[Apart]:
     with place.begun(*command) as process:
-        wait_until(lambda: sum(len(site.pages()) for site in sites) >= pages, 20, "some pages")
+        wait_until(lambda: sum(len(site.pages()) for site in sites) >= pages, 60, "some pages")
         yield process
 
 
@@ -141,7 +141,7 @@ def test_a_valkey_that_is_killed_and_comes_back_is_waited_for(
             seen = sum(len(site.pages()) for site in sites)
             time.sleep(0.6)  # longer than its client tries by itself
             valkey.start()
-            wait_until(lambda seen=seen: sum(len(site.pages()) for site in sites) > seen + 6, 20, "more pages")
+            wait_until(lambda seen=seen: sum(len(site.pages()) for site in sites) > seen + 6, 60, "more pages")
         assert process.wait(40) == 0, process.err
     assert set(shared.kept()) == expected_of(sites)
     for site in sites:
@@ -226,7 +226,7 @@ def test_a_crawl_that_is_stopped_while_valkey_is_away_ends_in_time_and_goes_on_l
     urls = [site.url() for site in sites]
 
     def stop_us() -> None:
-        wait_until(lambda: sum(len(site.pages()) for site in sites) >= 20, 20, "some pages")
+        wait_until(lambda: sum(len(site.pages()) for site in sites) >= 20, 60, "some pages")
         valkey.kill()
         os.kill(os.getpid(), signal.SIGTERM)
 

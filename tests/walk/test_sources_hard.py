@@ -151,12 +151,12 @@ def test_a_takedown_takes_postings_out_of_search_until_it_is_removed(web: Web, b
     bureau.run(source)
     report = add_takedown(bureau.database, site.url(some[0].path))
     assert report.postings_closed == 1
-    assert (bureau.titles(is_open=False), bureau.outbox()[3:]) == ([some[0].title], ["delete"])
+    assert (bureau.titles(is_open=False), bureau.outbox()[-1]) == ([some[0].title], "delete")
     assert bureau.run(source).counts.updated == 0
     assert bureau.titles(is_open=False) == [some[0].title]
     remove_takedown(bureau.database, site.url(some[0].path))
     assert bureau.run(source).counts.updated == 1
-    assert (bureau.titles(is_open=False), bureau.outbox()[4:]) == ([], ["upsert"])
+    assert (bureau.titles(is_open=False), bureau.outbox()[-1]) == ([], "upsert")
 
 
 def test_the_adaptive_schedule_learns_from_every_look(web: Web, bureau: Office) -> None:

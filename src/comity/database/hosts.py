@@ -255,18 +255,22 @@ def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool
 
 
 def ask_refresh(connection: Connection, hosts: Collection[str], now: datetime | None) -> list[str]:
-    """Make those of the hosts due that are done and that nobody holds; gives their names."""
-    statement = (
-        update(domains)
-        .where(
-            named_in(connection.dialect.name, domains.c.domain, "hosts"),
-            domains.c.status == HostStatus.EXHAUSTED,
-            or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)),
-        )
-        .values(status=HostStatus.PENDING, next_crawl_after=None, is_refresh_due=True, version=domains.c.version + 1)
-        .returning(domains.c.domain)
+    """Make those of the hosts due that are done and that nobody holds; gives their names.
+
+    A host that was done, and woke because a page of it was named just now, is refreshed with it.
+    """
+    asked = {"hosts": list(hosts)}
+    due = update(domains).where(
+        named_in(connection.dialect.name, domains.c.domain, "hosts"),
+        or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)),
     )
-    return sorted(connection.execute(statement, {"hosts": list(hosts)}).scalars())
+    marked = {"next_crawl_after": None, "is_refresh_due": True, "version": domains.c.version + 1}
+    woken = due.where(domains.c.status == HostStatus.PENDING, domains.c.pages_crawled > 0).values(**marked)
+    done = due.where(domains.c.status == HostStatus.EXHAUSTED).values(**marked, status=HostStatus.PENDING)
+    names: list[str] = []
+    for statement in (woken, done):  # whoever was done is not woken twice
+        names += connection.execute(statement.returning(domains.c.domain), asked).scalars()
+    return sorted(names)
 
 
 def _is_uncounted() -> ColumnElement[bool]:

@@ -47,9 +47,7 @@ class HostWork:
         return False
 
     def forget_met(self) -> None:
-        """What was met may be gone from the frontier: from here on that tells new from old, and pages come whole."""
-        self._ready = [(rank, depth, number, entry._replace(seen=None)) for rank, depth, number, entry in self._ready]
-        self._later = [(until, number, entry._replace(seen=None)) for until, number, entry in self._later]
+        """What was met may be gone from the frontier: from here on that tells new from old."""
         self._keys.clear()
         self._knows_all = False
         self.has_more = True

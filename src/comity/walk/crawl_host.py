@@ -211,7 +211,7 @@ class HostDesk:
 
     def _look(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
         urls = reads.look(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
-        if host.refresh_began_at is None or host.is_rebuilt:
+        if host.refresh_began_at is None:
             return urls
         with self._database.read() as connection:
             return with_seen(connection, host.lease.host_id, urls, host.refresh_began_at)

@@ -89,7 +89,6 @@ class LeasedHost:
         self.has_sitemaps_again = False  # what was read of them meanwhile is lost
         self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
         self.refresh_began_at: float | None = None  # while its known pages are asked for again
-        self.is_rebuilt = False  # its frontier was lost: links are needed again, and with them whole answers
         self.spent_budget: Exhausted | None = None
         self.visits_under_way = 0
         self.is_lost = False
@@ -137,7 +136,6 @@ class LeasedHost:
 
     def begin_anew(self, *, sitemaps: bool) -> None:
         """The host's frontier was lost and made anew: its pages come again, and their links with them."""
-        self.is_rebuilt = True
         self.work.forget_met()
         self.met.clear()
         self.came_again = self.is_closed
