@@ -36,13 +36,7 @@ ALONE = (
     "tests/walk/test_two_crawls.py",
     "tests/walk/test_w",
     "tests/machines/",
-    "tests/gate/",
     "tests/extract/test_apart.py",
-    "tests/doors/test_processes.py",
-    "tests/doors/test_terminals.py",
-    "tests/fetch/test_secure.py",
-    "tests/fetch/test_hostile_answers.py",
-    "tests/leases/test_contention.py",
 )
 
 

@@ -8,6 +8,7 @@ import re
 import select
 import struct
 import termios
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from tests.doors.command_line import PATIENCE_S, STATE, CommandLine
 
 COLOUR = re.compile(r"\x1b\[(3\d|4\d|9\d|38;[0-9;]+)m")
+CTRL_C = b"\x03"
 ANY_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -33,13 +35,21 @@ def at_terminal(
     streams["preexec_fn"] = own_the_terminal
     process = comity.started(*arguments, environment={"TERM": "xterm-256color"} | environment, **streams)
     os.close(theirs)
-    received = b""
+    received, is_typed = b"", False
     try:
-        while select.select([ours], [], [], PATIENCE_S)[0] and (piece := _read(ours)):
+        ends_at = time.monotonic() + PATIENCE_S
+        while time.monotonic() < ends_at:
+            if not select.select([ours], [], [], 2.0)[0]:
+                # Python loses a Ctrl-C in the moment before it begins to read a line; who typed it types it again.
+                if typed == CTRL_C and is_typed:
+                    os.write(ours, typed)
+                continue
+            if not (piece := _read(ours)):
+                break
             received += piece
-            if typed and b"[y/N]: " in received:  # nobody types before being asked
+            if typed and not is_typed and b"[y/N]: " in received:  # nobody types before being asked
                 os.write(ours, typed)
-                typed = b""
+                is_typed = True
         return process.wait(PATIENCE_S), received.decode().replace("\r\n", "\n")
     finally:
         os.close(ours)

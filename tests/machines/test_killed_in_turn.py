@@ -59,11 +59,11 @@ def test_whatever_is_killed_the_crawl_completes_exactly(tmp_path: Path) -> None:
         for turn in range(1, 4):
             wait_until(lambda turn=turn: settled(url) >= turn * every // 5, WITHIN_S, f"part {turn} is settled")
             workers[turn % 2].kill()
-            workers[turn % 2] = start(turn % 2)
             postgres.kill()
             postgres.start()
             valkey.kill()
             valkey.start()
+            workers[turn % 2] = start(turn % 2)  # whoever restarts it does so until it finds its servers
             kills += 3
         wait_until(lambda: settled(url) == every, WITHIN_S, "every page is settled")
         state = stack.enter_context(State(url))

@@ -167,7 +167,7 @@ def test_a_few_broken_pages_do_not_block_a_site_that_serves(web: Web, place: Pla
     """A broken page is tried several times, but it is one error of the host, not many."""
     broken = [f"/broken{number}" for number in range(3)]
     site = web.site({"/": page("/a", *broken), "/a": page()}, fallback=Answer(500))
-    place.crawl(site.url(), max_domain_errors=4, max_minutes=2.5 / 60)
+    place.crawl(site.url(), max_domain_errors=4, max_minutes=3.5 / 60)  # tries after 0, 1, 2 and 4 seconds
     assert left(place, site.host) == ("active", None)
     assert place.host(site.host)["consecutive_error_count"] == 3
     for path in broken:
