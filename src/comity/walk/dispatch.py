@@ -87,7 +87,8 @@ class Dispatcher:
                 self._serve_one(host)
         finally:
             self._is_serving = False
-        self._rooms.requests.look()
+        if len(self._later):  # where nobody waits for a delay, it is cheaper to let the loop do all of it at once
+            self._rooms.requests.look()
         self._set_timer()
 
     def forget(self, host: LeasedHost) -> None:
@@ -145,7 +146,7 @@ class Dispatcher:
                 host.tally.begun += 1
             host.work.take()
             host.visits_under_way += 1
-            self._begin(self._visit(host, cleared, slot))
+            (self._begin if len(self._later) else self._spawn)(self._visit(host, cleared, slot))
             self.ready(host)
             return
         if self._looks_into_sitemaps(host):
