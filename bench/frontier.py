@@ -101,6 +101,9 @@ def measure(kind: str, size: int) -> dict[str, Any]:
             made += time.perf_counter() - start
             with store.change({host: batch}) as change:
                 assert change.add(host, None, batch) == BATCH
+            if (first + BATCH) % 1_000_000 == 0:
+                rate = (first + BATCH) / (time.perf_counter() - began - made)
+                print(f"{kind}: {first + BATCH:,} of {size:,} added, {rate:,.0f}/s so far", file=sys.stderr, flush=True)
         figures["adds_per_s"] = round(size / (time.perf_counter() - began - made))
         if client:
             figures["mb_per_million_queued"] = round((used_mb(client) - before) / size * 1e6)

@@ -26,19 +26,12 @@ sys.path.insert(0, str(HERE.parent))
 
 from _site import host_address  # noqa: E402
 from crawl import PORT, Site  # noqa: E402
+from frontier import EverySecond  # noqa: E402
 
 from tests.servers.postgres import PostgresServer  # noqa: E402
-from tests.servers.valkey import ValkeyServer  # noqa: E402
 
 COMITY = Path(sys.executable).parent / "comity"
 KINDS = {"embedded": 1, "shared": 1, "shared, 2 processes": 2}
-
-
-class EverySecond(ValkeyServer):
-    """Valkey as most run it: at most the last second can be lost, and is found again in the database."""
-
-    def _command(self) -> list[str | Path]:
-        return [*super()._command(), "--appendfsync", "everysec"]
 
 
 def crawl(folder: Path, hosts: int, processes: int, more: dict[str, str]) -> dict[str, float]:

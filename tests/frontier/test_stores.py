@@ -20,10 +20,9 @@ def after(seconds: float) -> float:
 def test_a_host_without_a_frontier_has_nothing(room: Room) -> None:
     assert room.paths() == []
     assert room.store.keys(room.host, 10) == []
-    assert room.store.known_up_to(room.host, 10) == room.store.queued_up_to(room.host, 10) == 0
+    assert room.store.queued_up_to(room.host, 10) == 0
     assert room.store.size(room.host) == 0
     assert room.store.states(room.host) == {}
-    assert room.store.keys_and_queued(room.host, 10) == ([], 0)
     assert room.store.queued_of([room.host]) == {}
     assert room.store.any_url(room.host) is None
     assert room.store.next_ready_at(room.host) is None
@@ -192,8 +191,7 @@ def test_what_is_done_is_gone_through_in_pages_with_what_sitemaps_say(room: Room
 def test_counts_stop_at_their_bound(room: Room) -> None:
     room.add(*(entry(str(number)) for number in range(50)))
     room.settle(done=[key_of("3")])
-    assert room.store.known_up_to(room.host, 10) == room.store.queued_up_to(room.host, 10) == 10
-    assert (room.store.known_up_to(room.host, 60), room.store.queued_up_to(room.host, 60)) == (50, 49)
+    assert (room.store.queued_up_to(room.host, 10), room.store.queued_up_to(room.host, 60)) == (10, 49)
     assert len(room.store.keys(room.host, 20)) == 20
     assert len(set(room.store.keys(room.host, 1000))) == 50
 
@@ -243,8 +241,7 @@ def test_several_questions_about_several_hosts(room: Room) -> None:
     with room.store.reading() as reads:
         assert reads.queued_of([room.host, other, empty]) == {room.host: 2}
         assert [reads.any_url(host) is not None for host in (room.host, other, empty)] == [True, True, False]
-        keys, queued = reads.keys_and_queued(room.host, 10)
-        assert (sorted(keys), queued) == (sorted(map(key_of, "abc")), 2)
+        assert sorted(reads.keys(room.host, 10)) == sorted(map(key_of, "abc"))
         assert [each.key for each in reads.look(room.host, 5, NOW)] == [key_of("b"), key_of("c")]
 
 

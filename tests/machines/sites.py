@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -15,6 +16,14 @@ from typing import Self
 PORT = 8080
 READY_WITHIN_S = 60.0
 LOG_IS_EXACT_TO_S = 0.005  # whoever looks at the clock on a busy machine does so late
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody has just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 class Sites:

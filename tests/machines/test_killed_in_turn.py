@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.machines.sites import Sites
+from tests.machines.sites import Sites, free_port
 from tests.machines.workers import State, Worker, run
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import ValkeyServer
@@ -16,13 +15,6 @@ HOSTS = 12
 PAGES = 40
 DELAY_S = 0.2
 WITHIN_S = 90.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def settled(url: str) -> int:

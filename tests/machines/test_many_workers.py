@@ -6,11 +6,10 @@ COMITY_TEST_HOSTS says how many hosts; a few seconds' worth by default.
 from __future__ import annotations
 
 import os
-import socket
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.machines.sites import Sites
+from tests.machines.sites import Sites, free_port
 from tests.machines.workers import State, Worker, run
 from tests.servers.valkey import ValkeyServer
 
@@ -19,13 +18,6 @@ PAGES = 4
 DELAY_S = 0.25
 WORKERS = 6
 ENDS_WITHIN_S = 120.0 + HOSTS / 5
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def test_no_page_is_asked_for_twice_and_no_host_too_soon(tmp_path: Path, postgres_url: str) -> None:

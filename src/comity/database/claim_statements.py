@@ -57,7 +57,7 @@ LEASED: Final = (
 _EXPIRED_COMPARED: Final = 100
 
 # Spelled so that no planner, for want of statistics, takes the index of statuses for it.
-_OPEN: Final = "status NOT IN ('exhausted', 'blocked', 'unreachable') AND is_seeded"
+OPEN: Final = "status NOT IN ('exhausted', 'blocked', 'unreachable') AND is_seeded"
 
 _rank: Final[ColumnElement[int]] = literal_column(ACTIVE_FIRST)
 _ORDERED: Final = (
@@ -150,7 +150,7 @@ def _candidates(kind: ClaimKind) -> Select[Any]:
     candidate = CANDIDATE
     if kind.names_hosts:
         scope = and_(scope, named_in(kind.dialect, domains.c.domain, "hosts"))
-        candidate = f"{_OPEN} AND claimed_by IS NULL"
+        candidate = f"{OPEN} AND claimed_by IS NULL"
     order = _best_first(kind, domains.c, _rank)
     free = select(*_ORDERED).where(text(candidate), scope).order_by(*order).limit(limit)
     expired = (
@@ -158,7 +158,7 @@ def _candidates(kind: ClaimKind) -> Select[Any]:
         .where(
             domains.c.claimed_by.is_not(None),
             domains.c.claim_expires_at <= _now(kind),
-            text(_OPEN),
+            text(OPEN),
             scope,
         )
         .order_by(domains.c.claim_expires_at)

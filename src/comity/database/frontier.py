@@ -85,14 +85,6 @@ def keys(connection: Connection, host_id: UUID, limit: int) -> list[int]:
     return list(connection.execute(_KEYS, {"host": host_id, "most": limit}).scalars())
 
 
-def keys_and_queued(connection: Connection, host_id: UUID, limit: int) -> tuple[list[int], int]:
-    """The keys of URLs that a host has, queued or not, at most `limit` of them; and how many of these are queued."""
-    table = domain_frontier.c
-    statement = select(table.url_key, table.state).where(table.domain_id == host_id).limit(limit)
-    rows = connection.execute(statement).all()
-    return [row[0] for row in rows], sum(row[1] == QUEUED for row in rows)
-
-
 def acknowledge(connection: Connection, visited: Iterable[tuple[UUID, int]], *, dropped: bool = False) -> None:
     """Mark URLs, by host and key, as done or as dropped: they are not handed out again."""
     encode = Encoding(connection)
@@ -203,14 +195,14 @@ def queued_up_to(connection: Connection, host_id: UUID, most: int) -> int:
 
 @lru_cache(maxsize=1)
 def _queued_statement() -> Select[Any]:
-    return _counting(
-        bindparam("most", type_=Integer()), domain_frontier.c.domain_id == bindparam("host"), _IS_QUEUED, index=_QUEUE
+    some: Select[Any] = (
+        select(literal_column("1"))
+        .select_from(domain_frontier)
+        .where(domain_frontier.c.domain_id == bindparam("host"), _IS_QUEUED)
+        .limit(bindparam("most", type_=Integer()))
+        .with_hint(domain_frontier, _QUEUE, "sqlite")
     )
-
-
-def known_up_to(connection: Connection, host_id: UUID, most: int) -> int:
-    """How many URLs of a host there are, queued or not, counted no further than `most`."""
-    return _count_up_to(connection, most, domain_frontier.c.domain_id == host_id)
+    return select(func.count()).select_from(some.subquery())
 
 
 def queued_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, int]:
@@ -222,17 +214,6 @@ def queued_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, 
         .with_hint(domain_frontier, _QUEUE, "sqlite")
     )
     return {row.domain_id: row.urls for row in connection.execute(statement)}
-
-
-def _count_up_to(connection: Connection, most: int, *conditions: Any, index: str = "") -> int:
-    return int(connection.execute(_counting(most, *conditions, index=index)).scalar_one())
-
-
-def _counting(most: Any, *conditions: Any, index: str = "") -> Select[Any]:
-    some: Select[Any] = select(literal_column("1")).select_from(domain_frontier).where(*conditions).limit(most)
-    if index:
-        some = some.with_hint(domain_frontier, index, "sqlite")
-    return select(func.count()).select_from(some.subquery())
 
 
 def any_url(connection: Connection, host_id: UUID) -> str | None:

@@ -14,27 +14,31 @@ from uuid import UUID
 
 from sqlalchemy import (
     ClauseElement,
+    ColumnElement,
     Connection,
     Integer,
     Row,
+    Select,
     Update,
     bindparam,
     case,
     func,
     literal_column,
+    or_,
     select,
+    text,
     update,
 )
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.bulk import Encoding, driver_text
-from comity.database.claim_statements import ClaimKind, claim_statement, parameters, take_statement
+from comity.database.claim_statements import OPEN, ClaimKind, claim_statement, parameters, take_statement
 from comity.database.instants import instant
-from comity.database.tables import domains
+from comity.database.tables import CANDIDATE, domains
 from comity.database.types import UtcDateTime
 from comity.model.errors import IllegalTransition
 from comity.model.gate import GateMemory
-from comity.model.host import HostProgress
+from comity.model.host import HostProgress, HostStatus
 from comity.model.lease import Lease
 
 _MEMORY: Final = (
@@ -102,6 +106,39 @@ def renew(
         .returning(domains.c.id, domains.c.lease_token)
     )
     return {(row.id, row.lease_token) for row in connection.execute(statement)}
+
+
+def has_candidate(connection: Connection, now: datetime | None) -> bool:
+    """Whether a claim would find a host: one that is free, or one whose lease ran out."""
+    moment = instant(connection, now)
+    expired = (
+        select(domains.c.id)
+        .where(
+            domains.c.claimed_by.is_not(None),
+            domains.c.claim_expires_at <= moment,
+            text(OPEN),
+            _is_due(moment),
+        )
+        .order_by(domains.c.claim_expires_at)
+        .limit(1)
+    )
+    free = _free_and_due(moment).limit(1)
+    return any(connection.execute(statement).first() is not None for statement in (free, expired))
+
+
+def has_new_candidate(connection: Connection, now: datetime | None) -> bool:
+    """Whether a free host waits that nobody has begun with."""
+    waiting = _free_and_due(instant(connection, now)).where(domains.c.status == HostStatus.PENDING).limit(1)
+    return connection.execute(waiting).first() is not None
+
+
+def _is_due(moment: ColumnElement[Any]) -> ColumnElement[bool]:
+    return or_(domains.c.next_crawl_after.is_(None), domains.c.next_crawl_after <= moment)
+
+
+def _free_and_due(moment: ColumnElement[Any]) -> Select[Any]:
+    hint = "INDEXED BY idx_domains_discovery_candidates"
+    return select(domains.c.id).where(text(CANDIDATE), _is_due(moment)).with_hint(domains, hint, "sqlite")
 
 
 def write_under(connection: Connection, lease: Lease, values: Mapping[str, Any], now: datetime | None) -> bool:

@@ -159,18 +159,6 @@ def close(connection: Connection, posting_ids: Collection[UUID]) -> None:
     tell_search(connection, posting_ids, "delete")
 
 
-def of_source(connection: Connection, source_id: UUID, limit: int) -> Sequence[Row[Any]]:
-    """What a source lists, the newest first."""
-    statement = (
-        select(job_postings)
-        .join(job_sightings, job_sightings.c.posting_id == job_postings.c.id)
-        .where(job_sightings.c.source_id == source_id)
-        .order_by(job_postings.c.first_seen_at.desc(), job_postings.c.id)
-        .limit(limit)
-    )
-    return connection.execute(statement).all()
-
-
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
     rest = iter(items)
     while batch := list(islice(rest, _BATCH)):

@@ -131,14 +131,6 @@ class RedisFrontier:
                 break
         return found[:limit]
 
-    def keys_and_queued(self, host_id: UUID, limit: int) -> tuple[list[int], int]:
-        """The same, and how many are queued."""
-        return self.keys(host_id, limit), self.queued_up_to(host_id, limit)
-
-    def known_up_to(self, host_id: UUID, most: int) -> int:
-        """How many URLs a host has, counted no further than `most`; the count itself is kept."""
-        return min(most, sum(self.states(host_id).values()))
-
     def queued_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs are still to visit, counted no further than `most`."""
         return min(most, self.size(host_id))

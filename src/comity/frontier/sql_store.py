@@ -90,14 +90,6 @@ class SqlReads:
         """The keys of URLs that a host has."""
         return frontier.keys(self._connection, host_id, limit)
 
-    def keys_and_queued(self, host_id: UUID, limit: int) -> tuple[list[int], int]:
-        """The same, and how many of these are queued."""
-        return frontier.keys_and_queued(self._connection, host_id, limit)
-
-    def known_up_to(self, host_id: UUID, most: int) -> int:
-        """How many URLs a host has, counted no further than `most`."""
-        return frontier.known_up_to(self._connection, host_id, most)
-
     def queued_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs are still to visit, counted no further than `most`."""
         return frontier.queued_up_to(self._connection, host_id, most)
@@ -166,16 +158,6 @@ class SqlFrontier:
         """The keys of URLs that a host has."""
         with self.reading() as reads:
             return reads.keys(host_id, limit)
-
-    def keys_and_queued(self, host_id: UUID, limit: int) -> tuple[list[int], int]:
-        """The same, and how many of these are queued."""
-        with self.reading() as reads:
-            return reads.keys_and_queued(host_id, limit)
-
-    def known_up_to(self, host_id: UUID, most: int) -> int:
-        """How many URLs a host has, counted no further than `most`."""
-        with self.reading() as reads:
-            return reads.known_up_to(host_id, most)
 
     def queued_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs are still to visit, counted no further than `most`."""

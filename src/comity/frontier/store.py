@@ -137,14 +137,6 @@ class FrontierReads(Protocol):
         """The keys of URLs that a host has, in whatever state, at most `limit` of them."""
         ...
 
-    def keys_and_queued(self, host_id: UUID, limit: int) -> tuple[list[int], int]:
-        """The same, and how many are queued: of these at least, of all at most."""
-        ...
-
-    def known_up_to(self, host_id: UUID, most: int) -> int:
-        """How many URLs a host has, in whatever state, counted no further than `most`."""
-        ...
-
     def queued_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs are still to visit, counted no further than `most`."""
         ...

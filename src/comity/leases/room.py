@@ -9,26 +9,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, or_, select, text
+from sqlalchemy import Connection, Row
 
 from comity.clock import Clock
 from comity.database import leasing
 from comity.database.connection import Database
-from comity.database.instants import instant
 from comity.database.lease_values import ending_values, lease_from, memory_values, progress_values
-from comity.database.tables import CANDIDATE, domains
 from comity.leases.holder import is_dead, machine_name, new_holder
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
 from comity.model.host import HostEnding, HostProgress, HostStatus
 from comity.model.lease import Lease
 from comity.rules.cooldown import REFRESH_AFTER
-
-# Spelled so that no planner takes the index of statuses for it; a claim spells it the same way.
-_OPEN: Final = "status NOT IN ('exhausted', 'blocked', 'unreachable') AND is_seeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,38 +77,11 @@ class Leases:
     def has_candidate(self) -> bool:
         """Whether `claim` would find a host now; takes and writes nothing."""
         with self._database.read() as connection:
-            now = instant(connection, self._now())
-            is_due = or_(domains.c.next_crawl_after.is_(None), domains.c.next_crawl_after <= now)
-            free = (
-                select(domains.c.id)
-                .where(text(CANDIDATE), is_due)
-                .with_hint(domains, "INDEXED BY idx_domains_discovery_candidates", "sqlite")
-                .limit(1)
-            )
-            expired = (
-                select(domains.c.id)
-                .where(
-                    domains.c.claimed_by.is_not(None),
-                    domains.c.claim_expires_at <= now,
-                    text(_OPEN),
-                    is_due,
-                )
-                .order_by(domains.c.claim_expires_at)
-                .limit(1)
-            )
-            return any(connection.execute(statement).first() is not None for statement in (free, expired))
+            return leasing.has_candidate(connection, self._now())
 
     def has_new_candidate(self, connection: Connection) -> bool:
         """Whether a host waits that nobody has begun with; `claim` puts those that are under way first."""
-        now = instant(connection, self._now())
-        is_due = or_(domains.c.next_crawl_after.is_(None), domains.c.next_crawl_after <= now)
-        waiting = (
-            select(domains.c.id)
-            .where(text(CANDIDATE), domains.c.status == HostStatus.PENDING, is_due)
-            .with_hint(domains, "INDEXED BY idx_domains_discovery_candidates", "sqlite")
-            .limit(1)
-        )
-        return connection.execute(waiting).first() is not None
+        return leasing.has_new_candidate(connection, self._now())
 
     def take(self, hosts: Collection[str]) -> list[Lease]:
         """Lease the named hosts, whatever their status; those that somebody else holds are left out."""

@@ -26,6 +26,7 @@ from comity.model.source import (
     SourceStatus,
 )
 from comity.rules.canonical import web_address
+from comity.rules.next_run import base_days
 
 if TYPE_CHECKING:
     from comity.walk.read_source import SourceDesk
@@ -34,8 +35,6 @@ SHOWN_OF_A_SIMULATION: Final = 3
 _LONGEST: Final = {"org_name": 300, "org_type": 40, "parser_hint": 20_000, "time_window": 32, "time_zone": 64}
 _FREQUENCY_DAYS: Final = (1, 365)
 _IMPORTANCE: Final = (0.0, 1000.0)
-_BASE_DAYS: Final = {"un": 1, "ingo": 2, "ngo": 3, "academic": 7}
-_OTHER_DAYS: Final = 3
 _COUNTRY: Final = re.compile("[A-Z]{2}")
 _OTHER_LETTERS: Final = {"UK": "GB", "EL": "GR"}
 _WITHOUT_ZONE: Final = frozenset({"XK", "BV", "HM"})
@@ -102,7 +101,7 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
     """Add a source that is due at once; one that is not approved yet waits for it, paused."""
     values = checked(careers_url=careers_url, **{name: value for name, value in columns.items() if value is not None})
     if "crawl_frequency_days" not in values:
-        values["crawl_frequency_days"] = _BASE_DAYS.get(values.get("org_type") or "", _OTHER_DAYS)
+        values["crawl_frequency_days"] = int(base_days(None, values.get("org_type"))[0])
     now = clock.now()
     values["status"] = str(SourceStatus.ACTIVE if approved else SourceStatus.PAUSED)
     values |= {"next_run_at": now if approved else None, "created_at": now}

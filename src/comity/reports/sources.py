@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import postings as postings_table
 from comity.database import sources as sources_table
 from comity.database.connection import Database
 from comity.database.source_values import source_from
@@ -108,12 +107,6 @@ def sources_status(database: Database, clock: Clock) -> SourcesStatus:
         due = sources_table.count_due(connection, now)
     held = (LockHeld(row.source_id, row.careers_url, row.locked_at, row.expires_at, row.holder) for row in locks)
     return SourcesStatus(due, tuple(held))
-
-
-def postings_of(database: Database, source_id: UUID, limit: int = 100) -> list[dict[str, Any]]:
-    """What a source lists, the newest first."""
-    with database.read() as connection:
-        return [dict(row._mapping) for row in postings_table.of_source(connection, source_id, limit)]
 
 
 def _identity(text: str) -> UUID | None:

@@ -49,7 +49,10 @@ async def observed(door: Chosen, log: Log, reports_to: int | None) -> AsyncItera
         if reporter is None:
             numbers = Meter(metrics.Origin.PARENT)
             numbers.set(metrics.PROCESSES, 1)
-            silence = lambda: {os.getpid(): monotonic() - pulse.beat_at}  # noqa: E731
+
+            def silence() -> dict[int, float]:
+                return {os.getpid(): monotonic() - pulse.beat_at}
+
             await stack.enter_async_context(served(door, log, lambda: [meter.read(), numbers.read()], silence))
         beating = asyncio.create_task(pulse.run())
         try:
