@@ -324,6 +324,7 @@ def test_a_reader_that_sleeps_keeps_its_leases(web: Web, place: Place, monkeypat
     assert len(site.pages()) == 601
 
 
+@pytest.mark.alone
 def test_a_held_up_crawl_can_be_left_at_once(web: Web, place: Place) -> None:
     site = long_list(web, 900)
     run = crawl(place, site, per_host=8)
@@ -336,6 +337,7 @@ def test_a_held_up_crawl_can_be_left_at_once(web: Web, place: Place) -> None:
     assert_given_back(place)
 
 
+@pytest.mark.alone
 def test_a_held_up_crawl_ends_when_its_time_is_up(web: Web, place: Place) -> None:
     site = long_list(web, 900)
     run = crawl(place, site, per_host=8, max_minutes=0.02)

@@ -218,6 +218,7 @@ async def test_a_name_that_does_not_resolve_is_a_dns_failure(fetcher: Fetcher) -
     assert failure.kind.is_network
 
 
+@pytest.mark.alone
 async def test_a_silent_port_is_a_connect_timeout(make_fetcher: MakeFetcher) -> None:
     """A listener whose queue is full answers no handshake."""
     import socket

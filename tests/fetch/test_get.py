@@ -200,6 +200,7 @@ async def test_only_wanted_types_are_read(
         assert failed(result).wire_bytes <= 2 * 65_536, "more was read than came with the head"
 
 
+@pytest.mark.alone
 async def test_a_refused_type_does_not_wait_for_its_body(fetcher: Fetcher, web: HostileWeb) -> None:
     rules = ContentTypeRules(reject=("image/*",))
     result = await fetcher.get(FetchRequest(web.url("/stalled-body?type=image/png&silent"), content_types=rules))

@@ -66,6 +66,7 @@ async def test_plain_text_where_tls_belongs_is_a_tls_failure(fetcher: Fetcher) -
     assert failure.kind.is_network
 
 
+@pytest.mark.alone
 async def test_a_handshake_that_never_ends_is_a_connect_timeout(fetcher: Fetcher) -> None:
     async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()

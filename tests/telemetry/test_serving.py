@@ -123,6 +123,7 @@ async def test_an_address_that_is_taken_is_told(address: Address) -> None:
             pass
 
 
+@pytest.mark.alone
 async def test_closing_waits_for_nobody() -> None:
     async with serving.serving(HERE, {"/endless": endless}) as where:
         _reader, writer = await asyncio.open_connection(where.host, where.port)
@@ -173,6 +174,7 @@ def test_leases_that_are_not_renewed_are_seen() -> None:
     assert lease_check(meter.read()) == Check("leases", False, "renewal is 12 s overdue")
 
 
+@pytest.mark.alone
 async def test_a_loop_that_is_held_up_is_felt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("comity.telemetry.pulse.TICK_S", 0.05)
     meter, told = Meter(), []

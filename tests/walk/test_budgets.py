@@ -50,6 +50,7 @@ def test_every_host_of_a_run_that_ended_by_its_budget_knows_why(web: Web, place:
         assert "10 pages per run" in told.out
 
 
+@pytest.mark.alone
 def test_minutes_per_run_end_it_in_time_also_while_everybody_waits(web: Web, place: Place) -> None:
     site = web.site(tree(20), robots="User-agent: *\nCrawl-delay: 30\n")
     started = time.monotonic()

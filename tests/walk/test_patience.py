@@ -76,6 +76,7 @@ async def test_an_answer_at_once_is_told_to_nobody(patient: Patience, told: list
     assert told == []
 
 
+@pytest.mark.alone
 async def test_patience_has_an_end(patient: Patience, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "PATIENCE_MOST_S", 0.35)
     question = Silent(1000)

@@ -7,6 +7,8 @@ import socket
 import threading
 import time
 
+import pytest
+
 from comity.leases.room import Leases
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import QUEUED, Place, line_of
@@ -96,6 +98,7 @@ def test_a_host_that_both_redirects_and_is_crawled_has_one_gate(web: Web, place:
     assert (told.code, "no violation" in told.out) == (0, True)
 
 
+@pytest.mark.alone
 def test_a_private_address_behind_a_redirect_is_refused_with_evidence(web: Web, place: Place) -> None:
     secret = web.site({"/": page()}, address="127.0.0.2")
     site = web.site({"/": page("/out", "/a"), "/out": redirect(secret.url("/admin")), "/a": page()})
@@ -175,6 +178,7 @@ def test_a_redirect_to_nowhere_is_refused(web: Web, place: Place) -> None:
     assert sorted(site.pages()) == ["/", "/0", "/1", "/2", "/3", "/4"]
 
 
+@pytest.mark.alone
 def test_a_stop_while_a_redirect_waits_for_another_hosts_delay_is_quick(web: Web, place: Place) -> None:
     other = web.site(fallback=page(), robots="User-agent: *\nCrawl-delay: 20\n")
     site = web.site({"/": redirect(other.url("/far"))})

@@ -536,6 +536,7 @@ def test_a_file_of_sixty_thousand_entries_is_read_as_far_as_the_protocol_goes(we
     assert place.host(site.host)["pages_discovered"] == 50_001
 
 
+@pytest.mark.alone
 def test_files_of_the_largest_size_hold_up_nobody_and_are_not_kept_in_memory(web: Web, place: Place) -> None:
     """One of 48 MB that says something, one of 16 MB of nothing but tags; beside them a host at its own pace."""
     large = b"".join(b"<url><loc>/p/%08d%s</loc></url>" % (number, b"y" * 960) for number in range(50_000))
