@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import pytest
 
-from comity.extract.apart import is_light
+from comity.extract.apart import ApartReader, TooHard, is_light
+from comity.extract.html import read_html
+from comity.model.page import HtmlPage
 from tests.walk.crawling import Place
 from tests.walk.site import Answer, Web, page, tree
 
@@ -61,3 +67,34 @@ def test_a_small_page_that_asks_for_much_is_read_apart(web: Web, place: Place) -
     assert place.comity_apart("crawl", hard.url(), other.url(), within_s=60).code == 0
     assert sorted(hard.pages()) == ["/", "/found"] or place.rows("SELECT 1 FROM evidence WHERE type = 'unreadable'")
     assert sorted(other.gaps()[1:])[-2] < 0.5
+
+
+def waits(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def works(seconds: float) -> None:
+    began_s = time.thread_time()
+    while time.thread_time() - began_s < seconds:
+        pass
+
+
+@pytest.mark.parametrize(("delayed", "apart"), [(waits, 0), (works, 2)])
+def test_a_page_is_hard_by_the_work_it_makes_and_not_by_the_time_it_waits_for_the_processor(
+    web: Web, place: Place, monkeypatch: pytest.MonkeyPatch, delayed: Callable[[float], None], apart: int
+) -> None:
+    def read(body: bytes, **more: Any) -> HtmlPage:
+        delayed(0.06)
+        return read_html(body, **more)
+
+    def sent_apart(reader: ApartReader, body: bytes, **more: Any) -> Awaitable[HtmlPage | TooHard]:
+        bodies.append(body)
+        return read_apart(reader, body, **more)
+
+    bodies: list[bytes] = []
+    read_apart = ApartReader.read
+    monkeypatch.setattr("comity.walk.read_page.read_html", read)
+    monkeypatch.setattr(ApartReader, "read", sent_apart)
+    site = web.site({"/": page("/a"), "/a": page("/b"), "/b": page()})
+    assert place.crawl(site.url()).pages == 3
+    assert len(bodies) == apart
