@@ -119,7 +119,7 @@ def test_ctrl_c_ends_a_script_cleanly(web: Web, place: Place) -> None:
     """While it waits for a page, which is most of the time."""
     site = web.site(tree(200), robots="User-agent: *\nCrawl-delay: 0.05\n")
     with begin(INTERRUPTED.format(url=site.url()), place) as process:
-        wait_until(lambda: len(site.pages()) > 5, 20, "some pages")
+        wait_until(lambda: len(site.pages()) > 5, 60, "some pages")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == -signal.SIGINT
@@ -137,7 +137,7 @@ def test_a_second_ctrl_c_waits_for_nothing_and_the_next_run_completes(web: Web, 
 
     site = web.site({"/": page("/a", "/slow"), "/slow": slow_once}, fallback=page())
     with begin(INTERRUPTED.format(url=site.url()), place) as process:
-        wait_until(lambda: "/slow" in site.paths, 20, "the slow page")
+        wait_until(lambda: "/slow" in site.paths, 60, "the slow page")
         asked = time.monotonic()
         process.send_signal(signal.SIGINT)
         time.sleep(0.5)

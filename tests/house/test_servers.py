@@ -185,8 +185,8 @@ def test_no_server_outlives_the_process_that_started_it(by: signal.Signals) -> N
         starter.send_signal(by)
         assert starter.wait(10) != 0
     assert len(started["pids"]) > 2
-    wait_until(lambda: all(map(is_gone, started["pids"])), 10, "the servers end")
-    wait_until(lambda: not any(Path(folder).exists() for folder in started["folders"]), 10, "their folders go")
+    wait_until(lambda: all(map(is_gone, started["pids"])), 60, "the servers end")
+    wait_until(lambda: not any(Path(folder).exists() for folder in started["folders"]), 60, "their folders go")
 
 
 def test_a_server_that_cannot_be_had_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def test_a_killed_process_is_dead_even_before_its_parent_has_taken_note() -> Non
     name = renamed(new_holder(), process=child.pid, start=start)
     assert not is_dead(name)
     os.kill(child.pid, 9)
-    wait_until(lambda: started_at(child.pid) != start, 30, "the killed process is a zombie")
+    wait_until(lambda: started_at(child.pid) != start, 60, "the killed process is a zombie")
     assert is_dead(name)
     child.communicate(timeout=30)
     assert is_dead(name)

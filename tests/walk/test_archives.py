@@ -46,7 +46,7 @@ def test_headers_survive_a_kill(web: Web, place: Place) -> None:
     site = web.site(routes | {"/": page("/0")}, robots="User-agent: *\nCrawl-delay: 0.1\n")
     target = place.folder / "site.warc.gz"
     with place.begun("crawl", site.url(), "--into", target) as process:
-        wait_until(lambda: len(site.log) > 6, 20, "some pages")
+        wait_until(lambda: len(site.log) > 6, 60, "some pages")
         process.kill()
     assert place.comity_apart("crawl", site.url(), "--into", target).code == 0
     found = {

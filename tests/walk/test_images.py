@@ -329,7 +329,7 @@ def test_killed_in_the_midst_of_it_nothing_is_lost_or_kept_twice(
     # In flight at each kill: what waits to be settled, on a busy machine a few.
     for wanted in (7, 15):
         with place.begun(*command) as process:
-            wait_until(lambda wanted=wanted: len(site.log) >= wanted, 20, "requests")
+            wait_until(lambda wanted=wanted: len(site.log) >= wanted, 60, "requests")
             process.kill()
     told = place.comity_apart(*command)
     assert told.code == 0, told.err

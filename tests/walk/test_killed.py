@@ -46,7 +46,7 @@ def contents(place: Place) -> dict[str, tuple[int | None, str | None]]:
 def kill_somewhere(process: Apart, sites: list[Site], chance: random.Random) -> None:
     seen = sum(len(site.log) for site in sites)
     wanted = seen + chance.randrange(1, 12)
-    wait_until(lambda: sum(len(site.log) for site in sites) >= wanted or process.poll() is not None, 20, "requests")
+    wait_until(lambda: sum(len(site.log) for site in sites) >= wanted or process.poll() is not None, 60, "requests")
     process.kill()
 
 
@@ -102,7 +102,7 @@ def test_the_pause_is_kept_across_a_kill(web: Web, place: Place) -> None:
     site = web.site(tree(5), robots="User-agent: *\nCrawl-delay: 1.2\n")
     for number in (2, 3):
         with place.begun("crawl", site.url(), "--delay", 0) as process:
-            wait_until(lambda number=number: len(site.log) == number, 20, "the next request")
+            wait_until(lambda number=number: len(site.log) == number, 60, "the next request")
             process.kill()
     assert min(site.gaps()) >= 1.2
 
@@ -111,7 +111,7 @@ def test_a_crawl_into_the_same_folder_for_another_state_takes_nothing_away(web: 
     """The pages of a crawl that was killed wait for their own state, whoever else keeps pages there meanwhile."""
     site = web.site(tree(12), robots=ROBOTS)
     with place.begun("crawl", site.url()) as process:
-        wait_until(lambda: len(site.log) > 1 and len(place.fetches(site.host)) >= 4, 20, "pages")
+        wait_until(lambda: len(site.log) > 1 and len(place.fetches(site.host)) >= 4, 60, "pages")
         process.kill()
     done = {row["page_url"] for row in place.rows("SELECT page_url FROM fetches WHERE outcome = 'fetched'")}
     other = web.site(tree(2))
@@ -126,7 +126,7 @@ def test_a_crawl_into_the_same_folder_for_another_state_takes_nothing_away(web: 
 def test_two_that_start_at_once_after_a_kill_share_the_inheritance(web: Web, place: Place) -> None:
     sites = [web.site(tree(15), robots=ROBOTS) for _ in range(2)]
     with place.begun("crawl", *(site.url() for site in sites)) as process:
-        wait_until(lambda: all(len(site.log) > 6 for site in sites), 20, "some pages")
+        wait_until(lambda: all(len(site.log) > 6 for site in sites), 60, "some pages")
         process.kill()
     with place.begun("crawl", sites[0].url()) as first, place.begun("crawl", sites[1].url()) as second:
         assert (first.wait(30), second.wait(30)) == (0, 0), (first.err, second.err)
@@ -139,7 +139,7 @@ def test_a_request_that_was_in_the_air_when_the_crawler_died_is_made_again(web: 
 
     site = web.site({"/": page("/slow", "/a"), "/slow": slow_once, "/a": page()})
     with place.begun("crawl", site.url()) as process:
-        wait_until(lambda: "/slow" in site.paths, 20, "the slow page")
+        wait_until(lambda: "/slow" in site.paths, 60, "the slow page")
         process.kill()
     assert place.comity_apart("crawl", site.url()).code == 0
     assert len(site.of("/slow")) == 2

@@ -56,7 +56,7 @@ def test_one_request_at_a_time_also_where_answers_are_slow(web: Web, place: Plac
 def test_a_policy_that_is_edited_during_the_crawl_takes_effect(web: Web, place: Place) -> None:
     site = web.site(tree(400))
     with place.begun("crawl", site.url(), "--delay", 0.05) as process:
-        wait_until(lambda: len(site.log) > 10, 15, "some pages")
+        wait_until(lambda: len(site.log) > 10, 60, "some pages")
         edited = time.monotonic()
         assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 400).code == 0
         committed = time.monotonic()
@@ -74,7 +74,7 @@ def test_a_policy_that_is_relaxed_during_the_crawl_takes_effect_on_the_wait_unde
     site = web.site(tree(3))
     assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 30_000).code == 0
     with place.begun("crawl", site.url(), "--delay", 0) as process:
-        wait_until(lambda: site.paths == ["/robots.txt"], 15, "robots.txt")
+        wait_until(lambda: site.paths == ["/robots.txt"], 60, "robots.txt")
         assert place.comity("policy", "set", site.host, "--min-request-interval-ms", 50).code == 0
         assert process.wait(10) == 0
     assert len(site.pages()) == 3
@@ -84,10 +84,10 @@ def test_a_takedown_that_is_added_during_the_crawl_stops_requests(web: Web, plac
     site = web.site(tree(400) | tree(100, prefix="/out/"))
     other = web.site(tree(400))
     with place.begun("crawl", site.url(), other.url(), "--delay", 0.03) as process:
-        wait_until(lambda: len(site.log) > 10 and len(other.log) > 10, 15, "some pages")
+        wait_until(lambda: len(site.log) > 10 and len(other.log) > 10, 60, "some pages")
         assert place.comity("takedown", "add", site.host).code == 0
         committed = time.monotonic()
-        wait_until(lambda: other.log[-1].at > committed + 1.0, 15, "the other site to go on")
+        wait_until(lambda: other.log[-1].at > committed + 1.0, 60, "the other site to go on")
         process.kill()
     assert [seen.path for seen in site.log if seen.at > committed + TAKES_EFFECT_S] == []
     assert DROPPED in place.frontier(site.host).values()
@@ -97,7 +97,7 @@ def test_a_takedown_comes_between_a_request_and_its_turn(web: Web, place: Place)
     """The next page waits for its delay when its address is taken down: it is not asked for when its turn comes."""
     site = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nCrawl-delay: 1\n")
     with place.begun("crawl", site.url(), "--delay", 0) as process:
-        wait_until(lambda: "/" in site.paths, 15, "the first page")
+        wait_until(lambda: "/" in site.paths, 60, "the first page")
         assert place.comity("takedown", "add", site.url("/a")).code == 0
         assert process.wait(15) == 0
     assert site.paths == ["/robots.txt", "/"]

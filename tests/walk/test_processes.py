@@ -181,9 +181,9 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(web: Web, plac
     sites = [web.site(tree(30), robots=ROBOTS) for _ in range(6)]
     with place.begun("crawl", *seeds(sites), "--processes", 3, "--json") as crawl:
         first = wait_for_holders(place, 3)
-        wait_until(lambda: all(len(site.pages()) > 3 for site in sites), 30, "pages of every host")
+        wait_until(lambda: all(len(site.pages()) > 3 for site in sites), 60, "pages of every host")
         os.kill(first[0], signal.SIGKILL)
-        wait_until(lambda: len(set(holders(place)) - {first[0]}) == 3, 30, "another in its place")
+        wait_until(lambda: len(set(holders(place)) - {first[0]}) == 3, 60, "another in its place")
         assert crawl.wait(60) == 0, crawl.err
         summary = json.loads(crawl.out)["summary"]
     (warning,) = summary["warnings"]
@@ -210,7 +210,7 @@ def test_processes_that_die_again_and_again_end_the_run(web: Web, place: Place) 
     with place.begun("crawl", *seeds(sites), "--processes", 2) as crawl:
         wait_for_holders(place, 2)
         while len(killed) < 6:
-            wait_until(lambda: bool(set(holders(place)) - killed), 30, "another victim")
+            wait_until(lambda: bool(set(holders(place)) - killed), 60, "another victim")
             victim = (set(holders(place)) - killed).pop()
             os.kill(victim, signal.SIGKILL)
             killed.add(victim)
@@ -229,7 +229,7 @@ def test_one_signal_ends_all_processes_cleanly(web: Web, place: Place, number: s
     command = ["crawl", *seeds(sites), "--delay", 0.05, "--processes", 2]
     with place.begun(*command) as crawl:
         children = wait_for_holders(place, 2)
-        wait_until(lambda: all(len(site.pages()) > 4 for site in sites), 30, "some pages")
+        wait_until(lambda: all(len(site.pages()) > 4 for site in sites), 60, "some pages")
         asked = time.monotonic()
         crawl.send(number)
         assert crawl.wait(15) == 130
@@ -251,7 +251,7 @@ def test_a_signal_that_reaches_everybody_counts_once(web: Web, place: Place) -> 
     sites = [web.site({"/": page("/slow"), "/slow": Answer(body=page(), after_s=1.0)}) for _ in range(2)]
     with place.begun("crawl", *seeds(sites), "--processes", 2) as crawl:
         children = wait_for_holders(place, 2)
-        wait_until(lambda: all("/slow" in site.paths for site in sites), 30, "the slow pages")
+        wait_until(lambda: all("/slow" in site.paths for site in sites), 60, "the slow pages")
         for pid in (*children, crawl.pid):
             os.kill(pid, signal.SIGTERM)
         assert crawl.wait(15) == 130
@@ -271,10 +271,10 @@ def test_two_signals_end_all_processes_at_once(web: Web, place: Place) -> None:
     command = ["crawl", *seeds(sites), "--processes", 2]
     with place.begun(*command) as crawl:
         children = wait_for_holders(place, 2)
-        wait_until(lambda: all("/slow" in site.paths for site in sites), 30, "the slow pages")
-        wait_until(lambda: all(len(place.fetches(site.host)) == 2 for site in sites), 10, "what came before")
+        wait_until(lambda: all("/slow" in site.paths for site in sites), 60, "the slow pages")
+        wait_until(lambda: all(len(place.fetches(site.host)) == 2 for site in sites), 60, "what came before")
         crawl.send(signal.SIGINT)
-        wait_until(lambda: "again to leave" in crawl.err, 10, "the first to be heard")
+        wait_until(lambda: "again to leave" in crawl.err, 60, "the first to be heard")
         asked = time.monotonic()
         crawl.send(signal.SIGINT)
         assert crawl.wait(10) == 130
@@ -297,7 +297,7 @@ def test_when_whoever_began_the_run_is_killed_its_processes_end_by_themselves(we
     command = ["crawl", *seeds(sites), "--processes", 2]
     with place.begun(*command) as crawl:
         children = wait_for_holders(place, 2)
-        wait_until(lambda: all(len(site.pages()) > 4 for site in sites), 30, "some pages")
+        wait_until(lambda: all(len(site.pages()) > 4 for site in sites), 60, "some pages")
         crawl.kill()
         wait_until(lambda: all(is_gone(child) for child in children), 5, "the processes to end")
     assert [row["claimed_by"] for row in place.rows("SELECT claimed_by FROM domains")] == [None] * 4
@@ -331,9 +331,9 @@ def test_a_crawl_that_is_suspended_asks_nobody_anything(web: Web, place: Place) 
     sites = [web.site(tree(40), robots="User-agent: *\nCrawl-delay: 0.05\n") for _ in range(2)]
     with place.begun("crawl", *seeds(sites), "--processes", 2) as crawl:
         wait_for_holders(place, 2)
-        wait_until(lambda: all(len(site.pages()) > 4 for site in sites), 30, "some pages")
+        wait_until(lambda: all(len(site.pages()) > 4 for site in sites), 60, "some pages")
         crawl.send(signal.SIGTSTP)
-        wait_until(lambda: stopped(crawl), 10, "the suspension")
+        wait_until(lambda: stopped(crawl), 60, "the suspension")
         time.sleep(0.3)
         before = [len(site.log) for site in sites]
         time.sleep(0.5)

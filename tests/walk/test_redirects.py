@@ -183,7 +183,7 @@ def test_a_stop_while_a_redirect_waits_for_another_hosts_delay_is_quick(web: Web
     other = web.site(fallback=page(), robots="User-agent: *\nCrawl-delay: 20\n")
     site = web.site({"/": redirect(other.url("/far"))})
     with place.begun("crawl", site.url()) as process:
-        wait_until(lambda: "/robots.txt" in other.paths, 10, "the other host's robots.txt")
+        wait_until(lambda: "/robots.txt" in other.paths, 60, "the other host's robots.txt")
         time.sleep(0.2)
         asked = time.monotonic()
         process.send(signal.SIGTERM)

@@ -96,7 +96,7 @@ def test_the_same_pages_and_counters_as_with_the_embedded_state(
 
 def kill_somewhere(process: Apart, sites: list[Site], chance: random.Random) -> None:
     wanted = sum(len(site.log) for site in sites) + chance.randrange(2, 14)
-    wait_until(lambda: sum(len(site.log) for site in sites) >= wanted or process.poll() is not None, 20, "requests")
+    wait_until(lambda: sum(len(site.log) for site in sites) >= wanted or process.poll() is not None, 60, "requests")
     process.kill()
 
 
@@ -167,7 +167,7 @@ def test_what_a_valkey_lost_is_found_again_and_nothing_is_missing(
     with under_way(shared, [many], "crawl", few.url(), many.url(), "--delay", 0, "--per-host", 2, pages=60) as process:
         # The journal has let go of the links by now: nobody knows them but Valkey.
         settled = f"SELECT count(*) > 250 FROM fetches WHERE domain = '{many.host}'"
-        wait_until(lambda: ask(shared, settled) == [(True,)], 20, "some that are settled")
+        wait_until(lambda: ask(shared, settled) == [(True,)], 60, "some that are settled")
         assert len(many.pages()) < 1100, "it is in the midst of it"
         empty(valkey)
         assert process.wait(60) == 0, process.err
@@ -202,8 +202,8 @@ def test_a_postgresql_that_is_killed_is_outlasted_by_a_worker(web: Web, place: P
         with under_way(place, sites, "work", "--delay", 0, pages=20) as process:
             server.kill()
             server.start()
-            wait_until(lambda: expected_of(sites) <= asked(sites), 30, "the rest")
-            wait_until(lambda: [row[0] for row in statuses(place)] == ["exhausted"] * 3, 20, "the end")
+            wait_until(lambda: expected_of(sites) <= asked(sites), 60, "the rest")
+            wait_until(lambda: [row[0] for row in statuses(place)] == ["exhausted"] * 3, 60, "the end")
             process.send(signal.SIGTERM)
             assert process.wait(20) == 0, process.err
         assert kept_urls(place) == expected_of(sites)

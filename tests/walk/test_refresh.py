@@ -213,7 +213,7 @@ def test_killed_in_the_midst_of_a_round_the_next_goes_on_with_what_is_left(
     for _ in range(2):
         with place.begun("crawl", site.url(), "--delay", "0.04", *options) as process:
             wanted = seen + 6
-            wait_until(lambda wanted=wanted: len(site.log) >= wanted, 20, "requests")
+            wait_until(lambda wanted=wanted: len(site.log) >= wanted, 60, "requests")
             process.kill()
         seen, options = len(site.log), []
     told = place.comity_apart("crawl", site.url(), "--delay", "0")

@@ -17,7 +17,7 @@ def test_one_signal_stops_cleanly_and_the_next_run_goes_on(web: Web, place: Plac
     sites = [web.site(tree(40)) for _ in range(2)]
     command = ["crawl", *(site.url() for site in sites), "--delay", 0.04]
     with place.begun(*command) as process:
-        wait_until(lambda: all(len(site.log) > 8 for site in sites), 20, "some pages")
+        wait_until(lambda: all(len(site.log) > 8 for site in sites), 60, "some pages")
         asked = time.monotonic()
         process.send(number)
         assert process.wait(10) == 130
@@ -41,7 +41,7 @@ def test_one_signal_stops_cleanly_and_the_next_run_goes_on(web: Web, place: Plac
 def test_what_is_in_flight_is_finished_and_kept(web: Web, place: Place) -> None:
     site = web.site({"/": page("/slow", "/a"), "/slow": Answer(body=page(title="slow"), after_s=1.0), "/a": page()})
     with place.begun("crawl", site.url()) as process:
-        wait_until(lambda: "/slow" in site.paths, 20, "the slow page")
+        wait_until(lambda: "/slow" in site.paths, 60, "the slow page")
         process.send(signal.SIGINT)
         assert process.wait(10) == 130
     assert site.url("/slow") in place.kept()
@@ -54,7 +54,7 @@ def test_a_host_that_only_waits_does_not_delay_the_end(web: Web, place: Place) -
     slow = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 25\n")
     tired = web.site({"/": page("/a"), "/a": Answer(429, headers={"Retry-After": "40"})})
     with place.begun("crawl", slow.url(), tired.url()) as process:
-        wait_until(lambda: "/robots.txt" in slow.paths and "/a" in tired.paths, 20, "both to wait")
+        wait_until(lambda: "/robots.txt" in slow.paths and "/a" in tired.paths, 60, "both to wait")
         time.sleep(0.3)
         asked = time.monotonic()
         process.send(signal.SIGINT)
@@ -69,10 +69,10 @@ def test_two_signals_leave_at_once_and_lose_nothing(web: Web, place: Place) -> N
 
     site = web.site({"/": page("/a", "/b", "/slow", "/c"), "/slow": slow_once}, fallback=page())
     with place.begun("crawl", site.url()) as process:
-        wait_until(lambda: "/slow" in site.paths, 20, "the slow page")
-        wait_until(lambda: len(place.fetches(site.host)) == 3, 10, "what came before to be settled")
+        wait_until(lambda: "/slow" in site.paths, 60, "the slow page")
+        wait_until(lambda: len(place.fetches(site.host)) == 3, 60, "what came before to be settled")
         process.send(signal.SIGINT)
-        wait_until(lambda: "again to leave" in process.err, 10, "the first to be heard")
+        wait_until(lambda: "again to leave" in process.err, 60, "the first to be heard")
         asked = time.monotonic()
         process.send(signal.SIGINT)
         assert process.wait(10) == 130
@@ -93,7 +93,7 @@ def test_two_signals_leave_at_once_and_lose_nothing(web: Web, place: Place) -> N
 def test_a_signal_before_the_first_request_ends_it_too(web: Web, place: Place) -> None:
     site = web.site(tree(3), robots=Answer(body="User-agent: *\nAllow: /\n", after_s=1.0))
     with place.begun("crawl", site.url()) as process:
-        wait_until(lambda: "/robots.txt" in site.paths, 20, "robots.txt")
+        wait_until(lambda: "/robots.txt" in site.paths, 60, "robots.txt")
         process.send(signal.SIGINT)
         assert process.wait(10) == 130
     assert site.pages() == []

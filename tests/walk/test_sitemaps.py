@@ -487,7 +487,7 @@ def test_killed_amid_a_large_index_nothing_that_was_read_is_asked_for_again(web:
     repeated: list[tuple[int, set[str]]] = []
     for wanted in (3, 9, 23, 34):
         with place.begun(*command) as process:
-            wait_until(lambda wanted=wanted: len(site.log) >= wanted or process.poll() is not None, 20, "requests")
+            wait_until(lambda wanted=wanted: len(site.log) >= wanted or process.poll() is not None, 60, "requests")
             process.kill()
         noted = {url for url, state in files(place, site).items() if state == "read"}
         noted |= {url.removeprefix(site.url("")) for url, state in place.frontier(site.host).items() if state == DONE}
@@ -513,8 +513,8 @@ def test_what_was_noted_as_read_stays_read_when_the_rest_is_cut_off(web: Web, pl
     site = web.site({"/": page()} | pages("/early", "/late"), robots=robots_naming("/a.xml", "/b.xml"))
     site.routes |= {"/a.xml": xml(urlset("/early")), "/b.xml": slow}
     with place.begun("crawl", site.url(), "--sitemaps") as process:
-        wait_until(lambda: "/b.xml" in site.paths and place.state.exists(), 20, "the second file")
-        wait_until(lambda: files(place, site).get("/a.xml") == "read", 20, "the first to be noted")
+        wait_until(lambda: "/b.xml" in site.paths and place.state.exists(), 60, "the second file")
+        wait_until(lambda: files(place, site).get("/a.xml") == "read", 60, "the first to be noted")
         process.kill()
     assert files(place, site) == {"/a.xml": "read", "/b.xml": "planned"}
     assert place.comity_apart("crawl", site.url(), "--sitemaps").code == 0
@@ -547,7 +547,7 @@ def test_files_of_the_largest_size_hold_up_nobody_and_are_not_kept_in_memory(web
     hostile[0].fallback = Answer(404)
     other = web.site(tree(70), robots=robots_naming("/none", delay_s=0.05))
     with place.begun("crawl", *(site.url() for site in (*hostile, other)), "--sitemaps", "--delay", 0) as process:
-        wait_until(lambda: len(other.log) >= 60 or process.poll() is not None, 30, "pages of the host between")
+        wait_until(lambda: len(other.log) >= 60 or process.poll() is not None, 60, "pages of the host between")
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
         assert process.poll() is None
         process.kill()

@@ -39,7 +39,7 @@ def test_two_crawls_of_different_hosts_both_complete(
 def test_the_second_crawl_of_a_host_says_who_holds_it(web: Web, place: Place) -> None:
     site, other = web.site(tree(300), robots=ROBOTS), web.site(tree(3))
     with place.begun("crawl", site.url()) as first:
-        wait_until(lambda: len(site.pages()) > 3, 20, "the first crawl")
+        wait_until(lambda: len(site.pages()) > 3, 60, "the first crawl")
         holder = place.host(site.host)["claimed_by"]
         assert f":{first.pid}:" in holder
         told = place.comity_apart("crawl", site.url(), other.url())

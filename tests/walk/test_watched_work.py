@@ -33,7 +33,7 @@ def address_of(process: Apart) -> str:
             found.extend(ADDRESS.findall(process.err))
         return bool(found)
 
-    wait_until(is_told, 20, "metrics to be served")
+    wait_until(is_told, 60, "metrics to be served")
     return found[0]
 
 
@@ -76,18 +76,18 @@ def test_what_a_worker_counts_is_what_it_did_and_it_is_ready_while_the_state_ans
     seed(place, site)
     with place.begun("work", "--images", "--metrics", "127.0.0.1:0") as process:
         address = address_of(process)
-        wait_until(lambda: numbers(address)["comity_hosts_left_total.exhausted"] == 1, 30, "the host to be done")
-        wait_until(lambda: numbers(address)["comity_runs_total.finished"] == 1, 30, "the run to end")
+        wait_until(lambda: numbers(address)["comity_hosts_left_total.exhausted"] == 1, 60, "the host to be done")
+        wait_until(lambda: numbers(address)["comity_runs_total.finished"] == 1, 60, "the run to end")
         found = numbers(address)
         assert asked(address, "/healthz")[0] == 200
         assert asked(address, "/readyz")[0] == 200
         assert asked(address, "/else")[0] == 404
         hide(place, "domains", "hidden")
-        wait_until(lambda: asked(address, "/readyz")[0] == 503, 20, "it to be seen")
+        wait_until(lambda: asked(address, "/readyz")[0] == 503, 60, "it to be seen")
         assert "no such table" in asked(address, "/readyz")[1]
         assert asked(address, "/healthz")[0] == 200
         hide(place, "hidden", "domains")
-        wait_until(lambda: asked(address, "/readyz")[0] == 200, 20, "it to be back")
+        wait_until(lambda: asked(address, "/readyz")[0] == 200, 60, "it to be back")
         process.send(signal.SIGTERM)
         assert process.wait(15) == 0
     fetched = place.rows("SELECT count(*) AS n, sum(bytes_received) AS size FROM fetches WHERE outcome = 'fetched'")[0]
@@ -130,17 +130,17 @@ def test_one_address_answers_for_all_processes_also_for_those_that_died(web: Web
     seed(place, *sites)
     with place.begun("work", "--processes", 2, "--hosts", 2, "--delay", 0.05, "--metrics", "127.0.0.1:0") as process:
         address = address_of(process)
-        wait_until(lambda: numbers(address).get("comity_hosts_held", 0) == 2, 30, "both to be held")
-        wait_until(lambda: all(len(site.pages()) > 5 for site in sites), 30, "both to be crawled")
+        wait_until(lambda: numbers(address).get("comity_hosts_held", 0) == 2, 60, "both to be held")
+        wait_until(lambda: all(len(site.pages()) > 5 for site in sites), 60, "both to be crawled")
         assert numbers(address)["comity_processes"] == 2
         with stopped(children_of(process.pid)[1]):
-            wait_until(lambda: longest_silence_s(address) > 2.2, 20, "its silence to be seen")
-        wait_until(lambda: longest_silence_s(address) < 2.0, 20, "it to move again")
+            wait_until(lambda: longest_silence_s(address) > 2.2, 60, "its silence to be seen")
+        wait_until(lambda: longest_silence_s(address) < 2.0, 60, "it to move again")
         before = numbers(address)["comity_pages_total.fetched"]
         os.kill(children_of(process.pid)[0], signal.SIGKILL)
-        wait_until(lambda: numbers(address)["comity_worker_deaths_total"] == 1, 20, "its death to be counted")
+        wait_until(lambda: numbers(address)["comity_worker_deaths_total"] == 1, 60, "its death to be counted")
         assert numbers(address)["comity_pages_total.fetched"] >= before
-        wait_until(lambda: numbers(address)["comity_processes"] == 2, 20, "another to report")
+        wait_until(lambda: numbers(address)["comity_processes"] == 2, 60, "another to report")
         assert len(json.loads(asked(address, "/healthz")[1])["checks"]) == 2
         process.send(signal.SIGTERM)
         assert process.wait(20) == 0

@@ -53,13 +53,13 @@ def test_what_was_seeded_is_crawled_and_the_worker_ends_when_idle(web: Web, plac
 def test_hosts_seeded_while_it_idles_or_crawls_are_picked_up(web: Web, place: Place) -> None:
     early, slow, late = web.site(tree(3)), web.site(tree(400)), web.site(tree(3))
     with place.begun("work", "--delay", 0.2) as process:
-        wait_until(place.state.exists, 20, "the worker to begin")
-        wait_until(lambda: "waiting for hosts" in process.err, 20, "the worker to idle")
+        wait_until(place.state.exists, 60, "the worker to begin")
+        wait_until(lambda: "waiting for hosts" in process.err, 60, "the worker to idle")
         seed(place, early, slow)
-        wait_until(lambda: len(early.pages()) == 3 and len(slow.pages()) > 2, 20, "what was seeded")
-        wait_until(lambda: [row["domain"] for row in claims(place)] == [slow.host], 20, "one to be given back")
+        wait_until(lambda: len(early.pages()) == 3 and len(slow.pages()) > 2, 60, "what was seeded")
+        wait_until(lambda: [row["domain"] for row in claims(place)] == [slow.host], 60, "one to be given back")
         seed(place, late)  # while another is under way, and nothing else happens
-        wait_until(lambda: len(late.pages()) == 3, 20, "what was seeded later")
+        wait_until(lambda: len(late.pages()) == 3, 60, "what was seeded later")
         process.send(signal.SIGINT)
         assert process.wait(10) == 130
     assert claims(place) == []
@@ -84,7 +84,7 @@ def test_sigterm_drains_with_exit_code_0(web: Web, place: Place) -> None:
     sites = [web.site(tree(200)) for _ in range(2)]
     seed(place, *sites)
     with place.begun("work", "--delay", 0.04) as process:
-        wait_until(lambda: all(len(site.log) > 5 for site in sites), 20, "some pages")
+        wait_until(lambda: all(len(site.log) > 5 for site in sites), 60, "some pages")
         process.send(signal.SIGTERM)
         assert process.wait(10) == 0
     for site in sites:
@@ -101,7 +101,7 @@ def test_hosts_that_spent_their_part_of_a_run_keep_nobody_out(web: Web, place: P
     for site in large:
         place.execute("UPDATE domains SET max_pages_per_run = 3, priority_score = 100000 WHERE domain = ?", site.host)
     with place.begun("work", "--hosts", 1) as process:
-        wait_until(lambda: all(len(site.pages()) == 2 for site in small), 30, "those that come last")
+        wait_until(lambda: all(len(site.pages()) == 2 for site in small), 60, "those that come last")
         assert [len(site.pages()) for site in large] == [3, 3, 3]
         process.send(signal.SIGTERM)
         assert process.wait(10) == 0
@@ -113,18 +113,18 @@ def test_no_request_goes_out_once_leases_could_not_be_renewed(web: Web, place: P
     seed(place, site)
     place.env |= {"COMITY_LEASE_MINUTES": "0.04", "COMITY_HEARTBEAT_MINUTES": "0.01", "COMITY_FETCH_TIMEOUT": "1"}
     with place.begun("work", "--delay", 0.05) as process:
-        wait_until(lambda: len(site.pages()) > 3, 20, "some pages")
+        wait_until(lambda: len(site.pages()) > 3, 60, "some pages")
         lock = sqlite3.connect(place.state, timeout=30, isolation_level=None)
         lock.execute("BEGIN IMMEDIATE")
         locked_at = time.monotonic()
         ends_at = locked_at + 2.4  # no later than this
-        wait_until(lambda: time.monotonic() > ends_at + 1.2, 10, "the lease to be over")
+        wait_until(lambda: time.monotonic() > ends_at + 1.2, 60, "the lease to be over")
         asked = [seen.at for seen in site.log]
         assert max(asked) > locked_at, "it went on for as long as the lease held"
         assert max(asked) <= ends_at + 0.1
         lock.execute("ROLLBACK")
         lock.close()
-        wait_until(lambda: site.log[-1].at > ends_at + 1.0, 20, "it to be taken anew")
+        wait_until(lambda: site.log[-1].at > ends_at + 1.0, 60, "it to be taken anew")
         process.send(signal.SIGTERM)
         assert process.wait(10) == 0
     assert claims(place) == []
@@ -153,10 +153,10 @@ def test_a_restart_of_postgresql_is_outlasted(web: Web, place: Place, own_postgr
     with place.begun("work", "--idle-exit", "--delay", 0.06) as process:
         for number, pages in enumerate((8, 25)):
             enough = partial(all_have_more_than, sites, pages)
-            wait_until(enough, 20, "some pages")
+            wait_until(enough, 60, "some pages")
             own_postgres.kill()
             noticed = partial(is_said_more_often, process, number)
-            wait_until(noticed, 20, "the loss to be noticed")
+            wait_until(noticed, 60, "the loss to be noticed")
             own_postgres.start()
         assert process.wait(40) == 0
     for site in sites:
@@ -190,20 +190,20 @@ def test_the_processes_of_a_worker_end_with_it_and_give_everything_back(
     sites = [web.site(tree(300)) for _ in range(2)]
     seed(place, *sites)
     with place.begun("work", "--processes", 2, "--hosts", 2, "--delay", 0.05) as process:
-        wait_until(lambda: all(len(site.pages()) > 5 for site in sites), 30, "both to be crawled")
+        wait_until(lambda: all(len(site.pages()) > 5 for site in sites), 60, "both to be crawled")
         children = children_of(process.pid)
         assert len(children) == 2
         if number == signal.SIGTERM:  # first, one that dies is replaced
             os.kill(children[0], signal.SIGKILL)
-            wait_until(lambda: "another begins" in process.err, 10, "its death to be noticed")
-            wait_until(lambda: len(set(children_of(process.pid)) - {children[0]}) == 2, 10, "another")
+            wait_until(lambda: "another begins" in process.err, 60, "its death to be noticed")
+            wait_until(lambda: len(set(children_of(process.pid)) - {children[0]}) == 2, 60, "another")
             gone, children = children[0], children_of(process.pid)
             wait_until(
                 lambda: not any(f":{gone}:" in row["claimed_by"] for row in claims(place)), 10, "it to take over"
             )
         process.send(number)
         assert process.wait(15) == (0 if number == signal.SIGTERM else -9)
-        wait_until(lambda: not any(map(is_running, children)), 15, "the children to end")
+        wait_until(lambda: not any(map(is_running, children)), 60, "the children to end")
     ended = claims(place)
     assert ended == [], "nothing is held"
     for site in sites:
@@ -316,7 +316,7 @@ def test_a_host_that_opens_its_robots_file_is_crawled_before_its_cooldown_is_ove
     place.execute("UPDATE robots_cache SET expires_at = '2026-01-01 00:00:00.000000'")
     seed(place, other)
     with place.begun("work", "--delay", 0.05) as process:
-        wait_until(lambda: len(closed.pages()) == 3, 20, "the host that was opened")
+        wait_until(lambda: len(closed.pages()) == 3, 60, "the host that was opened")
         process.send(signal.SIGTERM)
         assert process.wait(10) == 0
 
