@@ -13,7 +13,7 @@ from comity.model.errors import BadInput, ComityError, NotFound
 from comity.model.job import ListingKind
 from comity.model.source import ScheduleName, SourceStatus
 from comity.operate import sources as operate
-from comity.operate.takedown import add_takedown
+from comity.operate.takedown import add_takedowns
 from comity.reports.sources import find_source, list_sources, sources_status
 from tests.walk.site import Answer, Web
 from tests.walk.sourcing import LOGIN, Office, jobs, listing, office
@@ -160,7 +160,7 @@ def test_a_test_fetch_asks_for_the_head_only(web: Web, bureau: Office) -> None:
     for path, words in (("/private", "not asked"), ("/gone", "taken down")):
         site.routes["/robots.txt"] = Answer(body="User-agent: *\nDisallow: /private\n", type="text/plain")
         bureau.execute("DELETE FROM robots_cache")
-        add_takedown(bureau.database, site.url("/gone"))
+        add_takedowns(bureau.database, [site.url("/gone")])
         with pytest.raises(ComityError, match=words):
             bureau.do(lambda desk, path=path: operate.test_fetch(desk, site.url(path)))  # type: ignore[misc]
     assert "/private" not in site.paths

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 
 class BudgetReason(StrEnum):
@@ -14,7 +13,6 @@ class BudgetReason(StrEnum):
     TIME_LIMIT = "time_limit"
     BYTE_LIMIT = "byte_limit"
     HOST_PAGE_LIMIT = "host_page_limit"
-    PAGE_BYTE_LIMIT = "page_byte_limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,6 @@ class Budget:
     pages_per_run: int = 0
     pages_per_host: int = 0
     minutes_per_run: float = 0.0
-    bytes_per_page: int = 0
     bytes_per_run: int = 0
 
 
@@ -58,8 +55,3 @@ class Exhausted:
 
     reason: BudgetReason
     sentence: str
-
-
-AUDIT_BUDGET: Final = Budget(pages_per_run=200, minutes_per_run=60.0)
-SITE_BUDGET: Final = Budget(pages_per_host=1_000)
-SOURCE_BUDGET: Final = Budget(pages_per_host=10, bytes_per_page=1_024 * 1_024)

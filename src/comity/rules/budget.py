@@ -52,14 +52,6 @@ def is_near(reason: BudgetReason, used: float, limit: float) -> BudgetWarning:
     return BudgetWarning(reason, f"{int(100 * used / limit)} % of the limit of {_shown(reason, limit)} is used.")
 
 
-def check_page(budget: Budget, page_bytes: int) -> WithinBudget | Exhausted:
-    """Whether a body of this size, or this much of one so far, may be kept."""
-    if 0 < budget.bytes_per_page < page_bytes:
-        sentence = f"Stopped: the limit of {budget.bytes_per_page:,} bytes per page was passed."
-        return Exhausted(BudgetReason.PAGE_BYTE_LIMIT, sentence)
-    return WITHIN
-
-
 def _shown(reason: BudgetReason, limit: float) -> str:
     match reason:
         case BudgetReason.TIME_LIMIT:
