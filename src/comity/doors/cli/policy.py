@@ -47,7 +47,7 @@ def show(context: typer.Context, host: HostArgument, state: StateOption = None, 
     "set",
     examples=(
         "comity policy set example.com --min-request-interval-ms 10000",
-        "comity policy set example.com --max-pages 500 --allow-js",
+        "comity policy set example.com --max-pages 50 --max-concurrency 2",
     ),
 )
 def change(
@@ -71,7 +71,8 @@ def change(
         int | None, typer.Option("--max-kb-per-page", metavar="N", help="Kilobytes a page.")
     ] = None,
     allow_js: Annotated[
-        bool | None, typer.Option("--allow-js/--no-allow-js", help="Whether a browser may run the page's scripts.")
+        bool | None,
+        typer.Option("--allow-js/--no-allow-js", help="Whether scripts of pages may be run; none are run yet."),
     ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -61,9 +61,10 @@ ImportanceOption = Annotated[
     app,
     "add",
     examples=(
-        "comity sources add https://example.org/careers --org-name 'Example Aid' --org-type ngo",
-        "comity sources add https://example.org/jobs.rss --type rss --country KE --time-window 22:00-05:00",
-        "comity sources add https://example.org/api/jobs --type api --parser-hint @hint.json",
+        "comity sources add https://example.org/careers --org-name Aid --org-type ngo",
+        "comity sources add https://example.org/jobs.rss --type rss \\",
+        "    --country KE --time-window 22:00-05:00",
+        "comity sources add https://example.org/api --type api --parser-hint @hint.json",
     ),
 )
 def add(
@@ -113,7 +114,7 @@ def add(
 def list_all(
     context: typer.Context,
     status: Annotated[str | None, option("--status", "NAME", "Only these: active, paused, blocked or deleted.")] = None,
-    org_type: OrgTypeOption = None,
+    org_type: Annotated[str | None, option("--org-type", "NAME", "Only this kind of organisation.")] = None,
     search: Annotated[str | None, option("--search", "TEXT", "Only those with this in their name or address.")] = None,
     limit: Annotated[int, option("--limit", "N", "How many at most.")] = 100,
     state: StateOption = None,

@@ -116,7 +116,7 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
 @command(app, "logs", examples=("comity sources logs", "comity sources logs https://example.org/careers --limit 5"))
 def logs(
     context: typer.Context,
-    named: Annotated[str | None, typer.Argument(metavar="[SOURCE]", help="Only this one: address or id.")] = None,
+    named: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Only this one: address or id.")] = None,
     limit: Annotated[int, option("--limit", "N", "How many at most.")] = 20,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -172,7 +172,8 @@ def fetch_head(
     "simulate-extract",
     examples=(
         "comity sources simulate-extract https://example.org/careers",
-        "comity sources simulate-extract https://example.org/api --type api --parser-hint @hint.json",
+        "comity sources simulate-extract https://example.org/api --type api \\",
+        "    --parser-hint @hint.json",
     ),
 )
 def simulate(
