@@ -115,6 +115,9 @@ def test_an_edit_changes_what_is_named_and_an_empty_text_takes_a_value_away(bure
         operate.edit_source(bureau.database, bureau.state.clock, other.id, careers_url=PAGE)
     with pytest.raises(BadInput, match="cannot be without"):
         operate.edit_source(bureau.database, bureau.state.clock, other.id, schedule=None)
+    with pytest.raises(BadInput, match="cannot be without source_type"):
+        operate.edit_source(bureau.database, bureau.state.clock, other.id, source_type=" ")
+    assert bureau.add("https://plain.example/", source_type="", schedule=" ").schedule is ScheduleName.S0
     with pytest.raises(BadInput, match="nothing to change"):
         operate.edit_source(bureau.database, bureau.state.clock, other.id)
     with pytest.raises(NotFound):

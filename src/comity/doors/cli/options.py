@@ -6,7 +6,7 @@ checked what it was given; a command that only looks never makes a state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,9 @@ if TYPE_CHECKING:  # these are slow to import, and --help needs none of them
     from comity.settings import Settings
 
 EVERYWHERE: Final = "Options of every command"
-# Settings whose option is called otherwise than they are.
+# Settings and columns whose option is called otherwise than they are.
 _OPTIONS: Final = {
+    "source_type": "--type",
     "pages": "--into",
     "delay_s": "--delay",
     "accept_types": "--accept",
@@ -123,13 +124,22 @@ def _read(**options: Any) -> Settings:
     """The settings; what cannot be used is called by the name of its option, or of its variable."""
     from comity.settings import read_settings
 
-    try:
+    with naming_options(options):
         return read_settings(**options)
+
+
+@contextmanager
+def naming_options(given: Mapping[str, Any]) -> Iterator[None]:
+    """Whoever typed an option is told of it by its name, not by that of the setting or column behind it."""
+    try:
+        yield
     except BadInput as problem:
-        name, colon, reason = str(problem).partition(":")
-        if options.get(name) is None:
-            raise
-        raise BadInput(f"{_OPTIONS.get(name, '--' + name.replace('_', '-'))}{colon}{reason}") from None
+        said = str(problem)
+        for name in (name for name, value in given.items() if value is not None):
+            if said.startswith((f"{name}:", f"{name} ")):
+                option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
+                raise BadInput(option + said.removeprefix(name)) from None
+        raise
 
 
 def checked_text(option: str, text: str | None, longest: int = _LONGEST_TEXT) -> str | None:

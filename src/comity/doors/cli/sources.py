@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen, naming_options
 from comity.doors.cli.output import Cell, counted, write_json, write_line
 from comity.doors.cli.sources_shown import source_json, write_source, write_sources
 from comity.doors.cli.teaching import command, group
@@ -100,7 +100,8 @@ def add(
         schedule=schedule,
         importance=importance,
     )
-    checked(careers_url=url, **columns)  # before anything is opened, let alone made
+    with naming_options(columns):
+        checked(careers_url=url, **columns)  # before anything is opened, let alone made
     with door.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
     _show(door, source, "is due now" if not propose else "waits to be approved")
@@ -181,7 +182,8 @@ def edit(
         schedule=schedule,
         importance=importance,
     )
-    checked(**changes)
+    with naming_options(changes):
+        checked(**changes)
     with door.open_existing() as opened:
         source = find_source(opened.database, named)
         source = edit_source(opened.database, opened.clock, source.id, **changes)

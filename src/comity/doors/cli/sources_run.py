@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen, naming_options
 from comity.doors.cli.output import Cell, shown_time, write_json, write_line, write_pairs
 from comity.doors.cli.sources import (
     MOST_LISTED,
@@ -191,7 +191,8 @@ def simulate(
 
     tried = named_only(source_type=source_type, parser_hint=read_hint(parser_hint), country=country)
     with door.open_or_make() as opened:
-        source = source_to_try(opened.database, url, **tried)
+        with naming_options(tried):
+            source = source_to_try(opened.database, url, **tried)
         found = _at_desk(opened, lambda desk: simulate_extract(desk, source))
     if door.as_json:
         write_json(asdict(found))
