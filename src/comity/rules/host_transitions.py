@@ -47,12 +47,6 @@ def is_legal(before: HostStatus, after: HostStatus) -> bool:
     return after in MOVES[before]
 
 
-def allowed_sentence(before: HostStatus) -> str:
-    """Say where a host of this status may go; also the text of the database's refusal."""
-    names = [str(status) for status in MOVES[before]]
-    return f"{before} may only become {', '.join(names[:-1])} or {names[-1]}"
-
-
 def diagram() -> str:
     """Draw the table as a Mermaid state diagram."""
     lines = ["stateDiagram-v2", "    [*] --> pending: seeded, or first seen"]
