@@ -12,7 +12,7 @@ from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, 
 from comity.rules.budget import check
 
 BEGAN = 1_000_000.0
-EVERYTHING = Budget(pages_per_run=100, pages_per_host=50, minutes_per_run=10.0, bytes_per_run=10_000)
+EVERYTHING = Budget(pages_per_run=100, pages_per_host=50, minutes_per_run=10.0)
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,6 @@ EVERYTHING = Budget(pages_per_run=100, pages_per_host=50, minutes_per_run=10.0, 
         (Spent(BEGAN), 480, BudgetWarning, BudgetReason.TIME_LIMIT),
         (Spent(BEGAN), 600, Exhausted, BudgetReason.TIME_LIMIT),
         (Spent(BEGAN), -1e9, WithinBudget, None),
-        (Spent(BEGAN, bytes_received=8_000), 0, BudgetWarning, BudgetReason.BYTE_LIMIT),
-        (Spent(BEGAN, bytes_received=10_000), 0, Exhausted, BudgetReason.BYTE_LIMIT),
         # What ends the run is named before what ends only the host's part of it; ends before warnings.
         (Spent(BEGAN, pages=100, host_pages=50), 600, Exhausted, BudgetReason.PAGE_LIMIT),
         (Spent(BEGAN, host_pages=50), 600, Exhausted, BudgetReason.TIME_LIMIT),
@@ -55,10 +53,10 @@ def test_a_warning_is_given_once() -> None:
 
 
 def test_a_second_limit_still_gets_its_own_warning() -> None:
-    spent = Spent(BEGAN, pages=85, bytes_received=9_000, warned=frozenset({BudgetReason.PAGE_LIMIT}))
+    spent = Spent(BEGAN, pages=85, host_pages=45, warned=frozenset({BudgetReason.PAGE_LIMIT}))
     verdict = check(EVERYTHING, spent, BEGAN)
     assert isinstance(verdict, BudgetWarning)
-    assert verdict.reason is BudgetReason.BYTE_LIMIT
+    assert verdict.reason is BudgetReason.HOST_PAGE_LIMIT
 
 
 def test_the_sentences_name_the_limit() -> None:
@@ -71,9 +69,9 @@ def test_the_sentences_name_the_limit() -> None:
     assert warned.sentence == "90 % of the limit of 60 minutes per run is used."
 
 
-@given(st.integers(0, 10**12), st.integers(0, 10**12), st.integers(0, 10**15), st.floats(0, 1e12))
-def test_zero_is_no_limit(pages: int, host_pages: int, received: int, elapsed_s: float) -> None:
-    assert check(Budget(), Spent(BEGAN, pages, host_pages, received), BEGAN + elapsed_s) == WithinBudget()
+@given(st.integers(0, 10**12), st.integers(0, 10**12), st.floats(0, 1e12))
+def test_zero_is_no_limit(pages: int, host_pages: int, elapsed_s: float) -> None:
+    assert check(Budget(), Spent(BEGAN, pages, host_pages), BEGAN + elapsed_s) == WithinBudget()
 
 
 @given(st.integers(1, 10_000), st.integers(0, 20_000))

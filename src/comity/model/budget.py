@@ -11,7 +11,6 @@ class BudgetReason(StrEnum):
 
     PAGE_LIMIT = "page_limit"
     TIME_LIMIT = "time_limit"
-    BYTE_LIMIT = "byte_limit"
     HOST_PAGE_LIMIT = "host_page_limit"
 
 
@@ -22,7 +21,6 @@ class Budget:
     pages_per_run: int = 0
     pages_per_host: int = 0
     minutes_per_run: float = 0.0
-    bytes_per_run: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,6 @@ class Spent:
     started_at: float
     pages: int = 0
     host_pages: int = 0  # on the host that is asked about
-    bytes_received: int = 0
     warned: frozenset[BudgetReason] = frozenset()
 
 

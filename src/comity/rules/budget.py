@@ -19,7 +19,6 @@ def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarn
     for reason, used, limit in (
         (BudgetReason.PAGE_LIMIT, spent.pages, budget.pages_per_run),
         (BudgetReason.TIME_LIMIT, minutes, budget.minutes_per_run),
-        (BudgetReason.BYTE_LIMIT, spent.bytes_received, budget.bytes_per_run),
         (BudgetReason.HOST_PAGE_LIMIT, spent.host_pages, budget.pages_per_host),
     ):
         if used < warn_from(limit):
@@ -56,8 +55,6 @@ def _shown(reason: BudgetReason, limit: float) -> str:
     match reason:
         case BudgetReason.TIME_LIMIT:
             return f"{limit:g} minutes per run"
-        case BudgetReason.BYTE_LIMIT:
-            return f"{limit:,} bytes per run"
         case BudgetReason.HOST_PAGE_LIMIT:
             return f"{limit:,} pages per host"
         case _:
