@@ -52,7 +52,7 @@ bench: dev ## Measure: every script in bench/, or one (ONLY=name)
 	done
 
 clean: ## Remove the environment and every cache; what was crawled stays
-	@rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist bench/results
+	@rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .schemathesis build dist bench/results
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 lock: ## Write both lock files anew; pins stay where they can (newest versions: UPGRADE=1)

@@ -374,8 +374,8 @@ def read_settings(**options: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "settings"
-        message = str(first["msg"]).removeprefix("Value error, ")
-        raise BadInput(f"{where}: {message}") from None
+        message = str(first["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
+        raise BadInput(f"{where}: {message.partition(', unable to')[0]}") from None
 
 
 def settings_table() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import typer
 
 from comity import __version__
 from comity.doors.cli.main import ORDER, app
+from comity.settings import Settings
 from tests.doors.command_line import CommandLine, clean_environment
 
 HEAVY = ("sqlalchemy", "alembic", "pyarrow", "pycurl", "pydantic_settings", "psycopg", "fastapi", "uvicorn", "argon2")
@@ -37,8 +39,21 @@ def test_every_command_explains_itself_with_an_example(comity: CommandLine, path
     example = text[text.index("Example") :]
     assert f"comity {' '.join(path)}" in example
     assert COMMANDS[path].help[0].isupper()
-    for line in text.splitlines():
-        assert len(line) <= 80
+    for line in (*text.splitlines(), *COMMANDS[path].epilog.splitlines()):
+        assert len(line) <= 80, "an example that is wrapped cannot be copied"
+
+
+@pytest.mark.parametrize("name", ["crawl", "work"])
+def test_the_defaults_that_help_names_are_those_of_the_settings(name: str) -> None:
+    called = {"delay": "delay_s", "refresh": "enable_refresh_mode"}
+    options = {param.name: param for param in COMMANDS[name,].params if param.param_type_name == "option"}
+    told = {option: re.search(r"Default (\S+)\.$", param.help or "") for option, param in options.items()}
+    defaults = {option: match[1] for option, match in told.items() if match}
+    assert len(defaults) >= 6
+    for option, default in defaults.items():
+        value = Settings.model_fields[called.get(option, option)].default
+        shown = ("no", "yes")[value] if isinstance(value, bool) else f"{value:,}".removesuffix(".0")
+        assert default == shown, option
 
 
 @pytest.mark.parametrize("path", sorted(COMMANDS.keys() - ALONE), ids=lambda words: " ".join(words))

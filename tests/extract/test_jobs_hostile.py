@@ -14,6 +14,7 @@ from comity.extract.jobs import read_listing
 from comity.extract.jobs.lenient_json import read_lenient
 from comity.extract.jobs.read import MOST_JOBS
 from comity.model.job import Listing, SourceType
+from comity.model.parser_hint import HintProblem
 from comity.rules.parser_hint import parse_hint
 
 PAGES = labelled_pages()
@@ -166,7 +167,8 @@ def test_a_damaged_page_gives_a_listing(data: st.DataObject) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60) | JSON.map(json.dumps))
 def test_any_text_is_a_hint_or_a_sentence_on_why_not(text: str) -> None:
-    parse_hint(text)
+    hint = parse_hint(text)
+    assert not isinstance(hint, HintProblem) or hint.message
 
 
 @settings(max_examples=150, deadline=None)

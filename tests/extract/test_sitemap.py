@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.extract.sitemap import iter_entries, read_sitemap
-from comity.model.sitemap import ChangeFrequency, Sitemap, SitemapEntry, SitemapKind, SitemapLimits, SitemapProblem
+from comity.extract.sitemap import iter_entries
+from comity.model.sitemap import ChangeFrequency, SitemapChunk, SitemapEntry, SitemapKind, SitemapLimits, SitemapProblem
+from tests.extract.whole_sitemaps import read_sitemap
 
-URL = "https://example.com/sitemap.xml"
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 A, B, C = "https://example.com/a", "https://example.com/b", "https://example.com/c"
 
 
-def read(body: bytes | str, content_type: str | None = "application/xml", **limits: int) -> Sitemap:
+def read(body: bytes | str, content_type: str | None = "application/xml", **limits: int) -> SitemapChunk:
     octets = body.encode() if isinstance(body, str) else body
-    return read_sitemap(octets, url=URL, content_type=content_type, limits=SitemapLimits(**limits))
+    return read_sitemap(octets, content_type, SitemapLimits(**limits))
 
 
-def locs(sitemap: Sitemap) -> list[str]:
+def locs(sitemap: SitemapChunk) -> list[str]:
     return [entry.loc for entry in sitemap.entries]
 
 
@@ -34,7 +34,7 @@ def urlset(*entries: str) -> str:
 def test_every_field_of_an_entry_is_read() -> None:
     entry = f"<loc>{A}</loc><lastmod>2024-03-14</lastmod><changefreq>weekly</changefreq><priority>0.8</priority>"
     sitemap = read(urlset(entry, f"<loc>{B}</loc>"))
-    assert (sitemap.url, sitemap.kind, sitemap.nested, sitemap.problems) == (URL, SitemapKind.URLSET, (), frozenset())
+    assert (sitemap.kind, sitemap.nested, sitemap.problems) == (SitemapKind.URLSET, (), frozenset())
     assert sitemap.entries == (
         SitemapEntry(A, datetime(2024, 3, 14, tzinfo=UTC), ChangeFrequency.WEEKLY, 0.8),
         SitemapEntry(B),

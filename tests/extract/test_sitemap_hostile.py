@@ -10,16 +10,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from comity.extract.sitemap import iter_entries, read_sitemap
-from comity.model.sitemap import Sitemap, SitemapKind, SitemapLimits, SitemapProblem
+from comity.extract.sitemap import iter_entries
+from comity.model.sitemap import SitemapChunk, SitemapKind, SitemapLimits, SitemapProblem
+from tests.extract.whole_sitemaps import read_sitemap
 
 MEGABYTE = 1_000_000
 ENTRY = b"<url><loc>https://example.com/a</loc></url>"
 LAUGHS = b"".join(b'<!ENTITY l%d "%s">' % (at, b"&l%d;" % (at - 1) * 10 if at else b"ha") for at in range(10))
 
 
-def read(body: bytes) -> Sitemap:
-    return read_sitemap(body, url="https://example.com/sitemap.xml", content_type=None)
+def read(body: bytes) -> SitemapChunk:
+    return read_sitemap(body)
 
 
 def test_entities_are_never_expanded() -> None:
@@ -107,9 +108,7 @@ def test_lines_without_end_are_read_in_bounded_time_and_small_steps() -> None:
 def test_a_bomb_takes_no_more_memory_than_its_bound_allows() -> None:
     bomb = gzip.compress(b"<urlset>" + ENTRY + b" " * 300 * MEGABYTE)
     tracemalloc.start()
-    sitemap = read_sitemap(
-        bomb, url="https://example.com/s.gz", content_type=None, limits=SitemapLimits(most_bytes=5 * MEGABYTE)
-    )
+    sitemap = read_sitemap(bomb, limits=SitemapLimits(most_bytes=5 * MEGABYTE))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(sitemap.entries) == 1

@@ -11,7 +11,6 @@ from comity.gate.host_gate import HostGate
 from comity.model.gate import (
     DOOR_PROFILES,
     Answer,
-    CooldownWanted,
     DelayInForce,
     DelaySource,
     Door,
@@ -97,16 +96,6 @@ def test_memory_goes_from_holder_to_holder() -> None:
     successor = gate_at(time, CRAWL, gate.memory())
     assert successor.try_reserve() == Wait(START_OF_TIME + 60.0, WaitReason.BLOCK)
     assert successor.memory() == gate.memory()
-
-
-def test_a_very_long_rest_is_reported_once_it_is_asked_for() -> None:
-    time = SimulatedTime()
-    gate = gate_at(time)
-    assert gate.finish(granted(gate), OK) is None
-    time.now += 1.0
-    month_s = 30 * 86_400.0
-    wanted = gate.finish(granted(gate), Observation(Answer.UNAVAILABLE, 0.1, month_s))
-    assert wanted == CooldownWanted(time.now + month_s)
 
 
 def test_a_closed_gate_and_one_whose_lease_ran_out_start_nothing() -> None:

@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Self
 
 PORT = 8080
-READY_WITHIN_S = 60.0
 LOG_IS_EXACT_TO_S = 0.005  # whoever looks at the clock on a busy machine does so late
 
 

@@ -12,7 +12,7 @@ from comity.database import hosts
 from comity.database.tables import domain_frontier, domains
 from comity.model.host import HostStatus, Seed
 from comity.operate.seeds import SeedReport, add_seeds
-from comity.operate.takedown import add_takedown
+from comity.operate.takedown import add_takedowns
 from comity.rules.canonical import canonical_host
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score
 from comity.rules.seed_list import read_seed
@@ -108,8 +108,8 @@ def test_of_two_ranks_of_one_host_the_better_counts(state: State) -> None:
 
 
 def test_what_is_taken_down_is_not_seeded(state: State) -> None:
-    add_takedown(state.database, "gone.example")
-    add_takedown(state.database, "https://partly.example/private")
+    add_takedowns(state.database, ["gone.example"])
+    add_takedowns(state.database, ["https://partly.example/private"])
     wanted = seeds(
         "gone.example", "https://sub.gone.example/x", "https://partly.example/private/a", "https://partly.example/open"
     )

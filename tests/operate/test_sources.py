@@ -13,7 +13,7 @@ from comity.model.errors import BadInput, ComityError, NotFound
 from comity.model.job import ListingKind
 from comity.model.source import ScheduleName, SourceStatus
 from comity.operate import sources as operate
-from comity.operate.takedown import add_takedown
+from comity.operate.takedown import add_takedowns
 from comity.reports.sources import find_source, list_sources, sources_status
 from tests.walk.site import Answer, Web
 from tests.walk.sourcing import LOGIN, Office, jobs, listing, office
@@ -115,6 +115,9 @@ def test_an_edit_changes_what_is_named_and_an_empty_text_takes_a_value_away(bure
         operate.edit_source(bureau.database, bureau.state.clock, other.id, careers_url=PAGE)
     with pytest.raises(BadInput, match="cannot be without"):
         operate.edit_source(bureau.database, bureau.state.clock, other.id, schedule=None)
+    with pytest.raises(BadInput, match="cannot be without source_type"):
+        operate.edit_source(bureau.database, bureau.state.clock, other.id, source_type=" ")
+    assert bureau.add("https://plain.example/", source_type="", schedule=" ").schedule is ScheduleName.S0
     with pytest.raises(BadInput, match="nothing to change"):
         operate.edit_source(bureau.database, bureau.state.clock, other.id)
     with pytest.raises(NotFound):
@@ -160,7 +163,7 @@ def test_a_test_fetch_asks_for_the_head_only(web: Web, bureau: Office) -> None:
     for path, words in (("/private", "not asked"), ("/gone", "taken down")):
         site.routes["/robots.txt"] = Answer(body="User-agent: *\nDisallow: /private\n", type="text/plain")
         bureau.execute("DELETE FROM robots_cache")
-        add_takedown(bureau.database, site.url("/gone"))
+        add_takedowns(bureau.database, [site.url("/gone")])
         with pytest.raises(ComityError, match=words):
             bureau.do(lambda desk, path=path: operate.test_fetch(desk, site.url(path)))  # type: ignore[misc]
     assert "/private" not in site.paths

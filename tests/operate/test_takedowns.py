@@ -7,13 +7,7 @@ import pytest
 from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.model.errors import BadAddress, NotFound
 from comity.operate import takedown as takedowns_by_hand
-from comity.operate.takedown import (
-    add_takedown,
-    add_takedowns,
-    list_takedowns,
-    remove_takedown,
-    remove_takedowns,
-)
+from comity.operate.takedown import add_takedowns, list_takedowns, remove_takedowns
 from tests.database.states import State
 
 QUEUES = {
@@ -48,7 +42,7 @@ def dropped(state: State) -> set[str]:
 
 
 def test_a_host_is_dropped_with_its_sub_domains_and_ports(queued: State) -> None:
-    report = add_takedown(queued.database, "https://www.Gone.example/", reason="asked by the owner")
+    report = add_takedowns(queued.database, ["https://www.Gone.example/"], reason="asked by the owner")[0]
     assert (report.entry, report.is_new, report.urls_dropped) == ("gone.example", True, 5)
     assert dropped(queued) == {
         url
@@ -60,7 +54,7 @@ def test_a_host_is_dropped_with_its_sub_domains_and_ports(queued: State) -> None
 
 
 def test_a_path_is_dropped_by_whole_segments(queued: State) -> None:
-    report = add_takedown(queued.database, "partly.example/private")
+    report = add_takedowns(queued.database, ["partly.example/private"])[0]
     assert (report.entry, report.urls_dropped) == ("partly.example/private", 3)
     assert dropped(queued) == {
         "https://partly.example/private",
@@ -70,7 +64,7 @@ def test_a_path_is_dropped_by_whole_segments(queued: State) -> None:
 
 
 def test_a_port_is_dropped_alone(queued: State) -> None:
-    assert add_takedown(queued.database, "gone.example:8080").urls_dropped == 1
+    assert add_takedowns(queued.database, ["gone.example:8080"])[0].urls_dropped == 1
     assert dropped(queued) == {"https://gone.example:8080/x"}
 
 
@@ -79,7 +73,7 @@ def test_names_with_the_wildcards_of_sql_cover_only_themselves(queued: State) ->
     queued.add("abc.example")
     queued.queue("a_c.example", "https://a_c.example/")
     queued.queue("abc.example", "https://abc.example/")
-    assert add_takedown(queued.database, "a_c.example").urls_dropped == 1
+    assert add_takedowns(queued.database, ["a_c.example"])[0].urls_dropped == 1
     assert queued.urls("abc.example") == {"https://abc.example/": QUEUED}
 
 
@@ -90,21 +84,21 @@ def test_a_sub_domain_is_dropped_also_where_sub_domains_are_folded(state: State)
         "example.com", "https://blog.example.com/a", "https://example.com/a", "https://shop.example.com/private"
     )
     state.queue("example.com:8080", "https://blog.example.com:8080/b")
-    assert add_takedown(state.database, "blog.example.com").urls_dropped == 2
-    assert add_takedown(state.database, "shop.example.com/private").urls_dropped == 1
+    assert add_takedowns(state.database, ["blog.example.com"])[0].urls_dropped == 2
+    assert add_takedowns(state.database, ["shop.example.com/private"])[0].urls_dropped == 1
     assert state.urls("example.com")["https://example.com/a"] == QUEUED
 
 
 def test_more_than_one_batch_is_dropped(queued: State, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(takedowns_by_hand, "_BATCH", 7)
     queued.queue("gone.example", *[f"https://gone.example/{number}" for number in range(50)])
-    assert add_takedown(queued.database, "gone.example").urls_dropped == 55
+    assert add_takedowns(queued.database, ["gone.example"])[0].urls_dropped == 55
 
 
 def test_adding_twice_is_told_and_drops_what_came_in_between(queued: State) -> None:
-    add_takedown(queued.database, "gone.example", reason="first")
+    add_takedowns(queued.database, ["gone.example"], reason="first")
     queued.queue("gone.example", "https://gone.example/new")
-    report = add_takedown(queued.database, "www.gone.example", reason="second")
+    report = add_takedowns(queued.database, ["www.gone.example"], reason="second")[0]
     assert (report.is_new, report.urls_dropped) == (False, 1)
     (stored,) = list_takedowns(queued.database)
     assert (stored.entry, stored.reason) == ("gone.example", "first")
@@ -112,7 +106,7 @@ def test_adding_twice_is_told_and_drops_what_came_in_between(queued: State) -> N
 
 def test_what_is_no_address_is_refused_and_nothing_is_stored(queued: State) -> None:
     with pytest.raises(BadAddress):
-        add_takedown(queued.database, "javascript:alert(1)")
+        add_takedowns(queued.database, ["javascript:alert(1)"])
     with pytest.raises(BadAddress):
         add_takedowns(queued.database, ["gone.example", "exa mple"])
     assert list_takedowns(queued.database) == []
@@ -121,10 +115,10 @@ def test_what_is_no_address_is_refused_and_nothing_is_stored(queued: State) -> N
 
 def test_an_entry_can_be_removed_in_any_spelling(queued: State) -> None:
     add_takedowns(queued.database, ["gone.example", "partly.example/private"])
-    assert remove_takedown(queued.database, "HTTPS://www.gone.example:443/") == "gone.example"
+    assert remove_takedowns(queued.database, ["HTTPS://www.gone.example:443/"]) == ["gone.example"]
     assert [stored.entry for stored in list_takedowns(queued.database)] == ["partly.example/private"]
     with pytest.raises(NotFound, match=r"gone\.example is not taken down"):
-        remove_takedown(queued.database, "gone.example")
+        remove_takedowns(queued.database, ["gone.example"])
 
 
 def test_several_are_removed_or_none(queued: State) -> None:
@@ -140,9 +134,9 @@ def test_what_a_takedown_dropped_waits_again_once_it_is_removed(state: State) ->
     state.add("gone.example")
     state.queue("gone.example", "https://gone.example/", "https://gone.example/a")
     state.queue("gone.example", "https://gone.example/done", state=DONE)
-    add_takedown(state.database, "gone.example")
-    add_takedown(state.database, "https://gone.example/a")
-    remove_takedown(state.database, "gone.example")
+    add_takedowns(state.database, ["gone.example"])
+    add_takedowns(state.database, ["https://gone.example/a"])
+    remove_takedowns(state.database, ["gone.example"])
     found = state.urls("gone.example")
     assert found == {
         "https://gone.example/": QUEUED,

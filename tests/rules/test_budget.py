@@ -8,23 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.budget import (
-    AUDIT_BUDGET,
-    SITE_BUDGET,
-    SOURCE_BUDGET,
-    Budget,
-    BudgetReason,
-    BudgetWarning,
-    Exhausted,
-    Spent,
-    WithinBudget,
-)
-from comity.rules.budget import check, check_page
+from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
+from comity.rules.budget import check
 
 BEGAN = 1_000_000.0
-EVERYTHING = Budget(
-    pages_per_run=100, pages_per_host=50, minutes_per_run=10.0, bytes_per_page=1_000, bytes_per_run=10_000
-)
+EVERYTHING = Budget(pages_per_run=100, pages_per_host=50, minutes_per_run=10.0)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +31,6 @@ EVERYTHING = Budget(
         (Spent(BEGAN), 480, BudgetWarning, BudgetReason.TIME_LIMIT),
         (Spent(BEGAN), 600, Exhausted, BudgetReason.TIME_LIMIT),
         (Spent(BEGAN), -1e9, WithinBudget, None),
-        (Spent(BEGAN, bytes_received=8_000), 0, BudgetWarning, BudgetReason.BYTE_LIMIT),
-        (Spent(BEGAN, bytes_received=10_000), 0, Exhausted, BudgetReason.BYTE_LIMIT),
         # What ends the run is named before what ends only the host's part of it; ends before warnings.
         (Spent(BEGAN, pages=100, host_pages=50), 600, Exhausted, BudgetReason.PAGE_LIMIT),
         (Spent(BEGAN, host_pages=50), 600, Exhausted, BudgetReason.TIME_LIMIT),
@@ -67,41 +53,28 @@ def test_a_warning_is_given_once() -> None:
 
 
 def test_a_second_limit_still_gets_its_own_warning() -> None:
-    spent = Spent(BEGAN, pages=85, bytes_received=9_000, warned=frozenset({BudgetReason.PAGE_LIMIT}))
+    spent = Spent(BEGAN, pages=85, host_pages=45, warned=frozenset({BudgetReason.PAGE_LIMIT}))
     verdict = check(EVERYTHING, spent, BEGAN)
     assert isinstance(verdict, BudgetWarning)
-    assert verdict.reason is BudgetReason.BYTE_LIMIT
+    assert verdict.reason is BudgetReason.HOST_PAGE_LIMIT
 
 
 def test_the_sentences_name_the_limit() -> None:
-    ended = check(AUDIT_BUDGET, Spent(BEGAN, pages=200), BEGAN)
+    budget = Budget(pages_per_run=200, minutes_per_run=60.0)
+    ended = check(budget, Spent(BEGAN, pages=200), BEGAN)
     assert isinstance(ended, Exhausted)
     assert ended.sentence == "Stopped: the limit of 200 pages per run was reached."
-    warned = check(AUDIT_BUDGET, Spent(BEGAN), BEGAN + 54 * 60)
+    warned = check(budget, Spent(BEGAN), BEGAN + 54 * 60)
     assert isinstance(warned, BudgetWarning)
     assert warned.sentence == "90 % of the limit of 60 minutes per run is used."
 
 
-@given(st.integers(0, 10**12), st.integers(0, 10**12), st.integers(0, 10**15), st.floats(0, 1e12))
-def test_zero_is_no_limit(pages: int, host_pages: int, received: int, elapsed_s: float) -> None:
-    assert check(Budget(), Spent(BEGAN, pages, host_pages, received), BEGAN + elapsed_s) == WithinBudget()
-    assert check_page(Budget(), received) == WithinBudget()
+@given(st.integers(0, 10**12), st.integers(0, 10**12), st.floats(0, 1e12))
+def test_zero_is_no_limit(pages: int, host_pages: int, elapsed_s: float) -> None:
+    assert check(Budget(), Spent(BEGAN, pages, host_pages), BEGAN + elapsed_s) == WithinBudget()
 
 
 @given(st.integers(1, 10_000), st.integers(0, 20_000))
 def test_a_run_ends_exactly_at_its_limit(limit: int, pages: int) -> None:
     ended = isinstance(check(Budget(pages_per_run=limit), Spent(BEGAN, pages), BEGAN), Exhausted)
     assert ended == (pages >= limit)
-
-
-@pytest.mark.parametrize(("size", "kept"), [(0, True), (1_000, True), (1_001, False)])
-def test_a_page_may_fill_its_limit_but_not_pass_it(size: int, kept: bool) -> None:
-    verdict = check_page(EVERYTHING, size)
-    assert isinstance(verdict, WithinBudget) == kept
-    assert kept or verdict.reason is BudgetReason.PAGE_BYTE_LIMIT  # type: ignore[union-attr]
-
-
-def test_the_front_doors_have_their_own_budgets() -> None:
-    assert (AUDIT_BUDGET.pages_per_run, AUDIT_BUDGET.minutes_per_run) == (200, 60.0)
-    assert SITE_BUDGET.pages_per_host == 1_000
-    assert (SOURCE_BUDGET.pages_per_host, SOURCE_BUDGET.bytes_per_page) == (10, 1_048_576)

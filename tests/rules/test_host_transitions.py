@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from comity.model.errors import IllegalTransition
 from comity.model.host import HostStatus
-from comity.rules.host_transitions import MOVES, allowed_sentence, diagram, is_legal, require_legal
+from comity.rules.host_transitions import MOVES, diagram, is_legal
 
 STATES_PAGE = Path(__file__).resolve().parents[2] / "docs" / "states.md"
 LEGAL = {
@@ -23,22 +22,13 @@ LEGAL = {
 
 @pytest.mark.parametrize(("before", "after"), list(product(HostStatus, HostStatus)))
 def test_every_pair_is_legal_or_refused_as_the_specification_says(before: HostStatus, after: HostStatus) -> None:
-    if after in LEGAL[before]:
-        assert is_legal(before, after)
-        require_legal(before, after)
-        return
-    assert not is_legal(before, after)
-    with pytest.raises(IllegalTransition, match=f"from {before} to {after}: {allowed_sentence(before)}"):
-        require_legal(before, after)
+    assert is_legal(before, after) == (after in LEGAL[before])
 
 
-def test_every_status_has_a_way_out_and_says_so() -> None:
+def test_every_status_has_a_way_out() -> None:
     assert set(MOVES) == set(HostStatus)
     for before in HostStatus:
         assert set(MOVES[before]) - {before}
-        sentence = allowed_sentence(before)
-        assert sentence.startswith(f"{before} may only become ")
-        assert all(str(after) in sentence for after in MOVES[before])
 
 
 def test_every_status_can_be_reached_from_a_new_host() -> None:

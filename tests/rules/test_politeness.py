@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from comity.model.gate import (
     DOOR_PROFILES,
     Answer,
-    CooldownWanted,
     DelayInForce,
     DelaySource,
     Door,
@@ -26,10 +25,7 @@ from comity.model.gate import (
 )
 from comity.rules import politeness
 from comity.rules.politeness import (
-    COOLDOWN_AFTER_S,
     START,
-    cooldown_wanted,
-    effective_delay,
     finished,
     limits_for,
     may_start,
@@ -58,6 +54,10 @@ def moment(at: float) -> object:
 
 def refused_for(seconds: float) -> Observation:
     return Observation(Answer.RATE_LIMITED, retry_after_s=seconds)
+
+
+def effective_delay(limits: GateLimits, adaptive_s: float, jitter: float) -> DelayInForce:
+    return opened(GateMemory(adaptive_delay_s=adaptive_s), limits, NOW, jitter).delay
 
 
 def gate(limits: GateLimits = CRAWL, memory: GateMemory | None = None, now: float = NOW) -> GateState:
@@ -284,15 +284,11 @@ def test_what_is_neither_success_nor_refusal_leaves_the_counter_alone(answer: An
 
 
 @pytest.mark.parametrize(
-    ("retry_after_s", "until"),
-    [(COOLDOWN_AFTER_S, None), (30 * 86_400.0, NOW + 30 * 86_400.0), (1e30, NOW + 366 * 86_400.0)],
+    ("retry_after_s", "until"), [(30 * 86_400.0, NOW + 30 * 86_400.0), (1e30, NOW + 366 * 86_400.0)]
 )
-def test_a_rest_longer_than_a_week_asks_for_a_cooldown_and_is_still_kept(
-    retry_after_s: float, until: float | None
-) -> None:
+def test_a_very_long_rest_is_kept_up_to_a_year(retry_after_s: float, until: float) -> None:
     state = one_request(gate(FAST_FOUR), NOW, refused_for(retry_after_s))
-    assert cooldown_wanted(state, NOW) == (None if until is None else CooldownWanted(until))
-    assert may_start(state, NOW + COOLDOWN_AFTER_S - 1.0) == Wait(until or NOW + COOLDOWN_AFTER_S, WaitReason.BLOCK)
+    assert may_start(state, until - 1.0) == Wait(until, WaitReason.BLOCK)
 
 
 def test_after_an_unclean_end_the_first_request_waits_one_full_delay_and_only_the_first() -> None:

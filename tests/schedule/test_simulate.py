@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 from comity.model.revisit import RevisitLimits
 from comity.schedule.contenders import Contest, Schedule, run_schedule
 from comity.schedule.measures import measure
-from comity.schedule.simulate import Comparison, SimulationPlan, compare, fitting_limits, sweep
+from comity.schedule.simulate import Comparison, SimulationPlan, fitting_limits, sweep
 from comity.schedule.synthetic import Process, SyntheticSource, World, WorldPlan, make_world
 
 PLAN = SimulationPlan(WorldPlan(300, 120, Process.POISSON, seed=2), 100.0)
+
+
+def compare(plan: SimulationPlan) -> Comparison:
+    return sweep(plan, [plan.visits_per_day])[0]
 
 
 @pytest.fixture(scope="module")

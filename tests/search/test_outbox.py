@@ -11,7 +11,7 @@ import pytest
 
 from comity.model.errors import SearchUnavailable
 from comity.model.search import SearchDocument, SearchQuery
-from comity.operate.takedown import add_takedown, remove_takedown
+from comity.operate.takedown import add_takedowns, remove_takedowns
 from comity.search.database_engine import DatabaseSearch
 from comity.search.meili_http import MeiliLink
 from comity.search.meilisearch import MeiliSearch
@@ -222,7 +222,7 @@ def test_a_takedown_holds_at_once_and_the_index_forgets(sourced: State) -> None:
     search = JobSearch(sourced.database, sourced.clock, engine)
     assert numbers(search.query(SearchQuery())) == {1, 2, 3, 4}
     for entry, left in (("other.example", {1, 2, 4}), ("https://jobs.example/1", {2, 4})):
-        add_takedown(sourced.database, entry)
+        add_takedowns(sourced.database, [entry])
         page = search.query(SearchQuery())
         assert (numbers(page), page.total) == (left, len(left))
     assert served(sourced) == {1, 2, 3, 4}  # the index has not heard of it yet
@@ -231,10 +231,10 @@ def test_a_takedown_holds_at_once_and_the_index_forgets(sourced: State) -> None:
     change(sourced, 3, title="Baker")
     drain.drain()
     assert served(sourced) == {2, 4}
-    remove_takedown(sourced.database, "other.example")
+    remove_takedowns(sourced.database, ["other.example"])
     drain.drain()
     assert served(sourced) == {2, 3, 4}  # closed until its source is read again
-    add_takedown(sourced.database, "https://jobs.example/careers")  # the page that lists them all
+    add_takedowns(sourced.database, ["https://jobs.example/careers"])  # the page that lists them all
     assert search.query(SearchQuery()).hits == ()
     drain.drain()
     assert served(sourced) == set()

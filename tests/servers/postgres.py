@@ -16,14 +16,12 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import psycopg
 from psycopg import sql
 from sqlalchemy.engine import URL, make_url
 
-from tests.servers.process import OURSELVES, Identity, ServerProcess, ServerUnavailable, parent_folders
+from tests.servers.process import OURSELVES, Identity, PrivateServer, ServerProcess, ServerUnavailable, parent_folders
 
 DATABASE_URL_VARIABLE = "COMITY_TEST_DATABASE_URL"
 DRIVER = "postgresql+psycopg"
@@ -67,7 +65,7 @@ class PostgresDatabases:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-class PostgresServer(PostgresDatabases):
+class PostgresServer(PrivateServer, PostgresDatabases):
     """A private PostgreSQL of our own, which may be stopped, killed and started again with its data.
 
     Use as a context manager, or call close() at the end; the folder with the data lives until then.
@@ -94,15 +92,6 @@ class PostgresServer(PostgresDatabases):
         address = URL.create(DRIVER, SUPERUSER, database="postgres", query={"host": str(self.folder)})
         super().__init__(address.render_as_string())
 
-    @property
-    def folder(self) -> Path:
-        """The temporary folder with data, socket and log."""
-        return self._process.folder
-
-    def pids(self) -> list[int]:
-        """The pids of the server and its children; none if it does not run."""
-        return self._process.pids()
-
     def start(self) -> None:
         """Start the server and return when it takes connections."""
         options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
@@ -112,33 +101,6 @@ class PostgresServer(PostgresDatabases):
     def stop(self) -> None:
         """End the server as an operator would (fast shutdown); the data stay."""
         self._process.stop(signal.SIGINT)
-
-    def kill(self) -> None:
-        """End the server and all its children with `kill -9`; the data stay as the crash left them."""
-        self._process.kill()
-
-    def restart(self) -> None:
-        """Start again, after a stop if the server still runs."""
-        self.stop()
-        self.start()
-
-    def close(self) -> None:
-        """Stop the server and remove everything it had."""
-        self.stop()
-        self._process.remove()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def _data(self) -> Path:

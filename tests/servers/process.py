@@ -12,9 +12,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from tests.servers import watchdog
 from tests.servers.waiting import wait_until
@@ -169,3 +172,53 @@ class ServerProcess:
         assert self._watchdog.stdin is not None
         self._watchdog.stdin.write(f"{line}\n".encode())
         self._watchdog.stdin.flush()
+
+
+class PrivateServer(ABC):
+    """A server of the tests' own in one process, which may be stopped, killed and started again with its data."""
+
+    _process: ServerProcess
+
+    @property
+    def folder(self) -> Path:
+        """The temporary folder with data, socket and log."""
+        return self._process.folder
+
+    def pids(self) -> list[int]:
+        """The pids of the server and its children; none if it does not run."""
+        return self._process.pids()
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start the server and return when it answers."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the server as an operator would; what is durable stays."""
+
+    def kill(self) -> None:
+        """End the server and all its children with `kill -9`; the data stay as the crash left them."""
+        self._process.kill()
+
+    def restart(self) -> None:
+        """Start again, after a stop if the server still runs."""
+        self.stop()
+        self.start()
+
+    def close(self) -> None:
+        """Stop the server and remove everything it had."""
+        self.stop()
+        self._process.remove()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

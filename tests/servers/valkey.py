@@ -14,12 +14,10 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import redis
 
-from tests.servers.process import OURSELVES, ServerProcess, ServerUnavailable, parent_folders
+from tests.servers.process import OURSELVES, PrivateServer, ServerProcess, ServerUnavailable, parent_folders
 
 REDIS_URL_VARIABLE = "COMITY_TEST_REDIS_URL"
 ATTEMPTS_FOR_A_PORT = 5
@@ -30,7 +28,7 @@ ADVICE = (
 )
 
 
-class ValkeyServer:
+class ValkeyServer(PrivateServer):
     """A private Valkey, which may be stopped, killed and started again.
 
     `durable` writes and syncs every command to the append-only file before the answer (appendfsync always); without
@@ -51,15 +49,6 @@ class ValkeyServer:
         except BaseException:
             self._process.remove()
             raise
-
-    @property
-    def folder(self) -> Path:
-        """The temporary folder with data, socket and log."""
-        return self._process.folder
-
-    def pids(self) -> list[int]:
-        """The pids of the server and its children; none if it does not run."""
-        return self._process.pids()
 
     def url(self, database: int = 0) -> str:
         """The URL of a numbered database, as redis-py takes it."""
@@ -85,33 +74,6 @@ class ValkeyServer:
     def stop(self) -> None:
         """End the server as an operator would; what is durable stays."""
         self._process.stop(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """End the server with `kill -9`."""
-        self._process.kill()
-
-    def restart(self) -> None:
-        """Start again, after a stop if the server still runs."""
-        self.stop()
-        self.start()
-
-    def close(self) -> None:
-        """Stop the server and remove everything it had."""
-        self.stop()
-        self._process.remove()
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def _socket(self) -> Path:

@@ -16,7 +16,7 @@ from xxhash import xxh3_64_intdigest
 from comity.fetch.inflate import inflate_coded
 from comity.store.pages import open_sink
 from comity.store.recovery import recover
-from comity.store.segment import SegmentWriter, encode, read_segment
+from comity.store.segment import SegmentWriter, encode, read_kept
 from tests.store.light import RUN, compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, PLACES, as_kept, kept, left_over, recovered, store_all
 
@@ -197,7 +197,8 @@ def test_records_of_an_older_kind_are_still_read(folder: Path) -> None:
     digest = xxh3_64_intdigest(body, seed=xxh3_64_intdigest(older))
     path = folder / "segment-x-000001.open"
     path.write_bytes(struct.pack("<4sIIIQ", header[:4], 1, len(older), len(body), digest) + older + body)
-    assert list(read_segment(path, lambda octets, _coding: octets)) == [page(1)]
+    with path.open("rb") as file:
+        assert [each.decoded(lambda octets, _coding: octets) for each in read_kept(file)] == [page(1)]
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 40, b"CSG1", b"CSG1" + b"\xff" * 20, b"rubbish " * 100])
@@ -207,5 +208,6 @@ def test_whatever_follows_the_last_whole_record_is_not_read(folder: Path, damage
     segment.append([page(1), compressed(page(2)), nothing(3)])
     with path.open("ab") as file:
         file.write(damage)
-    assert [record.url for record in read_segment(path, inflate_coded)] == [page(n).url for n in (1, 2, 3)]
+    with path.open("rb") as file:
+        assert [each.decoded(inflate_coded).url for each in read_kept(file)] == [page(n).url for n in (1, 2, 3)]
     segment.remove()

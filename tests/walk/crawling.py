@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,10 +192,6 @@ def line_of(summary: RunSummary, host: str) -> Any:
     """How one host was left."""
     (line,) = [line for line in summary.hosts if line.host == host]
     return line
-
-
-def evidence_types(rows: list[Mapping[str, Any]]) -> list[str]:
-    return [row["type"] for row in rows]
 
 
 async def until(condition: Callable[[], bool], within_s: float = 15.0) -> None:

@@ -184,10 +184,6 @@ class Web:
         asyncio.run_coroutine_threadsafe(self._serve(site, port), self._loop).result(10)
         return site
 
-    def close_site(self, site: Site) -> None:
-        """Stop listening on a site's port; new connections are refused from now on."""
-        asyncio.run_coroutine_threadsafe(self._close_site(site), self._loop).result(10)
-
     def _run(self) -> None:
         come_before_others()
         asyncio.set_event_loop(self._loop)
@@ -207,11 +203,6 @@ class Web:
         server = await asyncio.start_server(handle, site.address, port, limit=_LONGEST_HEAD)
         site.port = server.sockets[0].getsockname()[1]
         self._servers.append(server)
-
-    async def _close_site(self, site: Site) -> None:
-        for server in self._servers:
-            if server.is_serving() and server.sockets[0].getsockname()[1] == site.port:
-                server.close()
 
     async def _close(self) -> None:
         for server in self._servers:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from comity.rules.backoff import fibonacci
+from comity.rules.backoff import retry_delay
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import DROPPED, Place
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, tree
@@ -135,7 +135,7 @@ def test_a_burst_of_503_is_met_with_growing_pauses_and_given_up_after_five_retri
     pauses = [later.at - earlier.at for earlier, later in pairwise(tries)]
     assert len(pauses) == 3
     for number, pause in enumerate(pauses, start=1):
-        assert fibonacci(number) <= pause < fibonacci(number) + 0.5
+        assert retry_delay(number) <= pause < retry_delay(number) + 0.5
     (queued,) = place.rows("SELECT attempts FROM domain_frontier WHERE state = 0")
     assert queued["attempts"] == 4
     place.execute("UPDATE domain_frontier SET attempts = 5, not_before = NULL WHERE state = 0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from uuid import UUID, uuid4
 
 import pytest
@@ -47,9 +47,6 @@ def thread() -> Iterator[DatabaseThread]:
     thread = DatabaseThread()
     yield thread
     thread.close()
-
-
-Make = Callable[..., Patience]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import timedelta
 from comity.model.source import NotRun, RunStatus, SourceStatus
 from comity.operate.policy import set_policy
 from comity.operate.sources import edit_source
-from comity.operate.takedown import add_takedown
+from comity.operate.takedown import add_takedowns
 from comity.rules.canonical import canonical_host
 from tests.walk.site import Answer, Asked, Web, redirect
 from tests.walk.sourcing import Job, Office, day_in, feed, jobs, listing, office
@@ -175,7 +175,7 @@ def test_robots_disallow_blocks_the_source_without_a_request_for_the_page(web: W
 def test_what_is_taken_down_is_skipped_with_the_reason_and_never_asked(web: Web, bureau: Office) -> None:
     site = web.site({"/careers": listing(jobs(2))})
     source = bureau.add(site.url("/careers"))
-    add_takedown(bureau.database, site.url("/careers"))
+    add_takedowns(bureau.database, [site.url("/careers")])
     report = bureau.run_due().reports[0]
     assert (report.status, site.paths) == (RunStatus.WARN, [])
     assert report.message.startswith("skipped: taken down")

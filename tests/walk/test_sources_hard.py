@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from comity.model.job import ListingKind
 from comity.model.source import NotRun, RunStatus
 from comity.operate.sources import delete_source, edit_source
-from comity.operate.takedown import add_takedown, remove_takedown
+from comity.operate.takedown import add_takedowns, remove_takedowns
 from comity.upkeep.due_sources import PassReport
 from comity.walk.listing_reader import ListingReader
 from comity.walk.read_source import SourceDesk
@@ -149,12 +149,12 @@ def test_a_takedown_takes_postings_out_of_search_until_it_is_removed(web: Web, b
     site = web.site({"/careers": Answer(body=listing(some), etag='"same"')})
     source = bureau.add(site.url("/careers"))
     bureau.run(source)
-    report = add_takedown(bureau.database, site.url(some[0].path))
+    report = add_takedowns(bureau.database, [site.url(some[0].path)])[0]
     assert report.postings_closed == 1
     assert (bureau.titles(is_open=False), bureau.outbox()[-1]) == ([some[0].title], "delete")
     assert bureau.run(source).counts.updated == 0
     assert bureau.titles(is_open=False) == [some[0].title]
-    remove_takedown(bureau.database, site.url(some[0].path))
+    remove_takedowns(bureau.database, [site.url(some[0].path)])
     assert bureau.run(source).counts.updated == 1
     assert (bureau.titles(is_open=False), bureau.outbox()[-1]) == ([], "upsert")
 

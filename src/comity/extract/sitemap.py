@@ -12,26 +12,10 @@ from comity.extract.sitemap_markup import MarkupScanner
 from comity.extract.sitemap_octets import Readable, readable
 from comity.extract.sitemap_root import recognise
 from comity.extract.sitemap_text import iter_lines
-from comity.model.sitemap import Sitemap, SitemapChunk, SitemapEntry, SitemapKind, SitemapLimits, SitemapProblem
+from comity.model.sitemap import SitemapChunk, SitemapKind, SitemapLimits
 
 CHUNK_ENTRIES: Final = 500
 _DEFAULT_LIMITS: Final = SitemapLimits()
-
-
-def read_sitemap(
-    body: bytes, *, url: str, content_type: str | None, limits: SitemapLimits = _DEFAULT_LIMITS
-) -> Sitemap:
-    """Read a whole sitemap at once; the time goes with its size, so large ones are better read in chunks."""
-    kind = SitemapKind.NOT_A_SITEMAP
-    entries: list[SitemapEntry] = []
-    nested: list[SitemapEntry] = []
-    problems: set[SitemapProblem] = set()
-    for chunk in iter_entries(body, content_type=content_type, limits=limits):
-        kind = chunk.kind
-        entries += chunk.entries
-        nested += chunk.nested
-        problems |= chunk.problems
-    return Sitemap(url, kind, tuple(entries), tuple(nested), frozenset(problems))
 
 
 def iter_entries(

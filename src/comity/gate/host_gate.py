@@ -14,7 +14,6 @@ from typing import Final, Protocol
 from comity.gate.waiting_line import Waiter, WaitingLine
 from comity.model.gate import (
     Answer,
-    CooldownWanted,
     GateLimits,
     GateMemory,
     Observation,
@@ -110,7 +109,7 @@ class HostGate:
             return self._behind_the_line(now)
         return self._take(now)
 
-    def finish(self, reservation: Reservation, observation: Observation = UNSENT) -> CooldownWanted | None:
+    def finish(self, reservation: Reservation, observation: Observation = UNSENT) -> None:
         """Give the slot back with what was seen; every reservation must end here, once."""
         number = reservation.number
         if number not in self._under_way:
@@ -121,12 +120,9 @@ class HostGate:
         if late_s:  # it was counted when it went out
             observation = observation._replace(arrived_s=max(0.0, observation.arrived_s - late_s))
         now = self._clock()
-        state = self._state = finished(self._state, number, observation, now)
+        self._state = finished(self._state, number, observation, now)
         if self._line:
             self._rouse()
-        if state.block is politeness.NO_BLOCK:
-            return None
-        return politeness.cooldown_wanted(state, now)
 
     def is_to_be_told_when_sent(self, reservation: Reservation) -> bool:
         """Whether the next start goes by when this one goes out; then no other is granted before `note_sent`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 
 class BudgetReason(StrEnum):
@@ -12,9 +11,7 @@ class BudgetReason(StrEnum):
 
     PAGE_LIMIT = "page_limit"
     TIME_LIMIT = "time_limit"
-    BYTE_LIMIT = "byte_limit"
     HOST_PAGE_LIMIT = "host_page_limit"
-    PAGE_BYTE_LIMIT = "page_byte_limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +21,6 @@ class Budget:
     pages_per_run: int = 0
     pages_per_host: int = 0
     minutes_per_run: float = 0.0
-    bytes_per_page: int = 0
-    bytes_per_run: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +30,6 @@ class Spent:
     started_at: float
     pages: int = 0
     host_pages: int = 0  # on the host that is asked about
-    bytes_received: int = 0
     warned: frozenset[BudgetReason] = frozenset()
 
 
@@ -58,8 +52,3 @@ class Exhausted:
 
     reason: BudgetReason
     sentence: str
-
-
-AUDIT_BUDGET: Final = Budget(pages_per_run=200, minutes_per_run=60.0)
-SITE_BUDGET: Final = Budget(pages_per_host=1_000)
-SOURCE_BUDGET: Final = Budget(pages_per_host=10, bytes_per_page=1_024 * 1_024)

@@ -161,13 +161,6 @@ class Observation(NamedTuple):
     arrived_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class CooldownWanted:
-    """The site asked to be left alone for so long that the host should not stay leased."""
-
-    until: float
-
-
 # The three below are rebuilt on every request; named tuples are frozen too, and four times cheaper to make.
 
 

@@ -6,7 +6,7 @@ A visit writes nothing: the requests it started and the decisions it met travel 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from comity.model.evidence import Evidence
 from comity.model.fetch import NO_HEADERS, Headers
@@ -150,3 +150,14 @@ class Postponed:
 
 
 Outcome = Fetched | ImageFetched | NotModified | Gone | RateLimited | Refused | Rejected | Failed | Postponed
+OUTCOME_NAMES: Final = {
+    Fetched: "fetched",
+    NotModified: "not_modified",
+    Gone: "gone",
+    RateLimited: "rate_limited",
+    Rejected: "rejected",
+    Failed: "failed",
+    Refused: "refused",
+    Postponed: "postponed",
+}
+"""What each ending of a page's visit is called, in `fetches` and in metrics."""

@@ -98,19 +98,11 @@ class SitemapLimits:
 
 @dataclass(frozen=True, slots=True)
 class SitemapChunk:
-    """A piece of a sitemap, in document order; it may be empty, where much was read and little found."""
+    """A piece of a sitemap, in document order; it may be empty, where much was read and little found.
 
-    kind: SitemapKind
-    entries: tuple[SitemapEntry, ...] = ()
-    nested: tuple[SitemapEntry, ...] = ()
-    problems: frozenset[SitemapProblem] = frozenset()
+    Addresses are not yet resolved.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Sitemap:
-    """A whole sitemap as it was read; addresses are not yet resolved."""
-
-    url: str
     kind: SitemapKind
     entries: tuple[SitemapEntry, ...] = ()
     nested: tuple[SitemapEntry, ...] = ()

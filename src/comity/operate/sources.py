@@ -99,7 +99,8 @@ def checked(**given: Any) -> dict[str, Any]:
 
 def add_source(database: Database, clock: Clock, careers_url: str, *, approved: bool = True, **columns: Any) -> Source:
     """Add a source that is due at once; one that is not approved yet waits for it, paused."""
-    values = checked(careers_url=careers_url, **{name: value for name, value in columns.items() if value is not None})
+    given = checked(careers_url=careers_url, **columns)
+    values = {name: value for name, value in given.items() if value is not None}
     if "crawl_frequency_days" not in values:
         values["crawl_frequency_days"] = int(base_days(None, values.get("org_type"))[0])
     now = clock.now()
@@ -120,10 +121,10 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
     """Change what is named; None takes a value away. A change of what is read makes the next run read all of it."""
     if not changes:
         raise BadInput("nothing to change: name at least one column, such as --crawl-frequency-days 2")
-    for name in ("careers_url", "source_type", "schedule", "importance"):
-        if name in changes and changes[name] is None:
-            raise BadInput(f"a source cannot be without {name}")
     values = checked(**changes)
+    for name in ("careers_url", "source_type", "schedule", "importance"):
+        if name in values and values[name] is None:
+            raise BadInput(f"a source cannot be without {name}")
     with database.write() as connection:
         if "careers_url" in values:
             known = sources_table.with_address(connection, values["careers_url"])

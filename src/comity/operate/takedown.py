@@ -44,17 +44,10 @@ class StoredTakedown:
     created_at: datetime
 
 
-def add_takedown(
-    database: Database, text: str, *, reason: str | None = None, frontier: FrontierStore | None = None
-) -> TakedownReport:
-    """Remember a host or URL and drop what is queued of it, in one transaction."""
-    return add_takedowns(database, [text], reason=reason, frontier=frontier)[0]
-
-
 def add_takedowns(
     database: Database, texts: Iterable[str], *, reason: str | None = None, frontier: FrontierStore | None = None
 ) -> list[TakedownReport]:
-    """The same for several: all of them, or none."""
+    """Remember hosts or URLs and drop what is queued of them: all of them, or none."""
     entries = [read_entry(text) for text in texts]
     store = frontier or own_frontier(database)
     # What is queued after this look is refused, and dropped, when its turn comes.
@@ -73,13 +66,8 @@ def add_takedowns(
         ]
 
 
-def remove_takedown(database: Database, text: str, *, frontier: FrontierStore | None = None) -> str:
-    """Forget an entry; what it dropped from the queues waits there again."""
-    return remove_takedowns(database, [text], frontier=frontier)[0]
-
-
 def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: FrontierStore | None = None) -> list[str]:
-    """The same for several: all of them, or none."""
+    """Forget entries, all or none; what they dropped from the queues waits there again."""
     entries = {read_entry(text).text: text for text in texts}
     store = frontier or own_frontier(database)
     with database.read() as connection:

@@ -13,18 +13,8 @@ RETRIES_PER_URL: Final = 5
 MAX_RETRY_BACKOFF_S: Final = 600.0
 
 
-def fibonacci(n: int) -> int:
-    """The n-th number of 1, 1, 2, 3, 5, 8, 13 …, counted from 1."""
-    if n < 1:
-        raise ValueError(f"the Fibonacci numbers are counted from 1, not from {n}")
-    before, current = 0, 1
-    for _ in range(n - 1):
-        before, current = current, before + current
-    return current
-
-
 def retry_delay(attempt: int, cap_s: float = MAX_RETRY_BACKOFF_S) -> float:
-    """Seconds before retry number `attempt` (from 1); stops counting once past the cap."""
+    """Seconds before retry number `attempt`: 1, 1, 2, 3, 5, 8, 13 …, up to the cap."""
     before, current = 0, 1
     for _ in range(attempt - 1):
         if current >= cap_s:

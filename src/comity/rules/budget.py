@@ -19,7 +19,6 @@ def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarn
     for reason, used, limit in (
         (BudgetReason.PAGE_LIMIT, spent.pages, budget.pages_per_run),
         (BudgetReason.TIME_LIMIT, minutes, budget.minutes_per_run),
-        (BudgetReason.BYTE_LIMIT, spent.bytes_received, budget.bytes_per_run),
         (BudgetReason.HOST_PAGE_LIMIT, spent.host_pages, budget.pages_per_host),
     ):
         if used < warn_from(limit):
@@ -52,20 +51,10 @@ def is_near(reason: BudgetReason, used: float, limit: float) -> BudgetWarning:
     return BudgetWarning(reason, f"{int(100 * used / limit)} % of the limit of {_shown(reason, limit)} is used.")
 
 
-def check_page(budget: Budget, page_bytes: int) -> WithinBudget | Exhausted:
-    """Whether a body of this size, or this much of one so far, may be kept."""
-    if 0 < budget.bytes_per_page < page_bytes:
-        sentence = f"Stopped: the limit of {budget.bytes_per_page:,} bytes per page was passed."
-        return Exhausted(BudgetReason.PAGE_BYTE_LIMIT, sentence)
-    return WITHIN
-
-
 def _shown(reason: BudgetReason, limit: float) -> str:
     match reason:
         case BudgetReason.TIME_LIMIT:
             return f"{limit:g} minutes per run"
-        case BudgetReason.BYTE_LIMIT:
-            return f"{limit:,} bytes per run"
         case BudgetReason.HOST_PAGE_LIMIT:
             return f"{limit:,} pages per host"
         case _:

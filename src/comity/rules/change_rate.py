@@ -48,11 +48,6 @@ def hopeful_rate(state: RevisitState, curiosity: float = CURIOSITY) -> float:
     return (state.changes + curiosity * sqrt(state.changes)) / state.exposure_days
 
 
-def uncertainty(state: RevisitState) -> float:
-    """The standard deviation of the estimate in relation to it."""
-    return 1.0 / sqrt(state.changes)
-
-
 def _faded(state: RevisitState, interval: float, half_life_days: float) -> tuple[float, float]:
     """Old evidence counts less, since rates drift: the estimate stays, its certainty falls."""
     kept = 1.0 if half_life_days == inf else 2.0 ** (-interval / half_life_days)

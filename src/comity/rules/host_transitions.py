@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from comity.model.errors import IllegalTransition
 from comity.model.host import HostStatus
 
 _PENDING, _ACTIVE, _EXHAUSTED, _BLOCKED, _UNREACHABLE = HostStatus
@@ -46,18 +45,6 @@ MOVES: Mapping[HostStatus, Mapping[HostStatus, str]] = {
 def is_legal(before: HostStatus, after: HostStatus) -> bool:
     """Whether a host may go from one status to the other."""
     return after in MOVES[before]
-
-
-def require_legal(before: HostStatus, after: HostStatus) -> None:
-    """Raise `IllegalTransition` unless the move is in the table."""
-    if not is_legal(before, after):
-        raise IllegalTransition(f"a host cannot go from {before} to {after}: {allowed_sentence(before)}")
-
-
-def allowed_sentence(before: HostStatus) -> str:
-    """Say where a host of this status may go; also the text of the database's refusal."""
-    names = [str(status) for status in MOVES[before]]
-    return f"{before} may only become {', '.join(names[:-1])} or {names[-1]}"
 
 
 def diagram() -> str:

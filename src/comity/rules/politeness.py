@@ -20,7 +20,6 @@ from typing import Final
 from comity.model.gate import (
     Answer,
     Block,
-    CooldownWanted,
     DelayInForce,
     DelaySource,
     DoorProfile,
@@ -40,7 +39,6 @@ from comity.rules.retry_after import RETRY_AFTER_CEILING_S
 START: Final = Start()
 NO_BLOCK: Final = Block()
 NO_DELAY: Final = DelayInForce(0.0, DelaySource.NONE)
-COOLDOWN_AFTER_S: Final = 7 * 86_400.0  # a longer Retry-After is no reason to keep a host leased
 LONGEST_DELAY_S: Final = 31 * 86_400.0
 CARRIED_AHEAD_S: Final = 600.0  # a row's next_fetch_at further ahead comes from a wrong clock
 STEP_MOST: Final = 1_000
@@ -100,11 +98,6 @@ def reached_within(latency_s: float, usual_latency_s: float | None, delay_s: flo
         return min(latency_s, max(REACHED_WITHIN_S, delay_s))
     margin_s = max(REACHED_WITHIN_S, REACHED_OF_DELAY * delay_s) + max(0.0, latency_s - usual_latency_s)
     return min(latency_s, margin_s, max(REACHED_WITHIN_S, delay_s))
-
-
-def effective_delay(limits: GateLimits, adaptive_delay_s: float, jitter: float) -> DelayInForce:
-    """The delay in force and who decided it; `jitter` in 0..1 places the random delay in its range."""
-    return _in_force(limits, _floor(limits), adaptive_delay_s, jitter)
 
 
 def opened(memory: GateMemory, limits: GateLimits, now: float, jitter: float, lease_ends_at: float = inf) -> GateState:
@@ -285,11 +278,6 @@ def rebased(state: GateState, now: float) -> GateState:
         seen_at=now,
         block=state.block._replace(until=state.block.until - back_s),
     )
-
-
-def cooldown_wanted(state: GateState, now: float) -> CooldownWanted | None:
-    """Whether the site asked for so long a rest that the host should be put aside."""
-    return CooldownWanted(state.block.until) if state.block.until - now > COOLDOWN_AFTER_S else None
 
 
 def _floor(limits: GateLimits) -> DelayInForce:

@@ -1,4 +1,4 @@
-"""Which sitemaps of a host are read, in which order, and whose word counts for which pages.
+"""Which sitemaps of a host are read, in which order, and which of their entries count.
 
 The lines of robots.txt enter, or the usual places where there are none; addresses to ask for leave one by one. What an
 index names joins behind. Every address is given once, and their number is bounded.
@@ -7,9 +7,7 @@ index names joins behind. Every address is given once, and their number is bound
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -29,27 +27,9 @@ class PlannedSitemap(NamedTuple):
     is_guess: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapCount:
-    """How a host's plan ended: for the log, and for remembering that there was nothing."""
-
-    asked: int
-    found: int
-    entries: int
-    left_out: int
-
-
 def common_sitemap_paths(origin: str) -> tuple[str, ...]:
     """Where a sitemap is looked for when robots.txt names none, the likeliest first."""
     return tuple(origin + path for path in _USUAL_PATHS)
-
-
-def may_list(sitemap: WebAddress, entry: WebAddress, named_by_entry_host: Collection[str]) -> bool:
-    """Whether a sitemap speaks for an entry: on its own host always, on another if that one's robots.txt names it.
-
-    The protocol also binds a sitemap to its own folder; there, sites err far more often than they lie.
-    """
-    return entry.host == sitemap.host or sitemap.url in named_by_entry_host
 
 
 class SitemapPlan:
@@ -75,7 +55,6 @@ class SitemapPlan:
         self._asked = 0
         self._found = 0
         self._entries = 0
-        self._left_out = 0
         self._over: tuple[PlannedSitemap, ...] = ()
         base = origin + "/robots.txt"
         for row in earlier:
@@ -103,7 +82,6 @@ class SitemapPlan:
                 continue
             if self._asked >= self._bounds.most_files or self._entries >= self._bounds.most_entries:
                 self._over = (planned, *self._queue)
-                self._left_out += len(self._over)
                 self._queue.clear()
                 return None
             self._asked += 1
@@ -120,27 +98,17 @@ class SitemapPlan:
         nested: Iterable[SitemapEntry] = (),
         *,
         found_at: WebAddress | None = None,
-        unchanged_since: datetime | None = None,
     ) -> list[PlannedSitemap]:
-        """Note that this one was a sitemap, and queue what it names, unless that is said not to have changed since.
-
-        `found_at` is where it was found in the end. Gives what was queued.
-        """
+        """Note that this one was a sitemap, found at `found_at` in the end, and queue what it names; gives what was."""
         found_at = found_at or planned.address
         # An index speaks for its own host, and where it was sent to; whom else it may name is for robots.txt to say.
         hosts = {self._host, planned.address.host} | ({found_at.host} if not planned.is_guess else set())
         self._found += 1
         before = len(self._queue)
         for entry in nested:
-            if unchanged_since is not None and entry.lastmod is not None and entry.lastmod < unchanged_since:
-                continue
             address = resolve_link(entry.loc, found_at.url, collapse=self._collapse)
-            if address is None:
-                continue
-            if address.host in hosts and planned.depth < self._bounds.most_depth:
+            if address is not None and address.host in hosts and planned.depth < self._bounds.most_depth:
                 self._add(address, planned.depth + 1, is_guess=False)
-            else:
-                self._left_out += 1
         return list(islice(self._queue, before, None))
 
     def accept(
@@ -154,10 +122,6 @@ class SitemapPlan:
         self._entries += 1
         return address
 
-    def count(self) -> SitemapCount:
-        """How far the plan has come."""
-        return SitemapCount(self._asked, self._found, self._entries, self._left_out)
-
     def _take_up(self, row: SitemapRow) -> None:
         """Go on where an earlier reading of the same plan ended."""
         if row.state is SitemapState.PLANNED:
@@ -168,10 +132,7 @@ class SitemapPlan:
             self._found += row.state is SitemapState.READ
 
     def _add(self, address: WebAddress | None, depth: int, *, is_guess: bool) -> None:
-        if address is None or address.key in self._met:
-            return
-        if len(self._met) >= 4 * self._bounds.most_files:
-            self._left_out += 1
+        if address is None or address.key in self._met or len(self._met) >= 4 * self._bounds.most_files:
             return
         self._met.add(address.key)
         self._queue.append(PlannedSitemap(address, depth, is_guess))

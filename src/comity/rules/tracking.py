@@ -69,7 +69,6 @@ class TrackingRules:
 
 
 DEFAULT_TRACKING: Final = TrackingRules()
-KEEP_EVERYTHING: Final = TrackingRules((), (), (), strips_path_sessions=False)
 
 
 def clean_query(url: str, rules: TrackingRules) -> str:

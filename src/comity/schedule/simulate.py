@@ -88,15 +88,10 @@ def fitting_limits(sources: int, visits_per_day: float) -> RevisitLimits:
     return RevisitLimits(min(usual.shortest_days, round_days / 4), max(usual.longest_days, round_days * 3))
 
 
-def compare(plan: SimulationPlan, *, on_schedule: Callable[[], None] = lambda: None) -> Comparison:
-    """Run every schedule at the budget; `on_schedule` is called after each."""
-    return _compare(plan, make_world(plan.world), on_schedule)
-
-
 def sweep(
     plan: SimulationPlan, budgets: Sequence[float], *, on_schedule: Callable[[], None] = lambda: None
 ) -> list[Comparison]:
-    """Compare on one world at several budgets."""
+    """Run every schedule on one world at each of the budgets; `on_schedule` is called after each."""
     world = make_world(plan.world)
     return [_compare(replace(plan, visits_per_day=budget), world, on_schedule) for budget in budgets]
 

@@ -156,13 +156,6 @@ def read_kept(file: BinaryIO) -> Iterator[KeptPage]:
         yield KeptPage(record, None if kind == _NO_BODY else octets)
 
 
-def read_segment(path: Path, decode: Decode) -> Iterator[PageRecord]:
-    """The pages of a segment with their bodies."""
-    with path.open("rb") as file:
-        for kept in read_kept(file):
-            yield kept.decoded(decode)
-
-
 def count_pages(path: Path) -> int:
     """How many pages a segment holds, by its headers alone."""
     count = 0

@@ -281,7 +281,6 @@ class Crawl:
         progress.images_found += result.images_found
         progress.images_stored += result.images_stored
         progress.queued += result.links + result.images_queued + sum(result.requeued.values()) - result.taken_off
-        self._budget.receive(progress.bytes_received)
         self._dispatcher.serve()
 
     def _may_begin(self, host: LeasedHost) -> bool:

@@ -13,13 +13,13 @@ from comity.model.evidence import EvidenceType
 from comity.model.fetch import FailureKind
 from comity.model.gate import WaitReason
 from comity.model.outcome import (
+    OUTCOME_NAMES,
     Failed,
     Fetched,
     Gone,
     ImageFetched,
     NotModified,
     Outcome,
-    Postponed,
     RateLimited,
     Refused,
     Rejected,
@@ -29,16 +29,6 @@ from comity.telemetry.meter import Meter
 from comity.walk.progress import Progress
 from comity.walk.settle import Settled
 
-_NAMES: Final = {
-    Fetched: "fetched",
-    NotModified: "not_modified",
-    Gone: "gone",
-    RateLimited: "rate_limited",
-    Rejected: "rejected",
-    Failed: "failed",
-    Refused: "refused",
-    Postponed: "postponed",
-}
 _REASONS: Final = {
     "robots_denied": "robots",
     "robots_unreachable": "robots",
@@ -116,7 +106,7 @@ class RunMeter:
             return
         pages = (type(outcome) for outcome in outcomes if not outcome.entry.is_image)
         for kind, number in Counter(pages).items():
-            meter.add(metrics.PAGES, number, _NAMES[kind])
+            meter.add(metrics.PAGES, number, OUTCOME_NAMES[kind])
         meter.add(metrics.BYTES, result.received)
         meter.add(metrics.LINKS, result.links)
         meter.add(metrics.RETRIES, _retries(outcomes, result))

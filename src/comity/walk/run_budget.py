@@ -35,7 +35,6 @@ class RunBudget:
         self._warnings = warnings
         self._bounds_hosts = bounds_hosts
         self._started_at = clock()
-        self._bytes_received = 0
         self._warned: frozenset[BudgetReason] = frozenset()
         self.pages = 0  # begun
         self._set_marks()
@@ -47,7 +46,6 @@ class RunBudget:
             self.pages >= self._pages_mark
             or (limit and 5 * host.tally.begun >= 4 * limit)
             or host.tally.begun >= self._host_pages_mark
-            or self._bytes_received >= self._bytes_mark
             or (self._time_mark is not None and self._clock() >= self._time_mark)
         ):
             spent = self._look_closely(host)
@@ -57,10 +55,6 @@ class RunBudget:
             return reached(BudgetReason.PAGE_LIMIT, self._whole.pages_per_run)
         self.pages += 1
         return None
-
-    def receive(self, bytes_received: int) -> None:
-        """Note how much has come so far."""
-        self._bytes_received = bytes_received
 
     def time_is_up(self) -> Exhausted | None:
         """Whether the time of the run is over, also while nothing begins."""
@@ -76,7 +70,7 @@ class RunBudget:
         return None
 
     def _spent(self, host_pages: int) -> Spent:
-        return Spent(self._started_at, self.pages, host_pages, self._bytes_received, self._warned)
+        return Spent(self._started_at, self.pages, host_pages, self._warned)
 
     def _of(self, host: LeasedHost) -> Budget:
         limit = host.lease.max_pages_per_run if self._bounds_hosts else None
@@ -92,7 +86,6 @@ class RunBudget:
             return limit if reason in warned else warn_from(limit)
 
         self._pages_mark = mark(BudgetReason.PAGE_LIMIT, budget.pages_per_run)
-        self._bytes_mark = mark(BudgetReason.BYTE_LIMIT, budget.bytes_per_run)
         self._host_pages_mark = warn_from(budget.pages_per_host)
         minutes = mark(BudgetReason.TIME_LIMIT, budget.minutes_per_run)
         self._time_mark = self._started_at + 60.0 * minutes if minutes < inf else None

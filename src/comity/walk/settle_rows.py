@@ -7,6 +7,7 @@ from uuid import UUID
 from comity.model.fetch_row import FetchRow
 from comity.model.lease import Lease
 from comity.model.outcome import (
+    OUTCOME_NAMES,
     Failed,
     Fetched,
     Gone,
@@ -27,7 +28,7 @@ def fetch_row(
     lease: Lease, outcome: Fetched | NotModified | Gone | RateLimited | Rejected | Failed | Refused
 ) -> FetchRow:
     """The row of one visit."""
-    entry, name = outcome.entry, _NAMES[type(outcome)]
+    entry, name = outcome.entry, OUTCOME_NAMES[type(outcome)]
     if isinstance(outcome, Refused):
         first, last = outcome.trail.requests[0], outcome.trail.requests[-1]
         return FetchRow(
@@ -116,14 +117,3 @@ def _content_hash(outcome: Outcome) -> str | None:
         return outcome.content_hash
     seen = outcome.entry.seen if isinstance(outcome, NotModified) else None
     return seen.content_hash if seen is not None else None
-
-
-_NAMES = {
-    Fetched: "fetched",
-    NotModified: "not_modified",
-    Gone: "gone",
-    RateLimited: "rate_limited",
-    Rejected: "rejected",
-    Failed: "failed",
-    Refused: "refused",
-}

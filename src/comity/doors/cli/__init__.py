@@ -1,1 +1,1 @@
-"""The command line: one file a command, tables for people and ``--json`` for programs."""
+"""The command line: one file a command, tables for people and `--json` for programs."""

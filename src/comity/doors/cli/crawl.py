@@ -41,14 +41,21 @@ def _option(name: str, metavar: str, text: str) -> Any:
 _Into = Annotated[
     str | None, _option("--into", "TARGET", "A folder (Parquet parts), or a .duckdb, .jsonl[.gz], .warc[.gz] file.")
 ]
-_FollowLinks = Annotated[bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages.")]
+_MaxDepth = Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed. Default 50.")]
+_FollowLinks = Annotated[
+    bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages. Default yes.")
+]
 _RespectNofollow = Annotated[
-    bool | None, typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone.")
+    bool | None,
+    typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone. Default yes."),
 ]
 _FollowCanonical = Annotated[
     bool | None,
-    typer.Option("--follow-canonical/--no-follow-canonical", help="Visit what a page calls its own address."),
+    typer.Option(
+        "--follow-canonical/--no-follow-canonical", help="Visit what a page calls its own address. Default yes."
+    ),
 ]
+_Sitemaps = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
 _Delay = Annotated[
     float | None, _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1.")
 ]
@@ -61,7 +68,9 @@ _Reject = Annotated[
 _AllowNetwork = Annotated[
     list[str] | None, _option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
 ]
-_Processes = Annotated[int | None, _option("--processes", "N", "Processes that share the hosts: one for each core.")]
+_Processes = Annotated[
+    int | None, _option("--processes", "N", "Processes that share the hosts; best one a core. Default 1.")
+]
 
 
 def register(root: typer.Typer) -> None:
@@ -72,19 +81,19 @@ def register(root: typer.Typer) -> None:
 
 def crawl(
     context: typer.Context,
-    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL|HOST]...", help="Where to begin.")] = None,
+    urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to begin.")] = None,
     seeds: Annotated[Path | None, _option("--seeds", "FILE", "More seeds, one a line.")] = None,
     into: _Into = None,
     max_pages: Annotated[int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit.")] = None,
-    max_depth: Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed.")] = None,
+    max_depth: _MaxDepth = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
     delay: _Delay = None,
-    concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
+    concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once. Default 16.")] = None,
+    per_host: Annotated[int | None, _option("--per-host", "N", "Requests to one host at once. Default 1.")] = None,
     processes: _Processes = None,
-    per_host: Annotated[int | None, _option("--per-host", "N", "Of these, to one host.")] = None,
     follow_links: _FollowLinks = None,
     respect_nofollow: _RespectNofollow = None,
-    sitemaps: Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps.")] = None,
+    sitemaps: _Sitemaps = None,
     follow_canonical: _FollowCanonical = None,
     refresh: RefreshOption = False,
     update_stale: UpdateStaleOption = False,

@@ -16,14 +16,15 @@ UpdateStaleOption = Annotated[
 ]
 RefreshModeOption = Annotated[
     bool | None,
-    typer.Option("--refresh/--no-refresh", help="Visit hosts again that are done and due (ENABLE_REFRESH_MODE)."),
+    typer.Option("--refresh/--no-refresh", help="Visit hosts again that are done and due. Default no."),
 ]
 OnlyStaleOption = Annotated[
     bool | None,
     typer.Option("--update-stale", help="Then only pages that sitemaps call changed or due, or that are old."),
 ]
 ImagesOption = Annotated[
-    bool | None, typer.Option("--images/--no-images", help="Download the images of pages, too, from the same host.")
+    bool | None,
+    typer.Option("--images/--no-images", help="Download images of pages, too, those of the same host. Default no."),
 ]
 MaxImageBytesOption = Annotated[
     int | None, typer.Option("--max-image-bytes", metavar="N", help="Leave images that are larger. Default 10,000,000.")

@@ -34,7 +34,7 @@ def register(root: typer.Typer) -> None:
 @command(app, "upgrade", examples=("comity db upgrade --state postgresql://comity@db.example/comity",))
 def upgrade(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(metavar="[TARGET]", help="A revision, or head.")] = "head",
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A revision, or head.")] = "head",
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:

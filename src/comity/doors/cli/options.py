@@ -6,7 +6,7 @@ checked what it was given; a command that only looks never makes a state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,16 @@ if TYPE_CHECKING:  # these are slow to import, and --help needs none of them
     from comity.settings import Settings
 
 EVERYWHERE: Final = "Options of every command"
+# Settings and columns whose option is called otherwise than they are.
+_OPTIONS: Final = {
+    "source_type": "--type",
+    "pages": "--into",
+    "delay_s": "--delay",
+    "accept_types": "--accept",
+    "reject_types": "--reject",
+    "allow_networks": "--allow-network",
+    "enable_refresh_mode": "--refresh",
+}
 _LONGEST_TEXT: Final = 1000
 _LARGEST_NUMBER: Final = 1_000_000_000
 
@@ -98,18 +108,38 @@ class Chosen:
 
 def chosen(context: typer.Context, state: str | None, as_json: bool, **options: Any) -> Chosen:
     """Put the options together and read the settings; opens nothing."""
-    from comity.settings import read_settings
-
     in_front = context.find_root().obj or OptionsInFront()
     where = state if state is not None else in_front.state
     # What is named here wins over both variables of the environment.
     if where is None:
-        settings = read_settings(**options)
+        settings = _read(**options)
     elif "://" in where:
-        settings = read_settings(database_url=where, **options)
+        settings = _read(database_url=where, **options)
     else:
-        settings = read_settings(state=where, database_url="", redis_url="", **options)
+        settings = _read(state=where, database_url="", redis_url="", **options)
     return Chosen(settings, as_json or in_front.as_json)
+
+
+def _read(**options: Any) -> Settings:
+    """The settings; what cannot be used is called by the name of its option, or of its variable."""
+    from comity.settings import read_settings
+
+    with naming_options(options):
+        return read_settings(**options)
+
+
+@contextmanager
+def naming_options(given: Mapping[str, Any]) -> Iterator[None]:
+    """Whoever typed an option is told of it by its name, not by that of the setting or column behind it."""
+    try:
+        yield
+    except BadInput as problem:
+        said = str(problem)
+        for name in (name for name, value in given.items() if value is not None):
+            if said.startswith((f"{name}:", f"{name} ")):
+                option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
+                raise BadInput(option + said.removeprefix(name)) from None
+        raise
 
 
 def checked_text(option: str, text: str | None, longest: int = _LONGEST_TEXT) -> str | None:

@@ -9,7 +9,7 @@ import typer
 
 from comity.doors.cli.domains import HostArgument
 from comity.doors.cli.hosts_shown import policy_pairs
-from comity.doors.cli.options import JsonOption, StateOption, chosen
+from comity.doors.cli.options import JsonOption, StateOption, chosen, naming_options
 from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
 from comity.doors.cli.teaching import command, group
 
@@ -47,7 +47,7 @@ def show(context: typer.Context, host: HostArgument, state: StateOption = None, 
     "set",
     examples=(
         "comity policy set example.com --min-request-interval-ms 10000",
-        "comity policy set example.com --max-pages 500 --allow-js",
+        "comity policy set example.com --max-pages 50 --max-concurrency 2",
     ),
 )
 def change(
@@ -71,7 +71,8 @@ def change(
         int | None, typer.Option("--max-kb-per-page", metavar="N", help="Kilobytes a page.")
     ] = None,
     allow_js: Annotated[
-        bool | None, typer.Option("--allow-js/--no-allow-js", help="Whether a browser may run the page's scripts.")
+        bool | None,
+        typer.Option("--allow-js/--no-allow-js", help="Whether scripts of pages may be run; none are run yet."),
     ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -84,13 +85,15 @@ def change(
     name = door.host(host)
     from comity.operate.policy import checked_limits, set_policy
 
-    limits = checked_limits(
-        max_concurrency=max_concurrency,
-        min_request_interval_ms=min_request_interval_ms,
-        max_pages=max_pages,
-        max_kb_per_page=max_kb_per_page,
-        allow_js=allow_js,
-    )
+    given = {
+        "max_concurrency": max_concurrency,
+        "min_request_interval_ms": min_request_interval_ms,
+        "max_pages": max_pages,
+        "max_kb_per_page": max_kb_per_page,
+        "allow_js": allow_js,
+    }
+    with naming_options(given):
+        limits = checked_limits(**given)
     with door.open_or_make() as opened:
         policy = set_policy(opened.database, opened.clock, name, **limits)
     if door.as_json:

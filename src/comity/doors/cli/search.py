@@ -32,7 +32,7 @@ Several = list[str] | None
 WordsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[WORD]", help='All must occur; "in quotes" a phrase; -word must not occur (quote the whole).'
+        metavar="WORD", help='All must occur; "in quotes" a phrase; -word must not occur (quote the whole).'
     ),
 ]
 InternationalOption = Annotated[

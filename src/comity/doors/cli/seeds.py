@@ -55,7 +55,7 @@ def register(root: typer.Typer) -> None:
 )
 def add(
     context: typer.Context,
-    seeds: Annotated[list[str], typer.Argument(metavar="URL|HOST...", help="Hosts, or URLs to begin with.")],
+    seeds: Annotated[list[str], typer.Argument(metavar="URL|HOST", help="Hosts, or URLs to begin with.")],
     source: SourceOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -94,9 +94,9 @@ def add(
 )
 def load(
     context: typer.Context,
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="The list; - reads from a pipe.")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="The list; - reads from a pipe.")] = None,
     from_redis: Annotated[
-        str | None, typer.Option("--from-redis", metavar="KEY", help="A set in Redis instead; see below.")
+        str | None, typer.Option("--from-redis", metavar="KEY", help="A set in Redis instead; see above.")
     ] = None,
     source: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen, naming_options
 from comity.doors.cli.output import Cell, counted, write_json, write_line
 from comity.doors.cli.sources_shown import source_json, write_source, write_sources
 from comity.doors.cli.teaching import command, group
@@ -61,9 +61,10 @@ ImportanceOption = Annotated[
     app,
     "add",
     examples=(
-        "comity sources add https://example.org/careers --org-name 'Example Aid' --org-type ngo",
-        "comity sources add https://example.org/jobs.rss --type rss --country KE --time-window 22:00-05:00",
-        "comity sources add https://example.org/api/jobs --type api --parser-hint @hint.json",
+        "comity sources add https://example.org/careers --org-name Aid --org-type ngo",
+        "comity sources add https://example.org/jobs.rss --type rss \\",
+        "    --country KE --time-window 22:00-05:00",
+        "comity sources add https://example.org/api --type api --parser-hint @hint.json",
     ),
 )
 def add(
@@ -99,7 +100,8 @@ def add(
         schedule=schedule,
         importance=importance,
     )
-    checked(careers_url=url, **columns)  # before anything is opened, let alone made
+    with naming_options(columns):
+        checked(careers_url=url, **columns)  # before anything is opened, let alone made
     with door.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
     _show(door, source, "is due now" if not propose else "waits to be approved")
@@ -113,7 +115,7 @@ def add(
 def list_all(
     context: typer.Context,
     status: Annotated[str | None, option("--status", "NAME", "Only these: active, paused, blocked or deleted.")] = None,
-    org_type: OrgTypeOption = None,
+    org_type: Annotated[str | None, option("--org-type", "NAME", "Only this kind of organisation.")] = None,
     search: Annotated[str | None, option("--search", "TEXT", "Only those with this in their name or address.")] = None,
     limit: Annotated[int, option("--limit", "N", "How many at most.")] = 100,
     state: StateOption = None,
@@ -180,7 +182,8 @@ def edit(
         schedule=schedule,
         importance=importance,
     )
-    checked(**changes)
+    with naming_options(changes):
+        checked(**changes)
     with door.open_existing() as opened:
         source = find_source(opened.database, named)
         source = edit_source(opened.database, opened.clock, source.id, **changes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen, naming_options
 from comity.doors.cli.output import Cell, shown_time, write_json, write_line, write_pairs
 from comity.doors.cli.sources import (
     MOST_LISTED,
@@ -116,7 +116,7 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
 @command(app, "logs", examples=("comity sources logs", "comity sources logs https://example.org/careers --limit 5"))
 def logs(
     context: typer.Context,
-    named: Annotated[str | None, typer.Argument(metavar="[SOURCE]", help="Only this one: address or id.")] = None,
+    named: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Only this one: address or id.")] = None,
     limit: Annotated[int, option("--limit", "N", "How many at most.")] = 20,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -172,7 +172,8 @@ def fetch_head(
     "simulate-extract",
     examples=(
         "comity sources simulate-extract https://example.org/careers",
-        "comity sources simulate-extract https://example.org/api --type api --parser-hint @hint.json",
+        "comity sources simulate-extract https://example.org/api --type api \\",
+        "    --parser-hint @hint.json",
     ),
 )
 def simulate(
@@ -190,7 +191,8 @@ def simulate(
 
     tried = named_only(source_type=source_type, parser_hint=read_hint(parser_hint), country=country)
     with door.open_or_make() as opened:
-        source = source_to_try(opened.database, url, **tried)
+        with naming_options(tried):
+            source = source_to_try(opened.database, url, **tried)
         found = _at_desk(opened, lambda desk: simulate_extract(desk, source))
     if door.as_json:
         write_json(asdict(found))

@@ -12,7 +12,7 @@ from comity.doors.cli.teaching import command, group
 
 EntriesArgument = Annotated[
     list[str],
-    typer.Argument(metavar="ENTRY...", help="A host, with its sub-domains; or a URL, with everything below it."),
+    typer.Argument(metavar="ENTRY", help="A host, with its sub-domains; or a URL, with everything below it."),
 ]
 
 app = group("Leave hosts and URLs alone for good: never fetched, queued or served, whatever asks for them.")
@@ -67,7 +67,7 @@ def remove(
 ) -> None:
     """Allow hosts or URLs again: all that are named, or none if one of them is not taken down.
 
-    URLs that were dropped from the queues are found again by the next crawl.
+    URLs that were dropped from the queues wait there again.
     """
     door = chosen(context, state, as_json)
     _check(entries)

@@ -33,7 +33,8 @@ app = typer.Typer(
     epilog=shown_examples(
         (
             "comity web",
-            "comity web --host 0.0.0.0 --port 8080 --state postgresql://comity@db.example/comity",
+            "comity web --host 0.0.0.0 --port 8080 \\",
+            "    --state postgresql://comity@db.example/comity",
             "comity web --no-scheduler",
         )
     ),

@@ -62,11 +62,11 @@ def register(root: typer.Typer) -> None:
 
 def work(
     context: typer.Context,
-    processes: Annotated[int | None, _option("--processes", "N", "Processes: one for each core.")] = None,
+    processes: Annotated[int | None, _option("--processes", "N", "Processes; best one a core. Default 1.")] = None,
     hosts: Annotated[int | None, _option("--hosts", "N", "Hosts under way at once, over all processes.")] = None,
-    concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
+    concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once. Default 16.")] = None,
     delay: Annotated[float | None, _option("--delay", "SECONDS", "Between requests to a host. Default 1.")] = None,
-    per_host: Annotated[int | None, _option("--per-host", "N", "Requests to one host at once.")] = None,
+    per_host: Annotated[int | None, _option("--per-host", "N", "Requests to one host at once. Default 1.")] = None,
     into: Annotated[str | None, _option("--into", "TARGET", "Where pages are kept; see comity crawl --help.")] = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: never.")] = None,
     refresh: RefreshModeOption = None,

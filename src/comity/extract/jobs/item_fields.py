@@ -13,6 +13,7 @@ from comity.extract.jobs.places import is_name, is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
 from comity.extract.jobs.words_labels import (
     DATE,
+    TAKEN_AS_SAID,
     before_deadline,
     before_next_label,
     deadline_in,
@@ -39,18 +40,6 @@ _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
 _PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
 _SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s|\n)\s*")
-_KEPT: Final = frozenset(
-    {
-        "location_raw",
-        "deadline_raw",
-        "posted_raw",
-        "employment_raw",
-        "workplace_raw",
-        "level_raw",
-        "reference",
-        "org_name",
-    }
-)
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
 _BEHIND: Final = re.compile(
     r"^\s?(?:,|–|—|-|\()\s*([^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,3}"
@@ -134,7 +123,7 @@ def _by_labels(lines: list[str], fields: dict[str, str]) -> None:
         value = before_next_label(value)
         if meaning == "location_raw":
             value = before_deadline(value)
-        if meaning in _KEPT and meaning not in fields and value and len(value) <= 200:
+        if meaning in TAKEN_AS_SAID and meaning not in fields and value and len(value) <= 200:
             fields[meaning] = _tidy(value)
     if "deadline_raw" in fields:
         fields["deadline_raw"] = _deadline(fields["deadline_raw"])

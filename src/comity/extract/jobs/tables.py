@@ -8,7 +8,7 @@ from typing import Final
 from comity.extract.jobs.addresses import same_page
 from comity.extract.jobs.outline import Link, Outline
 from comity.extract.jobs.text import collapse, job
-from comity.extract.jobs.words_labels import meaning_of
+from comity.extract.jobs.words_labels import TAKEN_AS_SAID, meaning_of
 from comity.extract.jobs.words_pages import CLOSED_HEADING, NO_OPENINGS, NOT_JOBS_HEADING
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 from comity.model.job import FoundBy, JobFound
@@ -17,18 +17,6 @@ MOST_TABLES: Final = 2_000
 _MOST_ROWS: Final = 5_000
 _MOST_CELLS: Final = 60
 _HEADER_ROWS: Final = 3
-_FIELDS: Final = frozenset(
-    {
-        "location_raw",
-        "deadline_raw",
-        "posted_raw",
-        "employment_raw",
-        "workplace_raw",
-        "level_raw",
-        "reference",
-        "org_name",
-    }
-)
 # Columns of lists of people, who also have positions.
 _PEOPLE: Final = re.compile(
     r"(?:(?:full |first |last |sur|staff )?name|e-?mail(?: address)?|(?:tele)?phone|tel\.?|contact|nom|prénom|"
@@ -202,7 +190,7 @@ def _row(
         )
     fields: dict[str, str] = {}
     for cell, meaning in zip(cells, meanings, strict=False):
-        if meaning in _FIELDS and meaning not in fields and (said := outline.text(cell, 300)):
+        if meaning in TAKEN_AS_SAID and meaning not in fields and (said := outline.text(cell, 300)):
             fields[meaning] = said
         elif meaning == "location_raw" and (said := outline.text(cell, 100)):
             # City and country in columns of their own.

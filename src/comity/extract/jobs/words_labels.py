@@ -12,6 +12,19 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+# Meanings whose value is kept in the page's own words, beside a label or under a header.
+TAKEN_AS_SAID: Final = frozenset(
+    {
+        "location_raw",
+        "deadline_raw",
+        "posted_raw",
+        "employment_raw",
+        "workplace_raw",
+        "level_raw",
+        "reference",
+        "org_name",
+    }
+)
 _WORDS: Final[dict[str, str]] = {
     "title": """
         position|positions|job title|job|jobs|title|post|post title|vacancy|vacancies|role|position title|

@@ -1,0 +1,75 @@
+"""What the pages say can be followed: their links lead somewhere, their commands and settings exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from pydantic import AliasChoices
+
+from comity.doors.cli.main import app
+from comity.settings import Settings
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), REPOSITORY / "bench" / "README.md"],
+)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+VARIABLE = re.compile(r"\bCOMITY_[A-Z_]+\b(?!…)")
+ROOT: Any = typer.main.get_command(app)
+# Read before the settings are, or by the tests alone.
+OTHER_VARIABLES = {"COMITY_TRACEBACK", "COMITY_TEST_DATABASE_URL", "COMITY_TEST_REDIS_URL", "COMITY_TEST_HOSTS"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words of every `comity …` that stands in a block of code."""
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        lines = block.replace("\\\n", " ").splitlines() if language in ("", "sh") else []
+        for line in filter(re.compile(r"^[ $]*(\w+=\S+ )*comity ").match, lines):
+            words = shlex.split(line, comments=True)
+            yield words[words.index("comity") + 1 :]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_and_their_options_exist(page: Path) -> None:
+    for words in commands(page.read_text()):
+        command, rest = ROOT, list(words)
+        while rest and hasattr(command, "commands") and rest[0] in command.commands:
+            command = command.commands[rest.pop(0)]
+        assert command is not ROOT or rest[0].startswith("-"), words
+        options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+        assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= options, words
+
+
+def test_there_are_commands_to_look_at() -> None:
+    assert sum(len(list(commands(page.read_text()))) for page in PAGES) > 60
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_settings_that_are_named_exist(page: Path) -> None:
+    aliases = [field.validation_alias for field in Settings.model_fields.values()]
+    known = {str(name) for alias in aliases if isinstance(alias, AliasChoices) for name in alias.choices}
+    assert set(VARIABLE.findall(page.read_text())) <= known | OTHER_VARIABLES
+
+
+def test_the_index_of_the_pages_names_every_page() -> None:
+    docs = REPOSITORY / "docs"
+    listed = set(LINK.findall((docs / "README.md").read_text()))
+    assert listed == {page.name for page in docs.glob("*.md")} - {"README.md"} | {"decisions"}
+    decisions = set(LINK.findall((docs / "decisions" / "README.md").read_text()))
+    assert decisions == {page.name for page in (docs / "decisions").glob("0*.md")}
