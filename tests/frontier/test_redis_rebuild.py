@@ -18,6 +18,7 @@ from comity.frontier.store import FrontierUnavailable
 from comity.model.host import HostStatus
 from tests.database.states import MovedClock
 from tests.frontier.rooms import NOW, Room, entry, key_of
+from tests.frontier.valkeys import until
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -106,6 +107,18 @@ def test_whoever_remembers_links_hears_once_that_a_host_was_rebuilt(room: Room, 
     room.store.states(room.host)
     assert set(room.store.take_rebuilt()) == {room.host}
     assert not room.store.take_rebuilt()
+
+
+def test_a_redis_that_has_nothing_of_a_state_is_seen(room: Room, redis_url: str) -> None:
+    """It lost everything, or it is not the one that was meant."""
+    assert not room.store.is_blank(), "there is nothing to be missed yet"
+    room.add(entry("x"))
+    until(lambda: room.store.recover() == 0)
+    assert not room.store.is_blank()
+    lose(redis_url)
+    assert room.store.is_blank()
+    room.paths()
+    assert not room.store.is_blank(), "it was made anew"
 
 
 def test_the_root_is_queued_where_nothing_was_visited(room: Room, redis_url: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import Connection, and_, delete, exists, func, or_, select, update
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.spelling import insert_into
@@ -78,6 +78,12 @@ def hosts_with_batches(connection: Connection, limit: int, among: Collection[UUI
     if among is not None:
         statement = statement.where(frontier_journal.c.domain_id.in_(list(among)))
     return list(connection.execute(statement).scalars())
+
+
+def hosts_without_batches(connection: Connection, limit: int) -> list[UUID]:
+    """Some hosts all of whose batches the other store has on disk."""
+    is_kept = exists().where(frontier_journal.c.domain_id == frontier_epochs.c.domain_id)
+    return list(connection.execute(select(frontier_epochs.c.domain_id).where(~is_kept).limit(limit)).scalars())
 
 
 def remove(connection: Connection, confirmed: Mapping[UUID, int]) -> None:
