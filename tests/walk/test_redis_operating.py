@@ -123,6 +123,14 @@ def test_a_crawl_goes_on_in_redis_where_it_was_in_the_database(web: Web, shared:
     assert told.json["urls_moved"] == sum(before.values())
     assert urls_of(shared, site.host) == before
     assert shared.comity("db", "move-frontier", "--json").json["urls_moved"] == 0
+    back = shared.comity("db", "move-frontier", "--back", "--json")
+    assert (back.code, back.json) == (0, {"urls_moved": sum(before.values())})
+    with redis.Redis.from_url(redis_url) as client:
+        assert [name for name in client.scan_iter(count=1000) if b"{" in name] == []
+    del shared.env["COMITY_REDIS_URL"]
+    assert urls_of(shared, site.host) == before
+    shared.env["COMITY_REDIS_URL"] = redis_url
+    assert shared.comity("db", "move-frontier", "--json").json["urls_moved"] == sum(before.values())
     assert shared.comity("crawl", site.url()).code == 0
     assert sorted(set(site.pages())) == sorted(["/", *links])
     assert [len(site.of(link)) for link in links] == [2, *[1] * 29], "one was to be tried again"

@@ -72,6 +72,12 @@ def first_batch(connection: Connection, host_id: UUID) -> int | None:
     return connection.execute(select(func.min(table.batch)).where(table.domain_id == host_id)).scalar()
 
 
+def any_host(connection: Connection) -> UUID | None:
+    """Some host that has a frontier elsewhere."""
+    found: UUID | None = connection.execute(select(frontier_epochs.c.domain_id).limit(1)).scalar()
+    return found
+
+
 def hosts_with_batches(connection: Connection, limit: int, among: Collection[UUID] | None = None) -> list[UUID]:
     """Hosts of which batches are kept."""
     statement = select(frontier_journal.c.domain_id).distinct().limit(limit)

@@ -226,6 +226,22 @@ class RedisFrontier:
                 found.append(DoneUrl(int(sequence) + 1, key, priority, unpack_hints(hints)))
         return found[:limit]
 
+    def everything(self, host_id: UUID) -> Iterator[list[FoundUrl]]:
+        """All URLs of a host with all that is known of them, oldest first, about a thousand at a time."""
+        place = 0
+        while place >= 0:
+            reply = self._following.ask(host_id, "list", place, LISTED, "")
+            if reply is None:
+                return
+            _epoch, _applied, origin, place, rows = reply
+            yield [unpack_found(origin, fields) for _sequence, *fields in rows]
+
+    @_alone
+    def wipe(self, host_id: UUID) -> None:
+        """Delete what Redis has of a host that the database does not look for there any more."""
+        self._following.drop(host_id)
+        self._following.wipe(host_id)
+
     @contextmanager
     def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[RedisChange]:
         """Begin a transaction of the database; Redis follows after its end."""
