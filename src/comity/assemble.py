@@ -31,6 +31,7 @@ from comity.settings import Settings
 if TYPE_CHECKING:
     from comity.fetch.fetcher import Fetcher
     from comity.fetch.settings import ProxySettings
+    from comity.frontier.redis_store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.rules.tracking import TrackingRules
     from comity.search.engine import SearchEngine
@@ -82,11 +83,11 @@ class State:
             found = _frontiers[self.database] = _open_frontier(self.database, self.clock, self.settings.redis_url)
         return found
 
-    def frontier_to_come(self) -> FrontierStore:
-        """The store in Redis for URLs that are to be brought there; whoever asks for it closes it."""
+    def frontier_in_redis(self) -> RedisFrontier:
+        """The store in Redis for URLs that are brought there, or back; whoever asks for it closes it."""
         if not self.settings.redis_url or not self.database.is_shared:
             raise BadInput(
-                "set COMITY_REDIS_URL to where the URLs are to go, and COMITY_DATABASE_URL to a postgresql:// URL"
+                "set COMITY_REDIS_URL to the Redis for the URLs, and COMITY_DATABASE_URL to a postgresql:// URL"
             )
         return _redis_frontier(self.database, self.clock, self.settings.redis_url)
 
@@ -359,11 +360,14 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
             "`comity db move-frontier` brings them to Redis"
         )
     if place is FrontierPlace.BOTH:
-        raise BadInput("the URLs of this state are on their way to Redis: `comity db move-frontier` goes on with that")
+        raise BadInput(
+            "the URLs of this state are between its database and Redis: `comity db move-frontier` brings the rest to "
+            "Redis, and with --back to the database"
+        )
     return _redis_frontier(database, clock, redis_url)
 
 
-def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> FrontierStore:
+def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFrontier:
     from comity.frontier.redis_store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)

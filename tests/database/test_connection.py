@@ -89,6 +89,38 @@ def test_what_a_statement_did_wrong_is_not_called_an_unavailable_state(shared_da
         connection.execute(text("SELECT * FROM nowhere"))
 
 
+def test_a_server_that_takes_no_writes_is_one_to_wait_for(shared_database: Database) -> None:
+    """A standby, or the former primary in a failover: whoever works waits instead of dying of it."""
+    write = "SET TRANSACTION READ ONLY; DELETE FROM takedowns"
+    with pytest.raises(StateUnavailable, match=r"cannot be used: .*read-only"), shared_database.write() as connection:
+        connection.execute(text(write))
+
+
+def test_behind_a_pooler_nothing_is_kept_on_a_connection(postgres_url: str) -> None:
+    """Between two transactions a pooler may hand the connection to somebody else."""
+    kept = text("SELECT (SELECT count(*) FROM pg_prepared_statements), current_setting('statement_timeout')")
+    found = {}
+    for said in ("", "&pgbouncer=true", "&pgbouncer=false"):
+        database = open_database(postgres_url + said)
+        assert "pgbouncer" not in database.shown
+        with database.read() as connection:
+            for _ in range(8):
+                prepared, timeout = connection.execute(kept).one()
+        found[said] = (prepared > 0, timeout)
+        database.close()
+    assert found == {"": (True, "5min"), "&pgbouncer=true": (False, "0"), "&pgbouncer=false": (True, "5min")}
+
+
+def test_a_pooler_that_nobody_told_of_is_explained(shared_database: Database) -> None:
+    with (
+        pytest.raises(StateUnavailable, match=r"prepared statement .*pgbouncer=true"),
+        shared_database.write() as connection,
+    ):
+        connection.execute(text("EXECUTE that_another_client_prepared"))
+    with pytest.raises(BadInput, match="pgbouncer=true"):
+        open_database("postgresql://u@h/d?pgbouncer=yes")
+
+
 def test_a_transaction_is_committed_as_a_whole_or_leaves_no_trace(database: Database) -> None:
     state = State(database)
     state.add("host.example")

@@ -41,6 +41,7 @@ def test_parts_are_listed_the_newest_first(crawled: CommandLine) -> None:
 
 
 def test_parts_are_listed_for_machines(crawled: CommandLine) -> None:
+    (crawled.folder / PAGES / "images" / "ab").mkdir(parents=True)  # ours, too
     told = crawled.json("pages", "parts")
     assert (told["is_sound"], told["in_segments"], told["foreign"]) == (True, 0, [])
     assert [(each["writer"], each["rows"], each["found"]) for each in told["parts"]] == [

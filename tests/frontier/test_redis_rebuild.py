@@ -14,10 +14,15 @@ from comity.database.connection import Database
 from comity.database.tables import DONE, QUEUED, domains, fetches, frontier_epochs, sitemaps
 from comity.frontier.redis_link import RedisTerms
 from comity.frontier.redis_store import RedisFrontier
+from comity.frontier.sql_store import SqlFrontier
 from comity.frontier.store import FrontierUnavailable
 from comity.model.host import HostStatus
+from comity.model.sitemap import ChangeFrequency, PageHints
+from comity.operate.move_frontier import move_frontier_back
 from tests.database.states import MovedClock
 from tests.frontier.rooms import NOW, Room, entry, key_of
+from tests.frontier.test_redis_crashes import story
+from tests.frontier.valkeys import until, whole
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -106,6 +111,34 @@ def test_whoever_remembers_links_hears_once_that_a_host_was_rebuilt(room: Room, 
     room.store.states(room.host)
     assert set(room.store.take_rebuilt()) == {room.host}
     assert not room.store.take_rebuilt()
+
+
+def test_a_redis_that_has_nothing_of_a_state_is_seen(room: Room, redis_url: str) -> None:
+    """It lost everything, or it is not the one that was meant."""
+    assert not room.store.is_blank(), "there is nothing to be missed yet"
+    room.add(entry("x"))
+    until(lambda: room.store.recover() == 0)
+    assert not room.store.is_blank()
+    lose(redis_url)
+    assert room.store.is_blank()
+    room.paths()
+    assert not room.store.is_blank(), "it was made anew"
+
+
+def test_all_that_is_known_comes_back_into_the_tables(room: Room, redis_url: str) -> None:
+    story(room)
+    hints = PageHints(NOW, ChangeFrequency.DAILY, 0.9)
+    room.settle(links=[entry("hinted", hints=hints)], done=[key_of(str(number)) for number in range(100, 900)])
+    second = room.new_host("second.example")
+    room.add(entry("of-the-second"), host=second)
+    before = [whole(room.store, host) for host in (room.host, second)]
+    assert isinstance(room.store, RedisFrontier)
+    moved = move_frontier_back(room.database, MovedClock(NOW), room.store)
+    assert moved == sum(sum(told["states"].values()) for told in before)
+    assert [whole(SqlFrontier(room.database), host) for host in (room.host, second)] == before
+    assert move_frontier_back(room.database, MovedClock(NOW), room.store) == 0
+    with redis.Redis.from_url(redis_url) as client:
+        assert [name for name in client.scan_iter(count=1000) if b"{" in name] == []
 
 
 def test_the_root_is_queued_where_nothing_was_visited(room: Room, redis_url: str) -> None:

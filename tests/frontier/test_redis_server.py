@@ -125,7 +125,7 @@ def test_what_is_no_redis_url_is_refused(url: str) -> None:
 
 
 def test_a_server_that_waiting_does_not_mend_is_told_in_one_line(embedded_database: Database) -> None:
-    """A database that it has not, a user who may not, and a door that is no Redis at all."""
+    """A database that it has not, a user who may not or is not known, and a door that is no Redis at all."""
     with ChosenValkey(tcp=True) as server, socket.create_server(("127.0.0.1", 0)) as other:
         with server.client() as client:
             client.execute_command("ACL", "SETUSER", "reader", "on", ">word", "~*", "+@read", "+info")
@@ -146,13 +146,42 @@ def test_a_server_that_waiting_does_not_mend_is_told_in_one_line(embedded_databa
         for url, said in (
             (f"redis://{address}/99", "DB index is out of range"),
             (f"redis://reader:word@{address}/0", "no permissions"),
+            (f"redis://reader:another-word@{address}/0", "invalid username-password pair"),
             (f"redis://127.0.0.1:{port}/0", "SSH-2.0"),
         ):
             store = RedisFrontier(embedded_database, url, MovedClock())
-            with pytest.raises(FrontierUnfit, match=said) as refused:
+            with pytest.raises(FrontierUnfit, match=said) as caught:
                 store.queued_of([host])
-            assert "word" not in str(refused.value)
+            assert "word" not in str(caught.value).replace("username-password", "")
             store.close()
+        with server.client() as client:
+            client.config_set("requirepass", "word")
+        store = RedisFrontier(embedded_database, f"redis://{address}/0", MovedClock())
+        with pytest.raises(FrontierUnfit, match="Authentication required"):
+            store.queued_of([host])
+        store.close()
+
+
+def test_neither_a_replica_nor_a_part_of_a_cluster_will_do(embedded_database: Database) -> None:
+    with ChosenValkey("--cluster-enabled", "yes", tcp=True) as server, ChosenValkey(tcp=True) as primary:
+        (host, port) = server.url().removeprefix("redis://").removesuffix("/0").split(":")
+        with ChosenValkey("--cluster-enabled", "yes", tcp=True) as second, server.client() as client:
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 8191)
+            with second.client() as other:
+                other.execute_command("CLUSTER", "ADDSLOTSRANGE", 8192, 16383)
+                other.execute_command("CLUSTER", "MEET", host, port)
+            until(lambda: b"cluster_size:2" in client.execute_command("CLUSTER", "INFO"))
+            refused(server, embedded_database, "one of a cluster")
+        with primary.client() as client:
+            client.execute_command("REPLICAOF", host, port)
+        refused(primary, embedded_database, "is a replica")
+
+
+def refused(server: ChosenValkey, database: Database, said: str) -> None:
+    store = frontier_at(server, database)
+    with pytest.raises(FrontierUnfit, match=said):
+        store.take_up([])
+    store.close()
 
 
 def test_a_silent_server_is_not_waited_for_without_end(embedded_database: Database) -> None:

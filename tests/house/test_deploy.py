@@ -147,6 +147,8 @@ def test_a_worker_of_systemd_is_stopped_gently_and_started_again() -> None:
     assert (service["KillSignal"], service["KillMode"]) == (["SIGTERM"], ["mixed"])
     assert int(service["TimeoutStopSec"][0]) >= LEAST_DRAIN_S
     assert service["Restart"] == ["on-failure"]
+    # A database that is away for an hour must not leave a machine without workers for good.
+    assert unit(DEPLOY / "systemd" / "comity-worker@.service")["Unit"]["StartLimitIntervalSec"] == ["0"]
     assert "ProcSubset" not in service  # it would hide the boot from those who look for dead processes
 
 

@@ -197,6 +197,21 @@ def test_progress_adds_up_over_several_stretches(state: State) -> None:
     assert row["claimed_by"] == leases.holder
 
 
+def test_a_frontier_that_was_made_anew_never_counts_below_zero(state: State) -> None:
+    state.add("host.example", frontier_size=1)
+    leases = state.leases()
+    (lease,) = leases.claim(1)
+    sizes = []
+    for queued in (-2, 3, -5):
+        with state.database.write() as connection:
+            leases.settle(connection, [(lease, HostProgress(queued=queued), GateMemory())])
+        sizes.append(state.row("host.example")["frontier_size"])
+        with state.database.write() as connection:
+            leases.add_progress(connection, lease, HostProgress(queued=queued), GateMemory())
+        sizes.append(state.row("host.example")["frontier_size"])
+    assert sizes == [0, 0, 3, 6, 1, 0]
+
+
 def test_the_refresh_time_can_be_set(state: State) -> None:
     state.add("host.example", status=HostStatus.ACTIVE)
     leases = state.leases(refresh_after=timedelta(days=2))

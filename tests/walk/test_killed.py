@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import insert, select
 
 from comity.database.connection import open_database
 from comity.database.schema import upgrade
+from comity.database.tables import crawl_runs, domains
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
 from tests.walk.forking import Apart
@@ -131,6 +134,39 @@ def test_two_that_start_at_once_after_a_kill_share_the_inheritance(web: Web, pla
     with place.begun("crawl", sites[0].url()) as first, place.begun("crawl", sites[1].url()) as second:
         assert (first.wait(30), second.wait(30)) == (0, 0), (first.err, second.err)
     assert set(place.kept()) == {site.url(path) for site in sites for path in tree(15)}
+
+
+def test_the_runs_of_those_who_died_are_over_when_the_next_begins(web: Web, place: Place) -> None:
+    site = web.site(tree(30), robots=ROBOTS)
+    with place.begun("crawl", site.url()) as process:
+        wait_until(lambda: len(site.log) > 3 or process.poll() is not None, 20, "requests")
+        process.kill()
+    now = datetime.now(UTC)
+    elsewhere = {  # a holder each, of another machine: how long ago it began, in how many processes, whether it holds
+        "box-1:7:1:aa": (3, 1, False),
+        "box-2:7:1:aa": (3, 1, True),
+        "box-3:7:1:aa": (3, 4, False),
+        "box-4:7:1:aa": (0, 1, False),
+    }
+    database = open_database(place.state)
+    with database.write() as connection:
+        for holder, (hours, processes, holds) in elsewhere.items():
+            begun = now - timedelta(hours=hours)
+            settings = {"processes": processes}
+            connection.execute(insert(crawl_runs).values(holder=holder, settings=settings, started_at=begun))
+            if holds:
+                lease = {"claimed_by": holder, "claim_expires_at": now + timedelta(minutes=9)}
+                connection.execute(insert(domains).values(domain="held.example", **lease))
+    assert place.comity("crawl", site.url(), "--max-pages", "5").code == 0
+    with database.read() as connection:
+        column = crawl_runs.c
+        found = connection.execute(select(column.holder, column.status, column.end_reason, column.ended_at)).all()
+    database.close()
+    statuses = {row.holder: row.status for row in found}
+    assert [statuses.pop(holder) for holder in elsewhere] == ["failed", "running", "running", "running"]
+    assert sorted(statuses.values()) == ["failed", "finished"]
+    ended = {(row.end_reason, row.ended_at >= now) for row in found if row.status == "failed"}
+    assert ended == {("its process ended without a word", True)}
 
 
 def test_a_request_that_was_in_the_air_when_the_crawler_died_is_made_again(web: Web, place: Place) -> None:

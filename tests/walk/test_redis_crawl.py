@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -147,6 +148,24 @@ def test_a_valkey_that_is_killed_and_comes_back_is_waited_for(
     for site in sites:
         once = [path for path in site.routes if path != "/robots.txt"]
         assert sorted(site.pages()) == sorted([*once, "/p1"]), "that is where another page moved"
+
+
+def test_a_worker_says_what_it_waits_for_and_when_that_is_over(web: Web, shared: Place, valkey: ValkeyServer) -> None:
+    site = web.site(tree(2))
+    assert shared.comity("seeds", "add", site.url()).code == 0
+    valkey.stop()
+    with shared.begun("work", "--idle-exit", "--delay", 0) as process:
+        wait_until(lambda: list(shared.folder.glob(".err-*")) and "frontier_lost" in process.err, 20, "a word")
+        valkey.start()
+        assert process.wait(40) == 0, process.err
+    told = [json.loads(line) for line in process.err.splitlines()]
+    waits = [line for line in told if line["event"].startswith("frontier")]
+    assert [(line["event"], line["level"]) for line in waits] == [
+        ("frontier_lost", "warning"),
+        ("frontier_back", "info"),
+    ]
+    assert "Connection refused" in waits[0]["message"]
+    assert [line["pages"] for line in told if line["event"] == "host_left"] == [2]
 
 
 @pytest.mark.parametrize("named_by", ["a page", "a sitemap"])

@@ -123,6 +123,14 @@ def test_a_crawl_goes_on_in_redis_where_it_was_in_the_database(web: Web, shared:
     assert told.json["urls_moved"] == sum(before.values())
     assert urls_of(shared, site.host) == before
     assert shared.comity("db", "move-frontier", "--json").json["urls_moved"] == 0
+    back = shared.comity("db", "move-frontier", "--back", "--json")
+    assert (back.code, back.json) == (0, {"urls_moved": sum(before.values())})
+    with redis.Redis.from_url(redis_url) as client:
+        assert [name for name in client.scan_iter(count=1000) if b"{" in name] == []
+    del shared.env["COMITY_REDIS_URL"]
+    assert urls_of(shared, site.host) == before
+    shared.env["COMITY_REDIS_URL"] = redis_url
+    assert shared.comity("db", "move-frontier", "--json").json["urls_moved"] == sum(before.values())
     assert shared.comity("crawl", site.url()).code == 0
     assert sorted(set(site.pages())) == sorted(["/", *links])
     assert [len(site.of(link)) for link in links] == [2, *[1] * 29], "one was to be tried again"
@@ -180,6 +188,16 @@ def test_a_set_that_is_none_is_told(
     told = place.comity("seeds", "load", *arguments)
     assert told.code == 2
     assert complaint in told.err
+
+
+def test_a_server_that_asks_for_a_password_says_so(place: Place, seed_set: Any, valkey: ValkeyServer) -> None:
+    place.env["COMITY_SEEDS_REDIS_URL"] = valkey.url()
+    seed_set.config_set("requirepass", "word")
+    try:
+        told = place.comity("seeds", "load", "--from-redis", "seeds")
+    finally:
+        seed_set.config_set("requirepass", "")
+    assert (told.code, told.err) == (1, "comity: the seeds in Redis cannot be read: Authentication required.\n")
 
 
 def test_a_set_is_not_touched_before_its_seeds_are_stored(place: Place, seed_set: Any, valkey: ValkeyServer) -> None:

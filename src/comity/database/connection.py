@@ -27,6 +27,12 @@ _POSTGRESQL_OPTIONS: Final = (
     "-c statement_timeout=300s -c lock_timeout=60s -c idle_in_transaction_session_timeout=300s -c timezone=UTC"
 )
 
+# What a pooler in transaction mode says to the parameters above, and to statements that are prepared.
+_FROM_A_POOLER: Final = ("unsupported startup parameter", "prepared statement ")
+_POOLER_ADVICE: Final = "; behind a pooler such as PgBouncer, end the URL with ?pgbouncer=true"
+_POOLED: Final = "pgbouncer"
+_READ_ONLY: Final = "25006"  # SQLSTATE of a write to a standby, or to a server that is about to become one
+
 # A server that vanished without a word is noticed within half a minute, also while we wait for its answer.
 _POSTGRESQL_LINE: Final = {
     "connect_timeout": 10,
@@ -72,19 +78,23 @@ class Database:
 def open_database(where: str | Path, *, connections: int = 2) -> Database:
     """Open a SQLite file (by path or `sqlite:///` URL) or a PostgreSQL server (by URL); does not migrate.
 
-    A process keeps at most `connections` to a server; for moments it may have twice as many.
+    A process keeps at most `connections` to a server; for moments it may have twice as many. `?pgbouncer=true` says
+    that connections are shared between transactions: then nothing is kept on them, neither parameters nor statements.
     """
     url = _database_url(where)
     if url.get_backend_name() == "sqlite":
         return Database(_sqlite_engine(url))
+    of_session: dict[str, Any] = {"options": _POSTGRESQL_OPTIONS}
+    if _is_pooled(url):
+        of_session = {"prepare_threshold": None}
     try:
         engine = create_engine(
-            url,
+            url.difference_update_query([_POOLED]),
             pool_size=connections,
             max_overflow=connections,
             pool_timeout=60,
             pool_pre_ping=True,
-            connect_args={**_POSTGRESQL_LINE, "options": _POSTGRESQL_OPTIONS},
+            connect_args={**_POSTGRESQL_LINE, **of_session},
         )
     except ModuleNotFoundError:
         raise StateUnavailable("PostgreSQL needs one more package: pip install 'comity[shared]'") from None
@@ -110,6 +120,13 @@ def _database_url(where: str | Path) -> URL:
     if backend == "sqlite" and not url.database:
         raise BadInput("the state needs a file: sqlite:///path/to/file")
     return url.set(drivername="postgresql+psycopg") if backend == "postgresql" else url
+
+
+def _is_pooled(url: URL) -> bool:
+    said = url.query.get(_POOLED, "false")
+    if said not in ("true", "false"):
+        raise BadInput("a PostgreSQL URL says ?pgbouncer=true or ?pgbouncer=false")
+    return said == "true"
 
 
 class _SqliteWithIndexHints(SQLiteCompiler):
@@ -174,12 +191,19 @@ def _clear_errors(database: Database) -> Iterator[None]:
     except (OperationalError, InterfaceError) as error:
         raise StateUnavailable(_sentence(database, error)) from error
     except DBAPIError as error:
-        if error.connection_invalidated or "not a database" in str(error.orig):
+        if error.connection_invalidated or "not a database" in str(error.orig) or _is_set_up_wrongly(error):
             raise StateUnavailable(_sentence(database, error)) from error
         raise
+
+
+def _is_set_up_wrongly(error: DBAPIError) -> bool:
+    """Whether it is no fault of the statement: the server takes no writes (now), or a pooler loses statements."""
+    said = str(error.orig)
+    return getattr(error.orig, "sqlstate", None) == _READ_ONLY or said.startswith(_FROM_A_POOLER)
 
 
 def _sentence(database: Database, error: DBAPIError) -> str:
     """Say which state failed and why, in one line."""
     lines = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
-    return f"the state at {database.shown} cannot be used: {lines[0]}"
+    advice = _POOLER_ADVICE if any(words in lines[0] for words in _FROM_A_POOLER) else ""
+    return f"the state at {database.shown} cannot be used: {lines[0]}{advice}"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import Connection, and_, delete, exists, func, or_, select, update
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.spelling import insert_into
@@ -72,12 +72,24 @@ def first_batch(connection: Connection, host_id: UUID) -> int | None:
     return connection.execute(select(func.min(table.batch)).where(table.domain_id == host_id)).scalar()
 
 
+def any_host(connection: Connection) -> UUID | None:
+    """Some host that has a frontier elsewhere."""
+    found: UUID | None = connection.execute(select(frontier_epochs.c.domain_id).limit(1)).scalar()
+    return found
+
+
 def hosts_with_batches(connection: Connection, limit: int, among: Collection[UUID] | None = None) -> list[UUID]:
     """Hosts of which batches are kept."""
     statement = select(frontier_journal.c.domain_id).distinct().limit(limit)
     if among is not None:
         statement = statement.where(frontier_journal.c.domain_id.in_(list(among)))
     return list(connection.execute(statement).scalars())
+
+
+def hosts_without_batches(connection: Connection, limit: int) -> list[UUID]:
+    """Some hosts all of whose batches the other store has on disk."""
+    is_kept = exists().where(frontier_journal.c.domain_id == frontier_epochs.c.domain_id)
+    return list(connection.execute(select(frontier_epochs.c.domain_id).where(~is_kept).limit(limit)).scalars())
 
 
 def remove(connection: Connection, confirmed: Mapping[UUID, int]) -> None:

@@ -57,6 +57,7 @@ def memory_values(memory: GateMemory) -> dict[str, Any]:
 def progress_values(progress: HostProgress, now: datetime) -> dict[str, Any]:
     """The columns that a stretch of crawling adds to."""
     depth = domains.c.crawl_depth_reached
+    queued = domains.c.frontier_size + progress.queued
     values: dict[str, Any] = {
         "pages_crawled": domains.c.pages_crawled + progress.pages_crawled,
         "pages_discovered": domains.c.pages_discovered + progress.pages_discovered,
@@ -64,7 +65,7 @@ def progress_values(progress: HostProgress, now: datetime) -> dict[str, Any]:
         "images_stored": domains.c.images_stored + progress.images_stored,
         "total_error_count": domains.c.total_error_count + progress.errors,
         "crawl_depth_reached": case((depth < progress.depth_reached, progress.depth_reached), else_=depth),
-        "frontier_size": domains.c.frontier_size + progress.queued,
+        "frontier_size": case((queued < 0, 0), else_=queued),
         "last_crawled_at": now,
     }
     if progress.consecutive_errors is not None:

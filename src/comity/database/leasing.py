@@ -244,6 +244,7 @@ def _progress_text(dialect: str) -> str:
     column = domains.c
     depth = column.crawl_depth_reached
     deepest = case((depth < _whole("depth"), _whole("depth_again")), else_=depth)
+    largest = func.greatest if dialect == "postgresql" else func.max
     statement = (
         update(domains)
         .where(column.id == bindparam("host"), column.lease_token == bindparam("token"))
@@ -255,7 +256,8 @@ def _progress_text(dialect: str) -> str:
             (column.total_error_count, column.total_error_count + _whole("errors")),
             (depth, deepest),
             (column.consecutive_error_count, func.coalesce(_whole("in_a_row"), column.consecutive_error_count)),
-            (column.frontier_size, column.frontier_size + _whole("queued")),
+            # A frontier that was made anew has more to settle than was counted.
+            (column.frontier_size, largest(literal_column("0"), column.frontier_size + _whole("queued"))),
             (column.last_crawled_at, bindparam("moment")),
             *((column[name], bindparam(f"new_{name}")) for name in _MEMORY),
             (column.version, column.version + literal_column("1")),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Integer, bindparam, exists, func, insert, select, update
 
 from comity.database.bulk import Encoding, driver_text
-from comity.database.tables import crawl_runs, fetches
+from comity.database.instants import instant
+from comity.database.tables import crawl_runs, domains, fetches
 
 
 def begin(
@@ -63,6 +64,33 @@ def pages_of_hosts(connection: Connection, run_id: UUID) -> dict[str, int]:
         .group_by(fetches.c.domain)
     )
     return {row.domain: row.pages for row in connection.execute(statement)}
+
+
+def open_runs(connection: Connection, since: datetime, now: datetime | None, limit: int) -> Sequence[Any]:
+    """Runs that began since a moment and have not ended, oldest first, and whether their holder has a lease now."""
+    holds = exists().where(
+        domains.c.claimed_by == crawl_runs.c.holder, domains.c.claim_expires_at > instant(connection, now)
+    )
+    column = crawl_runs.c
+    return connection.execute(
+        select(
+            column.id,
+            column.holder,
+            column.started_at,
+            column.settings["processes"].as_integer().label("processes"),
+            holds.label("holds"),
+        )
+        .where(column.status == "running", column.started_at > since)
+        .order_by(column.started_at)
+        .limit(limit)
+    ).all()
+
+
+def end_dead(connection: Connection, run_ids: Collection[UUID], *, reason: str, now: datetime) -> int:
+    """Note that runs failed without a word; one that ended meanwhile stays as it is. Gives how many."""
+    still = (crawl_runs.c.id.in_(list(run_ids)), crawl_runs.c.status == "running")
+    done = connection.execute(update(crawl_runs).where(*still).values(status="failed", end_reason=reason, ended_at=now))
+    return int(done.rowcount)
 
 
 def end(connection: Connection, run_id: UUID, *, status: str, reason: str, now: datetime) -> None:

@@ -30,7 +30,7 @@ _NAMES: Final = (
     "take_in",
 )
 # The server is there but will not take writes, or not now.
-_REFUSALS: Final = ("MISCONF", "NOREPLICAS", "BUSY", "NOAUTH")
+_REFUSALS: Final = ("MISCONF", "NOREPLICAS", "BUSY")
 _NO_SUCH_DATABASE: Final = "DB index is out of range"
 _PIPELINED: Final = 256
 
@@ -90,8 +90,15 @@ class RedisLink:
             redis.exceptions.TryAgainError,
             redis.exceptions.AskError,
         )
-        # What no waiting mends: it is no Redis, or not one for this user.
-        self._misfits = (redis.exceptions.InvalidResponse, redis.exceptions.NoPermissionError)
+        # What no waiting mends: it is no Redis, not one for this user, or one of several that share the keys. (Who is
+        # not let in counts as a broken connection for the client, so these are looked for first.)
+        self._misfits = (
+            redis.exceptions.InvalidResponse,
+            redis.exceptions.NoPermissionError,
+            redis.AuthenticationError,
+            redis.exceptions.AuthorizationError,
+            redis.exceptions.MovedError,
+        )
         retry = Retry(ExponentialBackoff(cap=self.terms.longest_pause_s, base=0.05), self.terms.tries - 1)
         try:
             pool = redis.BlockingConnectionPool.from_url(
@@ -165,10 +172,10 @@ class RedisLink:
         """Turn "cannot reach or use Redis" into one line; leave what a command did wrong alone."""
         try:
             yield
-        except self._absences as error:
-            raise FrontierUnavailable(self._sentence(error)) from error
         except self._misfits as error:
             raise FrontierUnfit(self._sentence(error)) from error
+        except self._absences as error:
+            raise FrontierUnavailable(self._sentence(error)) from error
         except self.response_error as error:
             if str(error).startswith(_NO_SUCH_DATABASE):
                 raise FrontierUnfit(self._sentence(error)) from error

@@ -38,6 +38,8 @@ from comity.model.frontier import FrontierEntry, QueuedUrl
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+_LOOKED_AT: Final = ("persistence", "memory", "replication", "cluster")
+_SAMPLED: Final = 20  # hosts that are looked for, to tell an empty server
 _LOOKED: Final = 1000  # URLs that one script gives
 _MOVED: Final = 500  # URLs whose wait is over that one script brings back
 _KEY_LISTS: Final = 100  # lists of keys that one script reads
@@ -65,10 +67,19 @@ class RedisFrontier:
         self._lock = RLock()
 
     def check(self) -> None:
-        """Refuse a server that would forget: one that evicts, or, unless that was agreed on, one that writes no log."""
-        persistence, memory = (
-            info_of(each) for each in self._link.commands([("INFO", "persistence"), ("INFO", "memory")])
+        """Refuse a server that would forget: one that evicts, or, unless that was agreed on, one that writes no log.
+
+        Nor will a replica do, or a part of a cluster: neither can take everything.
+        """
+        persistence, memory, replication, cluster = (
+            info_of(each) for each in self._link.commands([("INFO", section) for section in _LOOKED_AT])
         )
+        if replication.get("role", "master") != "master":
+            raise FrontierUnfit(f"the frontier at {self._link.shown} is a replica: name its primary instead")
+        if cluster.get("cluster_enabled", "0") != "0":
+            said = info_of(self._link.command("CLUSTER", "INFO"))
+            if int(said.get("cluster_size", "1")) > 1:
+                raise FrontierUnfit(f"the frontier at {self._link.shown} is one of a cluster: Comity needs one server")
         policy = memory.get("maxmemory_policy", "noeviction")
         if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):
             raise FrontierUnfit(
@@ -93,6 +104,13 @@ class RedisFrontier:
         for (host_id, mark), reply in zip(marks.items(), replies, strict=True):
             if host_id in left or not is_up_to(reply, mark):
                 self._following.catch_up(host_id)
+
+    @_alone
+    def is_blank(self) -> bool:
+        """Whether Redis has nothing of hosts that it ought to have: it lost everything, or is not the right one."""
+        with self._database.read() as connection:
+            hosts = frontier_journal.hosts_without_batches(connection, _SAMPLED)
+        return bool(hosts) and not any(self._link.commands([("EXISTS", stem_of(host_id)) for host_id in hosts]))
 
     @contextmanager
     def reading(self) -> Iterator[RedisFrontier]:
@@ -207,6 +225,22 @@ class RedisFrontier:
                 _url, key, _depth, priority = unpack_element(element, origin)
                 found.append(DoneUrl(int(sequence) + 1, key, priority, unpack_hints(hints)))
         return found[:limit]
+
+    def everything(self, host_id: UUID) -> Iterator[list[FoundUrl]]:
+        """All URLs of a host with all that is known of them, oldest first, about a thousand at a time."""
+        place = 0
+        while place >= 0:
+            reply = self._following.ask(host_id, "list", place, LISTED, "")
+            if reply is None:
+                return
+            _epoch, _applied, origin, place, rows = reply
+            yield [unpack_found(origin, fields) for _sequence, *fields in rows]
+
+    @_alone
+    def wipe(self, host_id: UUID) -> None:
+        """Delete what Redis has of a host that the database does not look for there any more."""
+        self._following.drop(host_id)
+        self._following.wipe(host_id)
 
     @contextmanager
     def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[RedisChange]:

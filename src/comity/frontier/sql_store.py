@@ -143,6 +143,10 @@ class SqlFrontier:
     def take_up(self, host_ids: Collection[UUID]) -> None:
         """Nothing is ever left half-way."""
 
+    def is_blank(self) -> bool:
+        """It is the database itself."""
+        return False
+
     @contextmanager
     def reading(self) -> Iterator[SqlReads]:
         """Several questions in one transaction."""

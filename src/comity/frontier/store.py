@@ -181,6 +181,10 @@ class FrontierStore(FrontierReads, Protocol):
         """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
         ...
 
+    def is_blank(self) -> bool:
+        """Whether a store beside the database has nothing of what it should have; its hosts will be made anew."""
+        ...
+
     def reading(self) -> AbstractContextManager[FrontierReads]:
         """Several questions at the price of one transaction, where a store has any."""
         ...

@@ -1,22 +1,28 @@
-"""Bringing the URLs of a state from its own tables to a store beside it, while nobody crawls.
+"""Bringing the URLs of a state from its own tables to a store beside it, or back, while nobody crawls.
 
-Each step is one transaction: some URLs of a host become a change of the other store and leave the tables. So each URL
-is in one place at any moment, and a move that was cut off goes on where it was.
+Each step is one transaction: some URLs of a host become a change of the other store and leave the tables; on the way
+back it is a whole host. So each URL is in one place at any moment, and a move that was cut off goes on where it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import frontier_listing, hosts
+from comity.database import frontier_journal, frontier_listing, hosts
 from comity.database.connection import Database
 from comity.database.tables import DONE, DROPPED, QUEUED
-from comity.frontier.sql_store import hints_of
-from comity.frontier.store import FrontierStore, HostSettlement, PutBack
+from comity.frontier.sql_store import SqlFrontier, hints_of
+from comity.frontier.store import FoundUrl, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.model.errors import HostBusy
 from comity.model.frontier import FrontierEntry
+
+if TYPE_CHECKING:
+    from comity.frontier.redis_store import RedisFrontier
 
 _BATCH: Final = 5000
 
@@ -36,9 +42,7 @@ def move_frontier(
 def _move_some(database: Database, clock: Clock, to: FrontierStore) -> int:
     with to.change() as change:
         connection = change.connection
-        held = hosts.leased_now(connection, None if database.is_shared else clock.now())
-        if held is not None:
-            raise HostBusy(f"{held} is being crawled; stop every crawl and worker first")
+        _refuse_if_held(connection, database, clock)
         host_id = frontier_listing.first_host(connection)
         if host_id is None:
             return 0
@@ -46,6 +50,49 @@ def _move_some(database: Database, clock: Clock, to: FrontierStore) -> int:
         change.settle(host_id, None, _settlement(rows, clock.seconds()))
         frontier_listing.remove_up_to(connection, host_id, rows[-1].id)
         return len(rows)
+
+
+def move_frontier_back(
+    database: Database, clock: Clock, store: RedisFrontier, on_moved: Callable[[int], None] | None = None
+) -> int:
+    """Bring every URL from Redis into the tables; gives how many. `HostBusy` while somebody crawls."""
+    moved = 0
+    while True:
+        with database.read() as connection:
+            host_id = frontier_journal.any_host(connection)
+        if host_id is None:
+            return moved
+        store.take_up([host_id])  # whatever is still on its way there
+        with SqlFrontier(database).change() as change:
+            _refuse_if_held(change.connection, database, clock)
+            for found in store.everything(host_id):
+                change.settle(host_id, None, _settlement_of_found(found, clock.seconds()))
+                change.flush()
+                moved += len(found)
+            frontier_journal.forget(change.connection, host_id)
+        with suppress(FrontierUnavailable):  # what stays there is in nobody's way
+            store.wipe(host_id)
+        if on_moved is not None:
+            on_moved(moved)
+
+
+def _refuse_if_held(connection: Connection, database: Database, clock: Clock) -> None:
+    held = hosts.leased_now(connection, None if database.is_shared else clock.now())
+    if held is not None:
+        raise HostBusy(f"{held} is being crawled; stop every crawl and worker first")
+
+
+def _settlement_of_found(found: Sequence[FoundUrl], now: float) -> HostSettlement:
+    waiting = [each for each in found if each.state == QUEUED and (each.attempts or each.not_before is not None)]
+    return HostSettlement(
+        links=[FrontierEntry(each.url, each.key, each.depth, each.priority, each.hints) for each in found],
+        done=[each.key for each in found if each.state == DONE],
+        dropped=[each.key for each in found if each.state == DROPPED],
+        put_back=[
+            PutBack(each.key, each.not_before.timestamp() if each.not_before is not None else now, each.attempts)
+            for each in waiting
+        ],
+    )
 
 
 def _settlement(rows: Any, now: float) -> HostSettlement:

@@ -51,7 +51,11 @@ class SeedSet:
         self.key = key
         try:
             self._redis: Any = redis.Redis.from_url(
-                url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S, decode_responses=False
+                url,
+                socket_timeout=_TIMEOUT_S,
+                socket_connect_timeout=_TIMEOUT_S,
+                protocol=2,  # a server that wants a password then says so, instead of talking about protocols
+                decode_responses=False,
             )
         except ValueError as error:
             raise BadInput(f"not a Redis URL: {error}") from None

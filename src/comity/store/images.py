@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from comity.store.parts import sync_folder
 from comity.store.target import Target
 
-_FOLDER: Final = "images"
+IMAGES_FOLDER: Final = "images"
 _ABANDONED_S: Final = 3600.0
 
 
@@ -29,7 +29,7 @@ class ImageFile(NamedTuple):
     @property
     def path(self) -> str:
         """Where it is, from the folder of the store on."""
-        return f"{_FOLDER}/{self.content_hash[:2]}/{self.content_hash[2:4]}/{self.content_hash}.{self.extension}"
+        return f"{IMAGES_FOLDER}/{self.content_hash[:2]}/{self.content_hash[2:4]}/{self.content_hash}.{self.extension}"
 
 
 def image_root(target: Target) -> Path:
@@ -44,7 +44,7 @@ class ImageStore:
         self.root = root
         self._name = name.replace(":", "-").replace("/", "-")
         self._clock = clock
-        self._temporary = root / _FOLDER / "tmp"
+        self._temporary = root / IMAGES_FOLDER / "tmp"
         self._number = 0
         self._is_swept = False
 

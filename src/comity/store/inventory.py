@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from comity.model.errors import BadInput
+from comity.store.images import IMAGES_FOLDER
 from comity.store.manifest import (
     PartNote,
     digest_between,
@@ -216,7 +217,8 @@ def _looks_whole(path: Path, kind: Format, size: int) -> bool:
 
 def _foreign(target: Target) -> list[str]:
     with suppress(OSError):
-        return sorted(path.name for path in target.spool.iterdir() if not path.name.startswith(_OURS))
+        names = (path.name for path in target.spool.iterdir())
+        return sorted(name for name in names if not name.startswith(_OURS) and name != IMAGES_FOLDER)
     return []
 
 

@@ -70,6 +70,19 @@ RUN_ENDED: Final = Event(
 STATE_LOST: Final = Event(
     "state_lost", Level.WARNING, "The state did not answer; it is tried again after a pause.", ("error", "pause_s")
 )
+FRONTIER_LOST: Final = Event(
+    "frontier_lost",
+    Level.WARNING,
+    "Redis does not answer, or takes no writes; the run waits up to 15 minutes and keeps its hosts.",
+    ("error",),
+)
+FRONTIER_BACK: Final = Event("frontier_back", Level.INFO, "Redis is back, and the run goes on.", ("seconds",))
+FRONTIER_BLANK: Final = Event(
+    "frontier_blank",
+    Level.WARNING,
+    "Redis has nothing of this state: it lost everything, or is not the right one. Hosts are made anew in it.",
+    ("error",),
+)
 WORKER_DIED: Final = Event(
     "worker_died", Level.WARNING, "A worker process ended by itself and is replaced.", ("error", "code", "pause_s")
 )
@@ -82,6 +95,9 @@ EVENTS: Final = (
     RUN_ENDED,
     IDLE,
     STATE_LOST,
+    FRONTIER_LOST,
+    FRONTIER_BACK,
+    FRONTIER_BLANK,
     WORKER_DIED,
     STOPPING,
     WORKER_ENDED,

@@ -345,6 +345,7 @@ class Crawl:
     def _on_silence(self, said: str | None) -> None:
         """The frontier does not answer; what is settled stays, and the run waits."""
         self.progress.waits_for = said
+        self._hooks.on_silence(said)
         if said is not None and said not in self.progress.warnings and len(self.progress.warnings) < _WARNINGS_MOST:
             self.progress.warnings.append(said)
 

@@ -56,6 +56,8 @@ class CrawlHooks:
     """How the hosts are shared with other processes."""
     meter: Meter | None = None
     """Counts what the run does, for whoever watches the process."""
+    on_silence: Callable[[str | None], None] = lambda _said: None
+    """Told why the run waits for its frontier, and by None that it goes on; several may wait for the same."""
     duties: tuple[Duty, ...] = ()
     """What else is done while the run lasts."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
@@ -13,12 +14,16 @@ from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.instants import from_seconds
 from comity.fetch.inflate import inflate_coded
-from comity.leases.holder import is_dead_store_name
+from comity.leases.holder import is_dead, is_dead_store_name
 from comity.leases.room import Leases
 from comity.model.page_record import PageRecord
 from comity.rules.takedown import Takedowns
 from comity.store.pages import recover
 from comity.store.sink import PageSink
+
+_RUNS_LOOKED_BACK: Final = timedelta(days=30)
+_RUNS_MOST: Final = 1000
+_DIED: Final = "its process ended without a word"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +64,31 @@ class RunDesk:
         return self.takedowns()
 
     def take_over(self) -> None:
-        """Free the hosts that dead processes of this machine held, and save their pages."""
+        """Free the hosts that dead processes of this machine held, save their pages, and end their runs."""
         self._leases.free_own_dead()
+        self._end_dead_runs()
         if self._store.folder is not None:
             recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
+
+    def _end_dead_runs(self) -> None:
+        """End the runs of processes that are gone: those of this machine for certain, others when their leases ran out.
+
+        Of a run of several processes elsewhere nothing can be said: whoever began it holds no lease. Should one that is
+        taken for dead live after all, it says itself how it ended.
+        """
+        now, is_shared = self._clock.now(), self._database.is_shared
+        is_old = now - timedelta(seconds=2 * self._leases.terms.lease_s)
+        with self._database.read() as connection:
+            found = runs.open_runs(connection, now - _RUNS_LOOKED_BACK, None if is_shared else now, _RUNS_MOST)
+        dead = [
+            run.id
+            for run in found
+            if run.holder
+            and (is_dead(run.holder) or (run.started_at < is_old and not run.holds and (run.processes or 1) == 1))
+        ]
+        if dead:
+            with self._database.write() as connection:
+                runs.end_dead(connection, dead, reason=_DIED, now=now)
 
     def _begin(self, settings: dict[str, Any]) -> None:
         with self._database.write() as connection:

@@ -110,19 +110,36 @@ def current(context: typer.Context, state: StateOption = None, as_json: JsonOpti
         write_line(Cell(f"This Comity needs {age.head}: run comity db upgrade, or a Comity of that age.", "dim"))
 
 
-@command(app, "move-frontier", examples=("COMITY_REDIS_URL=redis://cache.example/0 comity db move-frontier",))
-def move_frontier(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+@command(
+    app,
+    "move-frontier",
+    examples=(
+        "COMITY_REDIS_URL=redis://cache.example/0 comity db move-frontier",
+        "comity db move-frontier --back",
+    ),
+)
+def move_frontier(
+    context: typer.Context,
+    back: Annotated[bool, typer.Option("--back", help="From Redis to the database instead.")] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Bring the URLs of a shared state from its database to Redis, so that COMITY_REDIS_URL can be used with it.
 
-    Every crawl and worker must be stopped. A move that is cut off loses nothing; the same command goes on with it.
+    With --back, bring them from there into the database, so that Redis can be done without. Every crawl and worker must
+    be stopped. A move that is cut off loses nothing; the same command goes on with it.
     """
     door = chosen(context, state, as_json)
     from comity.operate.move_frontier import move_frontier as move
+    from comity.operate.move_frontier import move_frontier_back
 
-    with ProgressBars() as bars, door.open_existing() as opened, closing(opened.frontier_to_come()) as store:
-        moved = move(opened.database, opened.clock, store, bars.bar("Moving", None))
+    with ProgressBars() as bars, door.open_existing() as opened, closing(opened.frontier_in_redis()) as store:
+        step = move_frontier_back if back else move
+        moved = step(opened.database, opened.clock, store, bars.bar("Moving", None))
     if door.as_json:
         write_json({"urls_moved": moved})
+    elif back:
+        write_line(f"{counted(moved, 'URL')} came to the database; leave COMITY_REDIS_URL out from now on.")
     else:
         write_line(f"{counted(moved, 'URL')} went to Redis; keep COMITY_REDIS_URL set from now on.")
 

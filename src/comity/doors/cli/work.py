@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
@@ -22,6 +23,7 @@ from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
 from comity.doors.cli.output import counted
 from comity.doors.cli.teaching import command
+from comity.doors.cli.work_frontier import FrontierWatch
 from comity.doors.cli.work_watch import log_host, log_of, log_run, log_start, observed
 from comity.model.errors import BadInput, StateUnavailable
 from comity.telemetry import events, metrics
@@ -42,6 +44,7 @@ _MOST_MINUTES: Final = 1_000_000_000
 FINISHING: Final = "finishing what is under way (once more to leave at once)"
 _STINT_MINUTES: Final = 30.0  # a run of a worker lasts no longer, so that upkeep comes between
 _RESCORE_EVERY_S: Final = 3600.0
+_LOOK_AGAIN_EVERY_S: Final = 15.0  # at a frontier that was away
 _TIDY_EVERY_S: Final = 60.0  # while there is nothing to crawl
 _EXAMPLES = (
     "comity work",
@@ -151,6 +154,7 @@ class _Desk:
         self._terms = terms
         self._is_child = ends_with_stdin
         self._memory = _Memory()
+        self._frontier = FrontierWatch(self._log, lambda: self._count(metrics.STATE_LOST))
         self._code = 0
 
     async def run(self) -> int:
@@ -185,9 +189,9 @@ class _Desk:
         opened = self._door.open_or_make()
         state = await asyncio.to_thread(opened.__enter__)
         try:
-            await asyncio.to_thread(try_frontier, state)
+            await asyncio.to_thread(self._frontier.look, state)
             quiet = self._door.as_json or self._is_child or self._log.as_json
-            yield _OneShift(state, self._hooks(), self._memory, quiet=quiet)
+            yield _OneShift(state, self._hooks(state), self._memory, quiet=quiet)
         finally:
             await asyncio.to_thread(opened.__exit__, None, None, None)
 
@@ -216,12 +220,13 @@ class _Desk:
         log_host(self._log, line)
         self._count(metrics.HOSTS_LEFT, line.status.replace(" ", "_"))
 
-    def _hooks(self) -> CrawlHooks:
-        from comity.walk.crawl_hooks import CrawlHooks, HostShare
+    def _hooks(self, state: State) -> CrawlHooks:
+        from comity.walk.crawl_hooks import CrawlHooks, Duty, HostShare
 
         most = _MOST_HOSTS if self._hosts is None else self._hosts
         share = HostShare(most, left=tuple, leave=lambda _host: None, told=self._told_of_host)
-        return CrawlHooks(hosts=share, meter=self._meter)
+        duty = Duty(_LOOK_AGAIN_EVERY_S, partial(self._frontier.look_again, state))
+        return CrawlHooks(hosts=share, meter=self._meter, on_silence=self._frontier.on_silence, duties=(duty,))
 
 
 @dataclass(slots=True)
@@ -331,18 +336,6 @@ def _holding(state: State, leases: Any) -> State:
             return leases
 
     return Holding(state.database, state.clock, state.settings)
-
-
-def try_frontier(state: State) -> None:
-    """A frontier that will never do is told before a host is leased for nothing; one that is away is waited for."""
-    from comity.frontier.store import FrontierUnavailable, FrontierUnfit
-
-    try:
-        state.frontier.take_up(())
-    except FrontierUnfit:
-        raise
-    except FrontierUnavailable:
-        return
 
 
 def obey(on_signal: Callable[[int], None], leave: Callable[[], None] | None = None) -> None:

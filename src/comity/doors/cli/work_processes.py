@@ -18,7 +18,8 @@ from typing import Final
 
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen
-from comity.doors.cli.work import FINISHING, obey, try_frontier
+from comity.doors.cli.work import FINISHING, obey
+from comity.doors.cli.work_frontier import FrontierWatch
 from comity.doors.cli.work_watch import log_of, served
 from comity.doors.event_loop import runner_of_loops
 from comity.model.errors import BadInput
@@ -65,7 +66,7 @@ class _Workers:
     def _try_state(self) -> None:
         """Whatever is wrong with the state is told once, and here."""
         with self._door.open_or_make() as state:
-            try_frontier(state)
+            FrontierWatch(self._log).look(state)
 
     def _readings(self) -> list[Reading]:
         self._meter.set(metrics.PROCESSES, self._gathered.reporting)
