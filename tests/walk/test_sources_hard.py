@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from comity.model.job import ListingKind
-from comity.model.source import NotRun, RunStatus
-from comity.operate.sources import delete_source, edit_source
+from comity.model.source import NotRun, RunStatus, SourceReport, SourceStatus
+from comity.operate.sources import delete_source, edit_source, pause_source, resume_source
 from comity.operate.takedown import add_takedown, remove_takedown
 from comity.upkeep.due_sources import PassReport
 from comity.walk.listing_reader import ListingReader
@@ -76,6 +79,37 @@ def test_a_source_that_is_deleted_or_edited_while_it_runs(web: Web, bureau: Offi
     assert (bureau.titles(), bureau.rows("SELECT * FROM crawl_locks")) == ([], [])
     assert bureau.run(changing).counts.inserted == 2
     assert bureau.rows("SELECT * FROM source_pages") == []  # the next run reads it by the new rules
+
+
+def test_what_is_edited_while_it_runs_holds_for_the_next_run(web: Web, bureau: Office) -> None:
+    def during(act: Callable[[UUID], object], status: int = 200) -> tuple[SourceReport, float]:
+        """Run a source, and do something to it meanwhile; gives the days until its next run."""
+
+        def answer(_: Asked) -> Answer:
+            act(source.id)
+            return Answer(status=status, body=listing(jobs(2)))
+
+        site = web.site({"/careers": answer, "/new": listing(jobs(1))})
+        source = bureau.add(site.url("/careers"), crawl_frequency_days=30)
+        bureau.execute("UPDATE sources SET consecutive_failures = 4 WHERE careers_url = :url", url=source.careers_url)
+        report = bureau.run(source)
+        assert report.next_run_at is not None
+        assert bureau.again(source).next_run_at == report.next_run_at
+        assert bureau.logs(source)[0].next_run_reason == report.next_run_reason
+        return report, (report.next_run_at - bureau.state.clock.now()).total_seconds() / 86_400
+
+    doing = partial(edit_source, bureau.database, bureau.state.clock)
+    report, days = during(lambda each: doing(each, crawl_frequency_days=2))
+    assert 1.6 < days < 2.4
+    assert "the source's own base of 2 days" in report.next_run_reason
+    report, days = during(lambda each: doing(each, careers_url=f"https://{each}.example/"))
+    assert days <= 0  # what was read is not what is to be read
+    assert "edited" in report.next_run_reason
+    report, days = during(lambda each: pause_source(bureau.database, bureau.state.clock, each))
+    assert (report.source_status, 25 < days < 35) == (SourceStatus.PAUSED, True)
+    report, _ = during(lambda each: resume_source(bureau.database, bureau.state.clock, each), status=404)
+    assert report.status is RunStatus.FAIL
+    assert report.source_status is SourceStatus.ACTIVE  # the fifth failure in a row, had nobody resumed it
 
 
 def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: Office) -> None:

@@ -202,6 +202,7 @@ class SourceReport:
     next_run_at: datetime | None
     source_status: SourceStatus
     host: str = ""
+    next_run_reason: str = ""
 
 
 class NotRun(StrEnum):

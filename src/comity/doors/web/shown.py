@@ -102,6 +102,7 @@ class LogShown(Shown):
     status: str | None = Field(description="ok, warn or fail.")
     message: str | None
     next_run_at: datetime | None
+    next_run_reason: str | None = Field(description="Why then: the rule of the schedule, in a sentence.")
 
 
 class LogsShown(Shown):

@@ -1,0 +1,1 @@
+ALTER TABLE crawl_logs ADD COLUMN next_run_reason TEXT;
