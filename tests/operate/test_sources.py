@@ -160,7 +160,8 @@ def test_a_test_fetch_asks_for_the_head_only(web: Web, bureau: Office) -> None:
         {"purpose": "page"},
     ]
     missing = bureau.do(lambda desk: operate.test_fetch(desk, site.url("/missing")))
-    assert missing.status == 404
+    assert (missing.status, missing.content_type) == (404, "text/html; charset=utf-8")
+    assert missing.elapsed_ms > 0
     for path, words in (("/private", "not asked"), ("/gone", "taken down")):
         site.routes["/robots.txt"] = Answer(body="User-agent: *\nDisallow: /private\n", type="text/plain")
         bureau.execute("DELETE FROM robots_cache")

@@ -13,15 +13,25 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from comity.model.job import ListingKind
+from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import NotRun, RunStatus, SourceReport, SourceStatus
-from comity.operate.sources import delete_source, edit_source, pause_source, resume_source
+from comity.operate.policy import set_policy
+from comity.operate.sources import (
+    delete_source,
+    edit_source,
+    pause_source,
+    resume_source,
+    simulate_extract,
+    what_is_not_honoured,
+)
+from comity.operate.sources import test_fetch as head_of
 from comity.operate.takedown import add_takedown, remove_takedown
 from comity.upkeep.due_sources import PassReport
 from comity.walk.listing_reader import ListingReader
 from comity.walk.read_source import SourceDesk
 from tests.walk.crawling import Place, until
 from tests.walk.site import Answer, Asked, Web
-from tests.walk.sourcing import Job, Office, jobs, listing
+from tests.walk.sourcing import NO_OPENINGS, Job, Office, jobs, listing
 
 
 def test_whatever_a_page_says_is_stored_or_left_out_but_breaks_nothing(web: Web, bureau: Office) -> None:
@@ -251,3 +261,40 @@ def test_a_source_whose_run_cannot_be_written_ends_no_other_and_is_not_asked_aga
     assert [(skipped.source_id, skipped.why) for skipped in first.skipped] == [(poisoned.id, NotRun.BROKEN)]
     assert (second.queued, len(site.of("/one"))) == (0, 1)
     assert bureau.rows("SELECT * FROM crawl_locks") == []
+
+
+def test_openings_in_a_frame_are_read_where_they_are(web: Web, bureau: Office) -> None:
+    board = web.site({"/board": Answer(body=listing(jobs(3)), etag='"b1"')})
+    frame = f'<iframe title="Open positions" src="{board.url("/board")}"></iframe>'
+    page = Answer(body=f"<title>Join us</title><h1>Join us</h1><p>Our openings:</p>{frame}", etag='"p1"')
+    site = web.site({"/careers": page})
+    source = bureau.add(site.url("/careers"))
+    tried = bureau.do(lambda desk: simulate_extract(desk, source))
+    assert (tried.found, tried.message) == (3, f"its openings are embedded: {board.url('/board')}")
+    for inserted, message in ((3, ""), (0, "not modified")):
+        report = bureau.run(source)
+        assert (report.status, report.message, report.pages) == (RunStatus.OK, message, 2)
+        assert (report.counts.found, report.counts.inserted, report.counts.updated) == (3, inserted, 0)
+    board.routes["/board"] = NO_OPENINGS
+    assert bureau.run(source).status is RunStatus.WARN
+    report = bureau.run(source)
+    assert (report.status, report.counts.closed) == (RunStatus.OK, 3)  # the board was believed, not the page around it
+
+
+def test_a_page_that_scripts_fill_in_is_called_that_whatever_the_policy_allows(web: Web, bureau: Office) -> None:
+    shell = (
+        '<title>Careers</title><div id="root"></div><noscript>Enable JavaScript</noscript><script src="/a"></script>'
+    )
+    site = web.site({"/careers": shell, "/jobs": listing(jobs(2))})
+    shown, whole = bureau.add(site.url("/careers")), bureau.add(site.url("/jobs"))
+    report = bureau.run(shown)
+    assert (report.status, report.counts.found) == (RunStatus.WARN, 0)
+    assert "filled in by scripts, which are not run" in report.message
+    assert what_is_not_honoured(bureau.database, shown) is None
+    set_policy(bureau.database, bureau.state.clock, site.host, allow_js=True, min_request_interval_ms=0)
+    assert what_is_not_honoured(bureau.database, shown) == SCRIPTS_NOT_RUN
+    for source in (shown, whole):
+        assert bureau.run(source).message.endswith(SCRIPTS_NOT_RUN)
+        assert (bureau.again(source).last_crawl_message or "").endswith(SCRIPTS_NOT_RUN)
+    assert bureau.do(lambda desk: head_of(desk, shown.careers_url)).note == SCRIPTS_NOT_RUN
+    assert bureau.do(lambda desk: simulate_extract(desk, whole)).message == SCRIPTS_NOT_RUN

@@ -131,6 +131,8 @@ class Listing:
     message: str = ""
     is_cut: bool = False
     """Whether it breaks off: what is not on it may have been meant to be."""
+    is_elsewhere: bool = False
+    """Whether the jobs are not here but at `next_url`, which may be another host's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,8 @@ class Reading:
     requests: list[LedgerRow] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     host: str = ""
+    wants_scripts: bool = False
+    """Whether a policy on the way allows scripts, which nobody runs."""
 
     @property
     def is_whole(self) -> bool:
@@ -236,3 +238,5 @@ class HeadRead:
     etag: str | None
     last_modified: str | None
     elapsed_ms: int
+    note: str | None = None
+    """What a reader of the page should know beside that."""

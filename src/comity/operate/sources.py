@@ -19,6 +19,7 @@ from comity.database.connection import Database
 from comity.database.source_values import source_from
 from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound
 from comity.model.job import JobPosting, ListingKind, SourceType
+from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import (
     HeadRead,
     NotRun,
@@ -27,7 +28,8 @@ from comity.model.source import (
     SourceReport,
     SourceStatus,
 )
-from comity.rules.canonical import web_address
+from comity.operate.policy import get_policy
+from comity.rules.canonical import resolve_link, web_address
 from comity.rules.next_run import base_days
 
 if TYPE_CHECKING:
@@ -179,6 +181,13 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
     return source
 
 
+def what_is_not_honoured(database: Database, source: Source) -> str | None:
+    """What the policy of a source's host asks for in vain, in a sentence."""
+    address = resolve_link(source.careers_url, source.careers_url)
+    policy = get_policy(database, address.host) if address is not None else None
+    return SCRIPTS_NOT_RUN if policy is not None and policy.allow_js else None
+
+
 async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
     """Run a source now, due or not; `HostBusy` if somebody runs it or talks to its host."""
     result = await desk.run(source.id)
@@ -201,9 +210,13 @@ async def simulate_extract(desk: SourceDesk, source: Source) -> Simulation:
         reason = reading.obstacle.reason if reading.obstacle is not None else "nothing was read"
         status = reading.obstacle.status if reading.obstacle is not None else None
         return Simulation(source.careers_url, None, 0, (), None, reason, status)
-    page = reading.pages[0]
+    page = reading.pages[-1]
     jobs = tuple(desk.normalized(source, page.jobs[:SHOWN_OF_A_SIMULATION]))
-    return Simulation(source.careers_url, page.kind, page.found, jobs, page.next_url, page.message, page.status)
+    said = [each.message for each in reading.pages] + [SCRIPTS_NOT_RUN if reading.wants_scripts else ""]
+    if reading.obstacle is not None:
+        said.append(reading.obstacle.reason)
+    message = "; ".join(filter(None, said))
+    return Simulation(source.careers_url, page.kind, page.found, jobs, page.next_url, message, page.status)
 
 
 def source_to_try(database: Database, named: str, **columns: Any) -> Source:

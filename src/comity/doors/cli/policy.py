@@ -71,7 +71,10 @@ def change(
         int | None, typer.Option("--max-kb-per-page", metavar="N", help="Kilobytes a page.")
     ] = None,
     allow_js: Annotated[
-        bool | None, typer.Option("--allow-js/--no-allow-js", help="Whether a browser may run the page's scripts.")
+        bool | None,
+        typer.Option(
+            "--allow-js/--no-allow-js", help="Whether scripts of pages may be run; kept, but not honoured yet."
+        ),
     ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,

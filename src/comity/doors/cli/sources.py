@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
-from comity.doors.cli.output import Cell, counted, write_json, write_line
+from comity.doors.cli.output import Cell, counted, note, write_json, write_line
 from comity.doors.cli.sources_shown import source_json, write_source, write_sources
 from comity.doors.cli.teaching import command, group
 from comity.model.errors import BadInput
@@ -85,7 +85,7 @@ def add(
 ) -> None:
     """Add a source; it is due at once."""
     door = chosen(context, state, as_json)
-    from comity.operate.sources import add_source, checked
+    from comity.operate.sources import add_source, checked, what_is_not_honoured
 
     columns = named_only(
         org_name=org_name,
@@ -102,7 +102,10 @@ def add(
     checked(careers_url=url, **columns)  # before anything is opened, let alone made
     with door.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
+        warning = what_is_not_honoured(opened.database, source)
     _show(door, source, "is due now" if not propose else "waits to be approved")
+    if warning is not None:
+        note(warning)
 
 
 @command(

@@ -128,7 +128,7 @@ class PolicyGiven(Given):
     min_request_interval_ms: Whole = Field(3000, ge=0, le=604_800_000, description="Milliseconds between requests.")
     max_pages: Whole = Field(10, ge=0, le=1_000_000_000, description="Pages a run of a source.")
     max_kb_per_page: Whole = Field(1024, ge=1, le=1_000_000, description="Kilobytes a page.")
-    allow_js: bool = Field(False, description="Whether a browser may run the page's scripts.")
+    allow_js: bool = Field(False, description="Whether scripts of pages may be run; kept, but not honoured yet.")
 
     @model_validator(mode="after")
     def _has_any(self) -> PolicyGiven:

@@ -8,6 +8,7 @@ from typing import Final
 from turbohtml import Document
 
 from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
+from comity.extract.jobs.boards import SCRIPTED, board_of, is_scripted
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
@@ -51,8 +52,17 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
         if not jobs and (apology := error_words(outline, title=title)):
             return Listing(ListingKind.ERROR_PAGE, message=apology)
     if not jobs:
-        return Listing(ListingKind.NOTHING_FOUND, next_url=following, message="nothing on the page looks like jobs")
+        return _nothing(document, outline, base, following)
     return Listing(ListingKind.JOBS, tuple(_in_language(jobs, language)), following)
+
+
+def _nothing(document: Document, outline: Outline, base: str, following: str | None) -> Listing:
+    """A page without jobs of its own: perhaps it embeds them, perhaps only its scripts know them."""
+    if board := board_of(document, base):
+        message = f"its openings are embedded: {board[:150]}"
+        return Listing(ListingKind.NOTHING_FOUND, next_url=board, message=message, is_elsewhere=True)
+    message = SCRIPTED if is_scripted(document, outline) else "nothing on the page looks like jobs"
+    return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message)
 
 
 def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str, body: bytes) -> Listing:
