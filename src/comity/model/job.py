@@ -121,6 +121,11 @@ class ListingKind(StrEnum):
     UNREADABLE = "unreadable"
 
 
+FILLED_BY_SCRIPTS: Final = (
+    "the page is filled in by scripts, which are not run: its feed, its API or its applicant system can be read instead"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """One page of a source, read: its jobs, where it goes on, and why there are none."""

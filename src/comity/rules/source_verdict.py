@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from comity.model.job import ListingKind
+from comity.model.job import FILLED_BY_SCRIPTS, ListingKind
 from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import ROBOTS_DISALLOW, Obstacle, Reading, RunStatus, RunVerdict, SourceStatus, Trouble
 
@@ -101,7 +101,8 @@ def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
         return before.kept(RunStatus.WARN, message, empty_reads=looks)
     nothing = f"no postings were recognised{_said(said)}"
     if last_found == 0:
-        return RunVerdict(RunStatus.WARN, f"{nothing}; a parser_hint may help", stores=True)
+        advice = "" if said == FILLED_BY_SCRIPTS else "; a parser_hint may help"
+        return RunVerdict(RunStatus.WARN, f"{nothing}{advice}", stores=True)
     if last_found >= MANY:
         return _quarantine(nothing, before)
     if looks >= LOOKS_FOR_NOTHING:

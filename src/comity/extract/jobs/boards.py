@@ -16,10 +16,6 @@ from comity.extract.jobs.outline import Outline
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import JOB_PATH, SYSTEM_HOST
 
-SCRIPTED: Final = (
-    "the page is filled in by scripts, which are not run: its feed, its API or the page of its applicant system can be "
-    "read instead"
-)
 _MOST_FRAMES: Final = 50
 _MOST_SCRIPTS: Final = 200
 _MOST_INLINE: Final = 200_000
