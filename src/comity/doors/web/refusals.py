@@ -151,6 +151,8 @@ def _allowed(request: Request) -> str:
     for template, operations in request.app.openapi()["paths"].items():
         if compile_path(template)[0].fullmatch(request.scope["path"]):
             methods |= {method.upper() for method in operations}
+    if "GET" in methods:
+        methods.add("HEAD")
     return ", ".join(sorted(methods))
 
 
