@@ -285,11 +285,16 @@ def test_a_page_that_scripts_fill_in_is_called_that_whatever_the_policy_allows(w
     shell = (
         '<title>Careers</title><div id="root"></div><noscript>Enable JavaScript</noscript><script src="/a"></script>'
     )
-    site = web.site({"/careers": shell, "/jobs": listing(jobs(2))})
+    site = web.site({"/careers": Answer(body=shell, etag='"v1"'), "/jobs": listing(jobs(2))})
     shown, whole = bureau.add(site.url("/careers")), bureau.add(site.url("/jobs"))
     report = bureau.run(shown)
     assert (report.status, report.counts.found) == (RunStatus.WARN, 0)
     assert "filled in by scripts, which are not run" in report.message
+    again = bureau.run(shown)
+    assert (again.message, [seen.headers.get("if-none-match") for seen in site.of("/careers")]) == (
+        report.message,
+        [None, None],  # it is asked for as a whole while there is nothing on it
+    )
     assert what_is_not_honoured(bureau.database, shown) is None
     set_policy(bureau.database, bureau.state.clock, site.host, allow_js=True, min_request_interval_ms=0)
     assert what_is_not_honoured(bureau.database, shown) == SCRIPTS_NOT_RUN

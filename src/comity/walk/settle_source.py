@@ -301,15 +301,17 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
 def _page_row(page: PageRead, now: datetime, shared: Collection[int]) -> dict[str, Any]:
     """A page to remember; one that also lists what counts for another page is read anew the next time.
 
-    Else its 304 would not say so when the other page lists that posting no more, and the posting would be closed.
+    Else its 304 would not say so when the other page lists that posting no more, and the posting would be closed. So is
+    one that shows nothing and leads nowhere: a later version of ours, or of its hint, may see more in the same page.
     """
-    is_shared = page.number in shared
+    is_blank = page.kind is ListingKind.NOTHING_FOUND and page.next_url is None
+    is_anew = is_blank or page.number in shared
     return {
         "number": page.number,
         "url": page.url,
         "final_url": page.final_url,
-        "etag": None if is_shared else _validator(page.etag),
-        "last_modified": None if is_shared else _validator(page.last_modified),
+        "etag": None if is_anew else _validator(page.etag),
+        "last_modified": None if is_anew else _validator(page.last_modified),
         "next_url": page.next_url,
         "kind": str(page.kind),
         "found": page.found,

@@ -9,7 +9,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the column."""
+    """Make the column, and have every page of a source read once more: more is seen in some of them now."""
     run_script("0007_reasons", "up")
 
 
