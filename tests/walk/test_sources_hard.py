@@ -295,9 +295,9 @@ def test_a_page_that_scripts_fill_in_is_called_that_whatever_the_policy_allows(w
         report.message,
         [None, None],  # it is asked for as a whole while there is nothing on it
     )
-    assert what_is_not_honoured(bureau.database, shown) is None
+    assert what_is_not_honoured(bureau.database, shown) == []
     set_policy(bureau.database, bureau.state.clock, site.host, allow_js=True, min_request_interval_ms=0)
-    assert what_is_not_honoured(bureau.database, shown) == SCRIPTS_NOT_RUN
+    assert what_is_not_honoured(bureau.database, shown) == [SCRIPTS_NOT_RUN]
     for source in (shown, whole):
         assert bureau.run(source).message.endswith(SCRIPTS_NOT_RUN)
         assert (bureau.again(source).last_crawl_message or "").endswith(SCRIPTS_NOT_RUN)

@@ -181,11 +181,19 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
     return source
 
 
-def what_is_not_honoured(database: Database, source: Source) -> str | None:
-    """What the policy of a source's host asks for in vain, in a sentence."""
+def what_is_not_honoured(database: Database, source: Source) -> list[str]:
+    """What a source or the policy of its host asks for in vain, in sentences."""
+    found: list[str] = []
     address = resolve_link(source.careers_url, source.careers_url)
     policy = get_policy(database, address.host) if address is not None else None
-    return SCRIPTS_NOT_RUN if policy is not None and policy.allow_js else None
+    if policy is not None and policy.allow_js:
+        found.append(SCRIPTS_NOT_RUN)
+    if source.time_window is not None:
+        from comity.schedule.zones import find_zone
+
+        if find_zone(source.time_zone, source.country).zone is None:
+            found.append(f"the time window {source.time_window} is ignored until a time zone or a country is given")
+    return found
 
 
 async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
