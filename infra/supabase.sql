@@ -10,8 +10,8 @@ CREATE TABLE IF NOT EXISTS alembic_version (
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM alembic_version WHERE version_num <> '0006') THEN
-        RAISE EXCEPTION 'these tables are of another age than 0006: run `comity db upgrade` instead';
+    IF EXISTS (SELECT FROM alembic_version WHERE version_num <> '0007') THEN
+        RAISE EXCEPTION 'these tables are of another age than 0007: run `comity db upgrade` instead';
     END IF;
 END
 $$;
@@ -603,6 +603,7 @@ CREATE TABLE IF NOT EXISTS crawl_logs (
     closed INTEGER DEFAULT 0 NOT NULL,
     pages INTEGER DEFAULT 0 NOT NULL,
     next_run_at TIMESTAMP WITH TIME ZONE,
+    next_run_reason TEXT,
     CONSTRAINT pk_crawl_logs PRIMARY KEY (id),
     CONSTRAINT ck_crawl_logs_status CHECK (status IN ('ok', 'warn', 'fail')),
     CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
@@ -620,6 +621,7 @@ ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS message TEXT;
 ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS closed INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS pages INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS next_run_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS next_run_reason TEXT;
 
 DO $$
 BEGIN
@@ -1211,6 +1213,6 @@ $$ LANGUAGE plpgsql;
 CREATE TRIGGER domains_updated_at_trigger BEFORE UPDATE ON domains
     FOR EACH ROW EXECUTE FUNCTION update_domains_updated_at();
 
-INSERT INTO alembic_version VALUES ('0006') ON CONFLICT DO NOTHING;
+INSERT INTO alembic_version VALUES ('0007') ON CONFLICT DO NOTHING;
 
 COMMIT;

@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from comity.clock import Clock, SystemClock
-from comity.database.connection import Database, open_database
+from comity.database.connection import Database, file_of, open_database
 from comity.database.schema import ensure_current
 from comity.leases.room import Leases, LeaseTerms
 from comity.model.budget import Budget
@@ -371,6 +372,11 @@ def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFr
     from comity.frontier.redis_store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)
+
+
+def state_file(settings: Settings) -> Path | None:
+    """The file that an embedded state is, made or not; None for a shared one."""
+    return file_of(settings.where)
 
 
 @contextmanager

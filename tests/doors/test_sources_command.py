@@ -71,6 +71,15 @@ def test_a_person_reads_it_in_words(comity: CommandLine, site: Site) -> None:
     assert shown.count("apply") == 3
 
 
+def test_what_is_asked_for_in_vain_is_told_at_once(comity: CommandLine) -> None:
+    url, ignored = "https://example.org/careers", "the time window 22:00-05:00 is ignored until a time zone"
+    assert ignored in comity("sources", "add", url, "--time-window", "22:00-05:00").err
+    assert comity.json("sources", "edit", url, "--country", "KE")["notes"] == []
+    assert "not run yet" in comity.done("policy", "set", "example.org", "--allow-js").out
+    [told] = comity.json("sources", "edit", url, "--org-name", "Example Aid")["notes"]
+    assert "scripts are not run" in told
+
+
 def test_a_failed_run_says_why_and_ends_with_1(comity: CommandLine, site: Site) -> None:
     url = site.url("/missing")
     comity.done("sources", "add", url)

@@ -310,3 +310,41 @@ def test_one_posting_is_kept_once() -> None:
     kept = distinct(jobs, URL)
     assert [job.apply_url.rpartition("/")[2] for job in kept] == ["1", "1b", "jobs", "jobs"]
     assert kept[0].location_raw == "Oslo"
+
+
+@pytest.mark.parametrize(
+    ("embedded", "leads_to"),
+    [
+        (
+            '<div id="grnhse_app"></div><script src="https://boards.greenhouse.io/embed/job_board/js?for=aid"></script>',
+            "https://boards-api.greenhouse.io/v1/boards/aid/jobs?content=true",
+        ),
+        (
+            '<iframe src="https://job-boards.eu.greenhouse.io/embed/job_board?b=https%3A%2F%2Fx&amp;for=aid"></iframe>',
+            "https://boards-api.eu.greenhouse.io/v1/boards/aid/jobs?content=true",
+        ),
+        (
+            "<script>fetch('https://api.lever.co/v0/postings/aid?group=team&mode=json')</script>",
+            "https://api.lever.co/v0/postings/aid?mode=json",
+        ),
+        (
+            '<iframe data-src="https://jobs.ashbyhq.com/aid/embed"></iframe>',
+            "https://api.ashbyhq.com/posting-api/job-board/aid",
+        ),
+        (
+            "<script>whr(document).ready(function(){ whr_embed( 4711, {detail: 'titles'}) })</script>",
+            "https://www.workable.com/api/accounts/4711?details=true",
+        ),
+        ('<script src="//aid.bamboohr.com/js/embed.js"></script>', "https://aid.bamboohr.com/careers/list"),
+        ('<iframe src="https://aid.recruitee.com/"></iframe>', "https://aid.recruitee.com/api/offers/"),
+        ('<iframe src="https://aid.jobs.personio.de/?language=en"></iframe>', "https://aid.jobs.personio.de/xml"),
+        ('<iframe src="/portal/vacancies#top"></iframe>', "https://aid.example/portal/vacancies"),
+        ('<iframe src="https://hr.example/widget" title="Job openings"></iframe>', "https://hr.example/widget"),
+        ('<iframe src="https://video.example/embed/42" title="Our work"></iframe>', None),
+        ('<iframe src="about:blank" title="Jobs"></iframe><iframe title="Jobs"></iframe>', None),
+    ],
+)
+def test_an_embedded_board_is_where_a_page_without_jobs_goes_on(embedded: str, leads_to: str | None) -> None:
+    body = f"<!doctype html><title>Join us</title><h1>Join us</h1><p>Our openings:</p>{embedded}"
+    listing = read(body, url="https://aid.example/join")
+    assert (listing.kind, listing.next_url) == (ListingKind.NOTHING_FOUND, leads_to)

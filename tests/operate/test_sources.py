@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from comity.model.errors import BadInput, ComityError, NotFound
+from comity.database import sources as sources_table
+from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound
 from comity.model.job import ListingKind
 from comity.model.source import ScheduleName, SourceStatus
 from comity.operate import sources as operate
 from comity.operate.takedown import add_takedowns
 from comity.reports.sources import find_source, list_sources, sources_status
+from tests.database.states import MovedClock
 from tests.walk.site import Answer, Web
 from tests.walk.sourcing import LOGIN, Office, jobs, listing, office
 
+HINT = '{"item": ".job", "title": "a"}'
 PAGE = "https://Careers.Example/Jobs#top"
 
 
@@ -159,7 +163,8 @@ def test_a_test_fetch_asks_for_the_head_only(web: Web, bureau: Office) -> None:
         {"purpose": "page"},
     ]
     missing = bureau.do(lambda desk: operate.test_fetch(desk, site.url("/missing")))
-    assert missing.status == 404
+    assert (missing.status, missing.content_type) == (404, "text/html; charset=utf-8")
+    assert missing.elapsed_ms > 0
     for path, words in (("/private", "not asked"), ("/gone", "taken down")):
         site.routes["/robots.txt"] = Answer(body="User-agent: *\nDisallow: /private\n", type="text/plain")
         bureau.execute("DELETE FROM robots_cache")
@@ -186,3 +191,34 @@ def test_a_simulation_shows_three_jobs_and_writes_nothing(web: Web, bureau: Offi
     nowhere = operate.source_to_try(bureau.database, str(stored.id))
     found = bureau.do(lambda desk: operate.simulate_extract(desk, nowhere))
     assert (found.kind, found.status, found.message) == (None, 404, "the server answered 404")
+
+
+def test_an_edit_holds_for_the_run_that_is_planned_already(bureau: Office) -> None:
+    def edited(**changes: Any) -> timedelta:
+        """How far off the next run is after an edit of a source that ran a day ago and waits for ten more."""
+        with bureau.database.write() as connection:
+            then = {"last_crawled_at": now - timedelta(days=1), "next_run_at": now + timedelta(days=10)}
+            usual = {"time_window": None, "crawl_frequency_days": 11}
+            sources_table.change(connection, source.id, then | usual, now)
+        found = operate.edit_source(bureau.database, bureau.state.clock, source.id, **changes).next_run_at
+        assert found is not None
+        return found - now
+
+    source, now = bureau.add(PAGE, country="KE"), datetime(2030, 1, 15, 12, tzinfo=UTC)
+    bureau.state = replace(bureau.state, clock=MovedClock(now))
+    assert edited(careers_url="https://careers.example/new") == timedelta(0)
+    assert edited(parser_hint=HINT) == timedelta(0)
+    assert edited(parser_hint=HINT, org_name="The same hint") == timedelta(days=10)
+    assert edited(crawl_frequency_days=3) == timedelta(days=2)
+    assert edited(crawl_frequency_days=1) == timedelta(0)
+    assert edited(crawl_frequency_days=30) == timedelta(days=10)
+    assert edited(time_window="22:00-05:00") == timedelta(days=10, hours=7)  # from 15:00 there
+    assert edited(time_window="22:00-05:00", crawl_frequency_days=3) == timedelta(days=2, hours=7)
+    assert edited(time_window="09:00-18:00") == timedelta(days=10)
+
+
+def test_an_address_that_somebody_else_takes_at_the_same_moment_is_taken(bureau: Office) -> None:
+    one, other = bureau.add(PAGE), bureau.add("https://other.example/")
+    with pytest.raises(AlreadyThere, match="another source already"), bureau.database.write() as connection:
+        sources_table.change(connection, other.id, {"careers_url": one.careers_url}, bureau.state.clock.now())
+    assert bureau.again(other).careers_url == "https://other.example/"

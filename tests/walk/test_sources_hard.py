@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from comity.model.job import ListingKind
-from comity.model.source import NotRun, RunStatus
-from comity.operate.sources import delete_source, edit_source
+from comity.model.policy import SCRIPTS_NOT_RUN
+from comity.model.source import NotRun, RunStatus, SourceReport, SourceStatus
+from comity.operate.policy import set_policy
+from comity.operate.sources import (
+    delete_source,
+    edit_source,
+    pause_source,
+    resume_source,
+    simulate_extract,
+    what_is_not_honoured,
+)
+from comity.operate.sources import test_fetch as head_of
 from comity.operate.takedown import add_takedowns, remove_takedowns
 from comity.upkeep.due_sources import PassReport
 from comity.walk.listing_reader import ListingReader
 from comity.walk.read_source import SourceDesk
 from tests.walk.crawling import Place, until
 from tests.walk.site import Answer, Asked, Web
-from tests.walk.sourcing import Job, Office, jobs, listing
+from tests.walk.sourcing import NO_OPENINGS, Job, Office, jobs, listing
 
 
 def test_whatever_a_page_says_is_stored_or_left_out_but_breaks_nothing(web: Web, bureau: Office) -> None:
@@ -76,6 +89,37 @@ def test_a_source_that_is_deleted_or_edited_while_it_runs(web: Web, bureau: Offi
     assert (bureau.titles(), bureau.rows("SELECT * FROM crawl_locks")) == ([], [])
     assert bureau.run(changing).counts.inserted == 2
     assert bureau.rows("SELECT * FROM source_pages") == []  # the next run reads it by the new rules
+
+
+def test_what_is_edited_while_it_runs_holds_for_the_next_run(web: Web, bureau: Office) -> None:
+    def during(act: Callable[[UUID], object], status: int = 200) -> tuple[SourceReport, float]:
+        """Run a source, and do something to it meanwhile; gives the days until its next run."""
+
+        def answer(_: Asked) -> Answer:
+            act(source.id)
+            return Answer(status=status, body=listing(jobs(2)))
+
+        site = web.site({"/careers": answer, "/new": listing(jobs(1))})
+        source = bureau.add(site.url("/careers"), crawl_frequency_days=30)
+        bureau.execute("UPDATE sources SET consecutive_failures = 4 WHERE careers_url = :url", url=source.careers_url)
+        report = bureau.run(source)
+        assert report.next_run_at is not None
+        assert bureau.again(source).next_run_at == report.next_run_at
+        assert bureau.logs(source)[0].next_run_reason == report.next_run_reason
+        return report, (report.next_run_at - bureau.state.clock.now()).total_seconds() / 86_400
+
+    doing = partial(edit_source, bureau.database, bureau.state.clock)
+    report, days = during(lambda each: doing(each, crawl_frequency_days=2))
+    assert 1.6 < days < 2.4
+    assert "the source's own base of 2 days" in report.next_run_reason
+    report, days = during(lambda each: doing(each, careers_url=f"https://{each}.example/"))
+    assert days <= 0  # what was read is not what is to be read
+    assert "edited" in report.next_run_reason
+    report, days = during(lambda each: pause_source(bureau.database, bureau.state.clock, each))
+    assert (report.source_status, 25 < days < 35) == (SourceStatus.PAUSED, True)
+    report, _ = during(lambda each: resume_source(bureau.database, bureau.state.clock, each), status=404)
+    assert report.status is RunStatus.FAIL
+    assert report.source_status is SourceStatus.ACTIVE  # the fifth failure in a row, had nobody resumed it
 
 
 def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: Office) -> None:
@@ -217,3 +261,45 @@ def test_a_source_whose_run_cannot_be_written_ends_no_other_and_is_not_asked_aga
     assert [(skipped.source_id, skipped.why) for skipped in first.skipped] == [(poisoned.id, NotRun.BROKEN)]
     assert (second.queued, len(site.of("/one"))) == (0, 1)
     assert bureau.rows("SELECT * FROM crawl_locks") == []
+
+
+def test_openings_in_a_frame_are_read_where_they_are(web: Web, bureau: Office) -> None:
+    board = web.site({"/board": Answer(body=listing(jobs(3)), etag='"b1"')})
+    frame = f'<iframe title="Open positions" src="{board.url("/board")}"></iframe>'
+    page = Answer(body=f"<title>Join us</title><h1>Join us</h1><p>Our openings:</p>{frame}", etag='"p1"')
+    site = web.site({"/careers": page})
+    source = bureau.add(site.url("/careers"))
+    tried = bureau.do(lambda desk: simulate_extract(desk, source))
+    assert (tried.found, tried.message) == (3, f"its openings are embedded: {board.url('/board')}")
+    for inserted, message in ((3, ""), (0, "not modified")):
+        report = bureau.run(source)
+        assert (report.status, report.message, report.pages) == (RunStatus.OK, message, 2)
+        assert (report.counts.found, report.counts.inserted, report.counts.updated) == (3, inserted, 0)
+    board.routes["/board"] = NO_OPENINGS
+    assert bureau.run(source).status is RunStatus.WARN
+    report = bureau.run(source)
+    assert (report.status, report.counts.closed) == (RunStatus.OK, 3)  # the board was believed, not the page around it
+
+
+def test_a_page_that_scripts_fill_in_is_called_that_whatever_the_policy_allows(web: Web, bureau: Office) -> None:
+    shell = (
+        '<title>Careers</title><div id="root"></div><noscript>Enable JavaScript</noscript><script src="/a"></script>'
+    )
+    site = web.site({"/careers": Answer(body=shell, etag='"v1"'), "/jobs": listing(jobs(2))})
+    shown, whole = bureau.add(site.url("/careers")), bureau.add(site.url("/jobs"))
+    report = bureau.run(shown)
+    assert (report.status, report.counts.found) == (RunStatus.WARN, 0)
+    assert "filled in by scripts, which are not run" in report.message
+    again = bureau.run(shown)
+    assert (again.message, [seen.headers.get("if-none-match") for seen in site.of("/careers")]) == (
+        report.message,
+        [None, None],  # it is asked for as a whole while there is nothing on it
+    )
+    assert what_is_not_honoured(bureau.database, shown) == []
+    set_policy(bureau.database, bureau.state.clock, site.host, allow_js=True, min_request_interval_ms=0)
+    assert what_is_not_honoured(bureau.database, shown) == [SCRIPTS_NOT_RUN]
+    for source in (shown, whole):
+        assert bureau.run(source).message.endswith(SCRIPTS_NOT_RUN)
+        assert (bureau.again(source).last_crawl_message or "").endswith(SCRIPTS_NOT_RUN)
+    assert bureau.do(lambda desk: head_of(desk, shown.careers_url)).note == SCRIPTS_NOT_RUN
+    assert bureau.do(lambda desk: simulate_extract(desk, whole)).message == SCRIPTS_NOT_RUN

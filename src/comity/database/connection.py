@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from comity.model.errors import BadInput, StateUnavailable
 
@@ -99,6 +100,17 @@ def open_database(where: str | Path, *, connections: int = 2) -> Database:
     except ModuleNotFoundError:
         raise StateUnavailable("PostgreSQL needs one more package: pip install 'comity[shared]'") from None
     return Database(engine)
+
+
+def file_of(where: str) -> Path | None:
+    """The file of an embedded state; None for a shared one, and for what only opening can tell."""
+    if "://" in where and not where.startswith("sqlite"):
+        return None
+    try:
+        name = _database_url(where).database
+    except BadInput:
+        return None
+    return Path(name) if name and not name.startswith((":", "file:")) else None
 
 
 def _database_url(where: str | Path) -> URL:
@@ -190,6 +202,10 @@ def _clear_errors(database: Database) -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError) as error:
         raise StateUnavailable(_sentence(database, error)) from error
+    except NoConnectionFree as error:
+        raise StateUnavailable(
+            f"every connection to the state at {database.shown} is in use; try again later"
+        ) from error
     except DBAPIError as error:
         if error.connection_invalidated or "not a database" in str(error.orig) or _is_set_up_wrongly(error):
             raise StateUnavailable(_sentence(database, error)) from error

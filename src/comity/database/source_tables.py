@@ -100,6 +100,8 @@ crawl_logs: Final = Table(
     count("closed", Integer),
     count("pages", Integer),
     Column("next_run_at", UtcDateTime()),
+    # Which rule of the schedule said so, in a sentence.
+    Column("next_run_reason", Text()),
     CheckConstraint("status IN ('ok', 'warn', 'fail')", name="status"),
     Index("idx_crawl_logs_source_id", "source_id", text("ran_at DESC")),
     Index("idx_crawl_logs_ran_at", text("ran_at DESC")),

@@ -8,10 +8,12 @@ from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from comity.database.instants import instant
 from comity.database.source_tables import crawl_locks, crawl_logs, source_pages, sources
-from comity.database.spelling import insert_into
+from comity.database.spelling import insert_into, is_taken
+from comity.model.errors import AlreadyThere
 from comity.model.source import ScheduleName, SourceStatus
 
 LOCK_S: Final = 1800.0  # longer than any run may take
@@ -33,20 +35,31 @@ def get(connection: Connection, source_id: UUID) -> Row[Any] | None:
     return connection.execute(select(sources).where(sources.c.id == source_id)).first()
 
 
+def get_to_change(connection: Connection, source_id: UUID) -> Row[Any] | None:
+    """The same, kept as it is until the transaction ends."""
+    statement = select(sources).where(sources.c.id == source_id).with_for_update(key_share=True)
+    return connection.execute(statement).first()
+
+
 def with_address(connection: Connection, careers_url: str) -> Row[Any] | None:
     """One source by its address."""
     return connection.execute(select(sources).where(sources.c.careers_url == careers_url)).first()
 
 
 def change(connection: Connection, source_id: UUID, values: Mapping[str, Any], now: datetime | None) -> Row[Any] | None:
-    """Change a source; None if there is none."""
+    """Change a source; None if there is none, `AlreadyThere` if another one has its new address."""
     statement = (
         update(sources)
         .where(sources.c.id == source_id)
         .values(**values, updated_at=instant(connection, now))
         .returning(*sources.c)
     )
-    return connection.execute(statement).first()
+    try:
+        return connection.execute(statement).first()
+    except IntegrityError as error:
+        if is_taken(error):
+            raise AlreadyThere(f"{values.get('careers_url')} is another source already") from None
+        raise
 
 
 def listed(

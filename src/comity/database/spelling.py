@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Connection, Table, Text, any_, bindparam, func, select
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import Uuid
@@ -70,3 +71,11 @@ def named_in(dialect: str, column: ColumnElement[str], parameter: str) -> Column
         return column == any_(bindparam(parameter, type_=postgresql.ARRAY(Text())))
     listed = func.json_each(bindparam(parameter, type_=JSON())).table_valued("value")
     return column.in_(select(listed.c.value))
+
+
+def is_taken(error: IntegrityError) -> bool:
+    """Whether a row could not be written because another has its key, and not because of any other rule."""
+    return (
+        getattr(error.orig, "sqlstate", None) == "23505"
+        or getattr(error.orig, "sqlite_errorname", None) == "SQLITE_CONSTRAINT_UNIQUE"
+    )

@@ -121,6 +121,11 @@ class ListingKind(StrEnum):
     UNREADABLE = "unreadable"
 
 
+FILLED_BY_SCRIPTS: Final = (
+    "the page is filled in by scripts, which are not run: its feed, its API or its applicant system can be read instead"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """One page of a source, read: its jobs, where it goes on, and why there are none."""
@@ -131,6 +136,8 @@ class Listing:
     message: str = ""
     is_cut: bool = False
     """Whether it breaks off: what is not on it may have been meant to be."""
+    is_elsewhere: bool = False
+    """Whether the jobs are not here but at `next_url`, which may be another host's."""
 
 
 @dataclass(frozen=True, slots=True)

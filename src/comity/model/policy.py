@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+SCRIPTS_NOT_RUN: Final = "allow_js is set, but scripts are not run: pages are read as the server sends them"
 
 
 @dataclass(frozen=True, slots=True)

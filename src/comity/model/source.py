@@ -141,6 +141,8 @@ class Reading:
     requests: list[LedgerRow] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     host: str = ""
+    wants_scripts: bool = False
+    """Whether a policy on the way allows scripts, which nobody runs."""
 
     @property
     def is_whole(self) -> bool:
@@ -202,6 +204,7 @@ class SourceReport:
     next_run_at: datetime | None
     source_status: SourceStatus
     host: str = ""
+    next_run_reason: str = ""
 
 
 class NotRun(StrEnum):
@@ -235,3 +238,5 @@ class HeadRead:
     etag: str | None
     last_modified: str | None
     elapsed_ms: int
+    note: str | None = None
+    """What a reader of the page should know beside that."""

@@ -6,7 +6,9 @@ Whatever is given is checked before anything is written, and refused in one line
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -17,6 +19,7 @@ from comity.database.connection import Database
 from comity.database.source_values import source_from
 from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound
 from comity.model.job import JobPosting, ListingKind, SourceType
+from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import (
     HeadRead,
     NotRun,
@@ -25,7 +28,8 @@ from comity.model.source import (
     SourceReport,
     SourceStatus,
 )
-from comity.rules.canonical import web_address
+from comity.operate.policy import get_policy
+from comity.rules.canonical import resolve_link, web_address
 from comity.rules.next_run import base_days
 
 if TYPE_CHECKING:
@@ -39,6 +43,7 @@ _COUNTRY: Final = re.compile("[A-Z]{2}")
 _OTHER_LETTERS: Final = {"UK": "GB", "EL": "GR"}
 _WITHOUT_ZONE: Final = frozenset({"XK", "BV", "HM"})
 _RESETS_PAGES: Final = frozenset({"careers_url", "source_type", "parser_hint", "org_name", "org_type", "country"})
+_WHEN: Final = ("time_window", "time_zone", "country")
 # A source that was deleted and is added again begins anew.
 _ANEW: Final = {
     "org_name": None,
@@ -118,7 +123,11 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
 
 
 def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: Any) -> Source:
-    """Change what is named; None takes a value away. A change of what is read makes the next run read all of it."""
+    """Change what is named; None takes a value away.
+
+    A change of what is read makes it due now, and the next run read all of it. A shorter frequency counts from the last
+    run on, and a new time window holds for the run that is planned already.
+    """
     if not changes:
         raise BadInput("nothing to change: name at least one column, such as --crawl-frequency-days 2")
     values = checked(**changes)
@@ -130,9 +139,11 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
             known = sources_table.with_address(connection, values["careers_url"])
             if known is not None and known.id != source_id:
                 raise AlreadyThere(f"{values['careers_url']} is another source already")
+        before = _known(connection, source_id)
+        source = _changed(database, clock, connection, source_id, values | _replanned(before, values, clock.now()))
         if _RESETS_PAGES & values.keys():
             sources_table.forget_pages(connection, source_id)
-        return _changed(database, clock, connection, source_id, values)
+        return source
 
 
 def approve_source(database: Database, clock: Clock, source_id: UUID) -> Source:
@@ -171,6 +182,21 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
     return source
 
 
+def what_is_not_honoured(database: Database, source: Source) -> list[str]:
+    """What a source or the policy of its host asks for in vain, in sentences."""
+    found: list[str] = []
+    address = resolve_link(source.careers_url, source.careers_url)
+    policy = get_policy(database, address.host) if address is not None else None
+    if policy is not None and policy.allow_js:
+        found.append(SCRIPTS_NOT_RUN)
+    if source.time_window is not None:
+        from comity.schedule.zones import find_zone
+
+        if find_zone(source.time_zone, source.country).zone is None:
+            found.append(f"the time window {source.time_window} is ignored until a time zone or a country is given")
+    return found
+
+
 async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
     """Run a source now, due or not; `HostBusy` if somebody runs it or talks to its host."""
     result = await desk.run(source.id)
@@ -193,9 +219,13 @@ async def simulate_extract(desk: SourceDesk, source: Source) -> Simulation:
         reason = reading.obstacle.reason if reading.obstacle is not None else "nothing was read"
         status = reading.obstacle.status if reading.obstacle is not None else None
         return Simulation(source.careers_url, None, 0, (), None, reason, status)
-    page = reading.pages[0]
+    page = reading.pages[-1]
     jobs = tuple(desk.normalized(source, page.jobs[:SHOWN_OF_A_SIMULATION]))
-    return Simulation(source.careers_url, page.kind, page.found, jobs, page.next_url, page.message, page.status)
+    said = [each.message for each in reading.pages] + [SCRIPTS_NOT_RUN if reading.wants_scripts else ""]
+    if reading.obstacle is not None:
+        said.append(reading.obstacle.reason)
+    message = "; ".join(filter(None, said))
+    return Simulation(source.careers_url, page.kind, page.found, jobs, page.next_url, message, page.status)
 
 
 def source_to_try(database: Database, named: str, **columns: Any) -> Source:
@@ -219,12 +249,40 @@ def _set(database: Database, clock: Clock, source_id: UUID, **values: Any) -> So
 
 
 def _changed(database: Database, clock: Clock, connection: Any, source_id: UUID, values: dict[str, Any]) -> Source:
-    before = sources_table.get(connection, source_id)
-    if before is None or before.status == SourceStatus.DELETED:
-        raise NotFound(f"there is no source {source_id}")
+    _known(connection, source_id)
     row = sources_table.change(connection, source_id, values, None if database.is_shared else clock.now())
     assert row is not None
     return source_from(row)
+
+
+def _known(connection: Any, source_id: UUID) -> Source:
+    row = sources_table.get_to_change(connection, source_id)
+    if row is None or row.status == SourceStatus.DELETED:
+        raise NotFound(f"there is no source {source_id}")
+    return source_from(row)
+
+
+def _what_is_read(source: Source) -> Iterator[tuple[str, Any]]:
+    return ((name, getattr(source, name)) for name in ("careers_url", "source_type", "parser_hint"))
+
+
+def _replanned(before: Source, values: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """When an edit has a source read; one that has no time yet, or is due, is left as it is."""
+    planned = before.next_run_at
+    if planned is not None and any(values.get(name, known) != known for name, known in _what_is_read(before)):
+        return {"next_run_at": now}  # also where it is due: it may be being run as it was
+    if planned is None or planned <= now:
+        return {}
+    days, last = values.get("crawl_frequency_days"), before.last_crawled_at
+    if days is not None and last is not None and not before.consecutive_failures:
+        planned = max(now, min(planned, last + timedelta(days=days)))
+    if planned != before.next_run_at or not values.keys().isdisjoint(_WHEN):
+        from comity.rules.next_run import within_window
+        from comity.schedule.zones import find_zone
+
+        window, zone, country = (values.get(name, getattr(before, name)) for name in _WHEN)
+        planned, _ = within_window(planned, window, find_zone(zone, country).zone)
+    return {"next_run_at": planned}
 
 
 def _identity(text: str) -> UUID | None:

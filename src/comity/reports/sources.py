@@ -35,6 +35,7 @@ class LoggedRun:
     status: str | None
     message: str | None
     next_run_at: datetime | None
+    next_run_reason: str | None
 
 
 @dataclass(frozen=True, slots=True)

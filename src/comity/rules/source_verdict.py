@@ -15,9 +15,11 @@ error or nothing at all must not close what is stored:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from comity.model.job import ListingKind
+from comity.model.job import FILLED_BY_SCRIPTS, ListingKind
+from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import ROBOTS_DISALLOW, Obstacle, Reading, RunStatus, RunVerdict, SourceStatus, Trouble
 
 MANY: Final = 5
@@ -37,6 +39,13 @@ _QUARANTINED: Final = {
 
 def judge(reading: Reading, *, last_found: int, empty_reads: int) -> RunVerdict:
     """What a reading is worth; `last_found` postings were known, and `empty_reads` looks in a row doubted them."""
+    verdict = _judged(reading, last_found, empty_reads)
+    if reading.pages and reading.wants_scripts:
+        return replace(verdict, message="; ".join(filter(None, (verdict.message, SCRIPTS_NOT_RUN))))
+    return verdict
+
+
+def _judged(reading: Reading, last_found: int, empty_reads: int) -> RunVerdict:
     before = _Before(last_found, empty_reads)
     if not reading.pages:
         return _unread(reading.obstacle, before)
@@ -52,7 +61,9 @@ def judge(reading: Reading, *, last_found: int, empty_reads: int) -> RunVerdict:
         message = f"page {number}: {reason}; nothing is closed"
         return before.kept(RunStatus.WARN, message, stores=found > 0, last_found=max(last_found, found))
     if found == 0:
-        return _empty(first.kind, first.message, before)
+        # A page that only embeds a board says nothing about jobs; the board does.
+        telling = next((page for page in reading.pages if page.kind is not ListingKind.NOTHING_FOUND), first)
+        return _empty(telling.kind, telling.message, before)
     if reading.is_cut:
         message = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"
         return RunVerdict(RunStatus.OK, message, stores=True, last_found=found)
@@ -90,7 +101,8 @@ def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
         return before.kept(RunStatus.WARN, message, empty_reads=looks)
     nothing = f"no postings were recognised{_said(said)}"
     if last_found == 0:
-        return RunVerdict(RunStatus.WARN, f"{nothing}; a parser_hint may help", stores=True)
+        advice = "" if said == FILLED_BY_SCRIPTS else "; a parser_hint may help"
+        return RunVerdict(RunStatus.WARN, f"{nothing}{advice}", stores=True)
     if last_found >= MANY:
         return _quarantine(nothing, before)
     if looks >= LOOKS_FOR_NOTHING:

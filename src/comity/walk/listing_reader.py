@@ -93,6 +93,7 @@ def listing_told(listing: Listing) -> dict[str, Any]:
         "next_url": listing.next_url,
         "message": listing.message,
         "is_cut": listing.is_cut,
+        "is_elsewhere": listing.is_elsewhere,
     }
 
 
@@ -103,4 +104,11 @@ def listing_from(told: dict[str, Any]) -> Listing:
         words = dict(zip(JobFound.__slots__, values, strict=True))
         found_by = FoundBy(words.pop("found_by"))
         jobs.append(JobFound(**words, found_by=found_by))
-    return Listing(ListingKind(told["kind"]), tuple(jobs), told["next_url"], told["message"], told["is_cut"])
+    return Listing(
+        ListingKind(told["kind"]),
+        tuple(jobs),
+        told["next_url"],
+        told["message"],
+        told["is_cut"],
+        told["is_elsewhere"],
+    )

@@ -47,15 +47,22 @@ class SourcePlanner:
             found = compute_next_run(
                 pace_of(source), _run(ended), finished_at=ended.now, chance=self._chance(), zone=zone
             )
-            planned = Planned(found.next_run_at, found.consecutive_failures, found.consecutive_nochange)
+            counters = found.consecutive_failures, found.consecutive_nochange
+            planned = Planned(found.next_run_at, *counters, found.reason)
         if not ended.verdict.counts_as_look and not ended.verdict.is_failure:
             # A page that was not believed says nothing about how often it changes.
-            planned = replace(planned, consecutive_nochange=source.consecutive_nochange)
+            planned = replace(
+                planned,
+                consecutive_nochange=source.consecutive_nochange,
+                reason=f"{planned.reason}; not counted as a look at the page",
+            )
         if ended.until is not None:
             asked_for = datetime.fromtimestamp(ended.until, UTC)
             if asked_for > planned.next_run_at:  # a site's patience ends at any hour; the window opens at its own
                 zone = find_zone(source.time_zone, source.country).zone
-                planned = replace(planned, next_run_at=within_window(asked_for, source.time_window, zone)[0])
+                opening, remark = within_window(asked_for, source.time_window, zone)
+                said = f"{planned.reason}; not before {asked_for:%Y-%m-%d %H:%M} UTC, as the site asked{remark}"
+                planned = replace(planned, next_run_at=opening, reason=said)
         return planned
 
     def _adaptive(self, connection: Connection, ended: RunEnded) -> Planned:
@@ -79,7 +86,11 @@ class SourcePlanner:
         kept = {"changes": state.changes, "exposure_days": state.exposure_days, "visits": state.visits}
         seen = ended.now.astimezone(UTC).isoformat() if verdict.counts_as_look else last
         return Planned(
-            run.next_run_at, run.consecutive_failures, run.consecutive_nochange, kept | {"last_look_at": seen}
+            run.next_run_at,
+            run.consecutive_failures,
+            run.consecutive_nochange,
+            run.reason,
+            kept | {"last_look_at": seen},
         )
 
     def _shares(self, connection: Connection, now: datetime) -> Allocation:

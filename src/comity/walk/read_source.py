@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
@@ -30,6 +30,7 @@ from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.job import JobFound, JobPosting
 from comity.model.ledger import LedgerRow
+from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.scope import CrawlScope
 from comity.model.source import (
     HeadRead,
@@ -54,7 +55,7 @@ from comity.walk.listing_reader import ListingReader
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
 from comity.walk.settle_source import FinishedRun, Plan, SourceSettling
-from comity.walk.source_pages import MOST_PAGES, SourcePages, SourceVisit
+from comity.walk.source_pages import SourcePages, SourceVisit
 from comity.walk.visit_rooms import VisitRooms
 
 RUN_S: Final = 900.0  # a run takes no longer; half of what a lock lasts
@@ -207,13 +208,11 @@ class SourceDesk:
             bare = Reading(obstacle=reading.obstacle, requests=reading.requests, host=reading.host)
             return await self._settle(replace(run, verdict=said, reading=bare, postings={}))
 
-    async def _read(
-        self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, most_pages: int = MOST_PAGES
-    ) -> None:
+    async def _read(self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, **bounds: Any) -> None:
         """Read as far as there is time; what was read until then counts."""
         try:
             async with asyncio.timeout(self._terms.run_s):
-                await self._pages.read(source, known, visit, most_pages=most_pages)
+                await self._pages.read(source, known, visit, **bounds)
         except TimeoutError:
             reason = f"it took longer than {self._terms.run_s:g} seconds"
             visit.reading.obstacle = Obstacle(Trouble.FAILED, reason)
@@ -230,9 +229,12 @@ class SourceDesk:
         raise AssertionError("the last try returns or raises")
 
     async def simulate(self, source: Source) -> Reading:
-        """Read the first page of a source that may not even be stored; nothing is kept but who was asked what."""
+        """Read the first page of a source that may not even be stored; nothing is kept but who was asked what.
+
+        Where that page only leads to the jobs, the next one, too.
+        """
         async with self._trying() as visit:
-            await self._read(source, (), visit, most_pages=1)
+            await self._read(source, (), visit, most_pages=2, until_found=True)
         return visit.reading
 
     def normalized(self, source: Source, jobs: Sequence[JobFound]) -> list[JobPosting]:
@@ -247,9 +249,7 @@ class SourceDesk:
         async with self._trying() as visit:
             answer = await self._pages.head(address, visit)
         if isinstance(answer, Obstacle):
-            if answer.status is None:
-                raise _as_error(answer)
-            return HeadRead(address.url, address.url, answer.status, None, None, None, None, 0)
+            raise _as_error(answer)
         response = answer.response
         length = response.headers.get("content-length") or ""
         return HeadRead(
@@ -261,6 +261,7 @@ class SourceDesk:
             response.headers.get("etag"),
             response.headers.get("last-modified"),
             round((self._clock.seconds() - began) * 1000),
+            SCRIPTS_NOT_RUN if visit.reading.wants_scripts else None,
         )
 
     @property

@@ -6,7 +6,7 @@ A hand that comes late (its lock or its lease is gone) writes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -19,6 +19,7 @@ from comity.database import records
 from comity.database import sources as sources_table
 from comity.database.connection import Database
 from comity.database.lease_values import memory_values
+from comity.database.source_values import source_from
 from comity.leases.room import Leases
 from comity.model.errors import LeaseLost
 from comity.model.job import JobPosting, ListingKind
@@ -50,12 +51,13 @@ class Planned:
     next_run_at: datetime
     consecutive_failures: int
     consecutive_nochange: int
+    reason: str = ""
     change_statistics: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """What a plan is made from: the source before the run, and what the run came to."""
+    """What a plan is made from: the source as its row is by now, and what the run came to."""
 
     source: Source
     counts: Counts
@@ -96,16 +98,21 @@ class SourceSettling:
         with self._database.write() as connection:
             if not sources_table.holds_lock(connection, source.id, self._leases.holder):
                 raise LeaseLost(f"{source.careers_url}: another process took the source over; nothing was written")
-            row = sources_table.get(connection, source.id)
+            row = sources_table.get_to_change(connection, source.id)
             if row is None or row.status == SourceStatus.DELETED:
                 raise LeaseLost(f"{source.careers_url}: the source was deleted meanwhile; nothing was written")
             for host in run.hosts:
                 self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
             shared: set[int] = set()
             counts = self._store(connection, run, shared) if verdict.stores else Counts(found=run.reading.found)
-            planned = self._plan(connection, RunEnded(source, counts, verdict, now, _until(run.reading)))
+            # Who edited it meanwhile has the last word on when it is read again.
+            known = source_from(row)
+            ended = RunEnded(known, counts, verdict, now, _until(run.reading))
+            planned = _unless_said(self._plan(connection, ended), source, known)
             becomes, message = self._standing(verdict, planned)
-            self._write_source(connection, run, row, planned, becomes, message, shared)
+            if known.status is not source.status:  # so has whoever paused it
+                becomes = None
+            self._write_source(connection, run, known, planned, becomes, message, shared)
             report = SourceReport(
                 source.id,
                 source.careers_url,
@@ -115,8 +122,9 @@ class SourceSettling:
                 len(run.reading.pages),
                 max(0, round((now - run.started_at).total_seconds() * 1000)),
                 planned.next_run_at,
-                becomes or source.status,
+                becomes or known.status,
                 run.reading.host,
+                planned.reason,
             )
             self._log(connection, run, report)
             records.add_to_ledger(connection, None, run.reading.requests)
@@ -143,7 +151,7 @@ class SourceSettling:
         self,
         connection: Connection,
         run: FinishedRun,
-        row: Any,
+        known: Source,
         planned: Planned,
         becomes: SourceStatus | None,
         message: str,
@@ -162,10 +170,10 @@ class SourceSettling:
         }
         if planned.change_statistics is not None:
             values["change_statistics"] = planned.change_statistics
-        if becomes is not None and row.status == run.source.status:  # whoever paused it meanwhile has the last word
+        if becomes is not None:
             values["status"] = str(becomes)
         sources_table.change(connection, run.source.id, values, now)
-        if row.updated_at != run.source.updated_at:
+        if known.updated_at != run.source.updated_at:
             sources_table.forget_pages(connection, run.source.id)  # edited meanwhile: they were read by other rules
         elif verdict.stores:
             believed = [page for page in run.reading.pages if page.kind in _BELIEVABLE]
@@ -188,6 +196,7 @@ class SourceSettling:
                 "status": str(report.status),
                 "message": _storable(report.message),
                 "next_run_at": report.next_run_at,
+                "next_run_reason": _storable(report.next_run_reason),
             },
         )
 
@@ -240,6 +249,14 @@ class SourceSettling:
         return Counts(len(pages), len(added), len(updated), skipped, len(closed))
 
 
+def _unless_said(planned: Planned, source: Source, known: Source) -> Planned:
+    """A time that somebody set while the source was run stands, if it is the earlier one."""
+    said = known.next_run_at
+    if said is None or said == source.next_run_at or said >= planned.next_run_at:
+        return planned
+    return replace(planned, next_run_at=said, reason="it was edited or resumed while it was run: due again")
+
+
 def _unchanged(connection: Connection, source_id: UUID, reading: Reading) -> dict[UUID, int]:
     """The postings on pages that were answered with 304, with the pages' numbers of today."""
     numbers = {page.unchanged.number: page.number for page in reading.pages if page.unchanged is not None}
@@ -284,15 +301,17 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
 def _page_row(page: PageRead, now: datetime, shared: Collection[int]) -> dict[str, Any]:
     """A page to remember; one that also lists what counts for another page is read anew the next time.
 
-    Else its 304 would not say so when the other page lists that posting no more, and the posting would be closed.
+    Else its 304 would not say so when the other page lists that posting no more, and the posting would be closed. So is
+    one that shows nothing and leads nowhere: a later version of ours, or of its hint, may see more in the same page.
     """
-    is_shared = page.number in shared
+    is_blank = page.kind is ListingKind.NOTHING_FOUND and page.next_url is None
+    is_anew = is_blank or page.number in shared
     return {
         "number": page.number,
         "url": page.url,
         "final_url": page.final_url,
-        "etag": None if is_shared else _validator(page.etag),
-        "last_modified": None if is_shared else _validator(page.last_modified),
+        "etag": None if is_anew else _validator(page.etag),
+        "last_modified": None if is_anew else _validator(page.last_modified),
         "next_url": page.next_url,
         "kind": str(page.kind),
         "found": page.found,

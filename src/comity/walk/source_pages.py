@@ -83,7 +83,13 @@ class SourcePages:
         self._before_request = before_request
 
     async def read(
-        self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, *, most_pages: int = MOST_PAGES
+        self,
+        source: Source,
+        known: Sequence[KnownPage],
+        visit: SourceVisit,
+        *,
+        most_pages: int = MOST_PAGES,
+        until_found: bool = False,
     ) -> None:
         """Read a listing from its first page to its last, or as far as it may be read, into the visit."""
         reading = visit.reading
@@ -114,6 +120,8 @@ class SourcePages:
                 break  # whatever number it is asked for, it is a page that we have
             listed |= told
             reading.pages.append(page)
+            if until_found and page.found:
+                break
             following = page.next_url
             address = resolve_link(following, page.final_url) if following and reading.obstacle is None else None
 
@@ -139,6 +147,7 @@ class SourcePages:
         elif visit.hosts.setdefault(host.name, host) is not host:
             visit.reading.obstacle = _busy(address.host)  # the lease was lost and taken anew: another run's
             return None
+        visit.reading.wants_scripts |= host is not None and _policy(host).allow_js
         return host
 
     async def _page(
@@ -219,6 +228,8 @@ class SourcePages:
                     return _failed(result)
                 location = result.headers.get("location") if result.status in REDIRECTS else None
                 if location is None:
+                    if like.method == "HEAD":  # whatever the site says is what was asked for
+                        return Answer(result, result.url), False
                     return _answered(result, step.retry_after_s, rooms.clock())
                 target = resolve_link(location, result.url, collapse=rooms.scope.collapse_subdomains)
                 if target is None:

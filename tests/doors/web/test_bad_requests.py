@@ -152,8 +152,17 @@ def test_limits_of_a_policy_are_checked(shared_api: httpx.Client) -> None:
 def test_a_method_that_a_path_does_not_have_is_told_which_it_has(shared_api: httpx.Client) -> None:
     for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
         answer = shared_api.request(method, "/admin/sources")
-        assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
     refused(shared_api.post("/healthz"), 405, "method_not_allowed")
+
+
+def test_the_head_of_an_answer_can_be_had_alone(shared_api: httpx.Client) -> None:
+    for path in ("/healthz", "/readyz", "/search?q=water", "/admin/crawl/status"):
+        head, whole = shared_api.head(path), shared_api.get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == str(len(whole.content))
+    assert shared_api.head("/admin/crawl/run_due").status_code == 405
+    assert shared_api.get("/healthz").json() == {"status": "ok"}  # the connection is still in step
 
 
 def test_a_login_is_bounded_too(api: Served) -> None:

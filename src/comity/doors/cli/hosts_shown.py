@@ -184,7 +184,7 @@ def policy_pairs(policy: Mapping[str, Any]) -> list[tuple[str, str | Cell | None
         ("between requests", f"at least {policy['min_request_interval_ms']:,} ms"),
         ("pages a run", f"at most {policy['max_pages']:,}"),
         ("size of a page", f"at most {policy['max_kb_per_page']:,} KB"),
-        ("JavaScript", "allowed" if policy["allow_js"] else "not run"),
+        ("JavaScript", "allowed, but not run yet" if policy["allow_js"] else "not run"),
         ("last seen", policy["last_seen_status"]),
     ]
 

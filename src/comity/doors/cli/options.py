@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -83,7 +82,9 @@ class Chosen:
     @property
     def is_missing(self) -> bool:
         """Whether the state is a file that does not exist yet."""
-        path = _embedded_file(self.settings.where)
+        from comity.assemble import state_file
+
+        path = state_file(self.settings)
         return path is not None and not path.exists()
 
     @contextmanager
@@ -157,19 +158,3 @@ def check_number(option: str, number: int, least: int, most: int = _LARGEST_NUMB
     """`BadInput` unless a number lies within its bounds."""
     if not least <= number <= most:
         raise BadInput(f"{option} must be between {least:,} and {most:,}, not {number}")
-
-
-def _embedded_file(where: str) -> Path | None:
-    """The file of an embedded state; None for a shared one, and for what only opening can tell."""
-    if "://" not in where:
-        return Path(where).expanduser() if where else None
-    if not where.startswith("sqlite"):
-        return None
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        name = make_url(where).database
-    except (ArgumentError, ValueError):
-        return None
-    return Path(name) if name and not name.startswith((":", "file:")) else None

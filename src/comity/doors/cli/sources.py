@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen, naming_options
-from comity.doors.cli.output import Cell, counted, write_json, write_line
+from comity.doors.cli.output import Cell, counted, note, write_json, write_line
 from comity.doors.cli.sources_shown import source_json, write_source, write_sources
 from comity.doors.cli.teaching import command, group
 from comity.model.errors import BadInput
@@ -86,7 +86,7 @@ def add(
 ) -> None:
     """Add a source; it is due at once."""
     door = chosen(context, state, as_json)
-    from comity.operate.sources import add_source, checked
+    from comity.operate.sources import add_source, checked, what_is_not_honoured
 
     columns = named_only(
         org_name=org_name,
@@ -104,7 +104,8 @@ def add(
         checked(careers_url=url, **columns)  # before anything is opened, let alone made
     with door.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
-    _show(door, source, "is due now" if not propose else "waits to be approved")
+        notes = what_is_not_honoured(opened.database, source)
+    _show(door, source, "is due now" if not propose else "waits to be approved", notes)
 
 
 @command(
@@ -166,7 +167,7 @@ def edit(
 ) -> None:
     """Change a source; an empty text takes a value away. What is read otherwise is read anew at the next run."""
     door = chosen(context, state, as_json)
-    from comity.operate.sources import checked, edit_source
+    from comity.operate.sources import checked, edit_source, what_is_not_honoured
     from comity.reports.sources import find_source
 
     changes = named_only(
@@ -187,7 +188,8 @@ def edit(
     with door.open_existing() as opened:
         source = find_source(opened.database, named)
         source = edit_source(opened.database, opened.clock, source.id, **changes)
-    _show(door, source, "is changed")
+        notes = what_is_not_honoured(opened.database, source)
+    _show(door, source, "is changed", notes)
 
 
 @command(app, "approve", examples=("comity sources approve https://example.org/careers",))
@@ -238,12 +240,14 @@ def _act(door: Chosen, named: str, act: Callable[..., Source], became: str) -> N
     _show(door, source, became)
 
 
-def _show(door: Chosen, source: Source, became: str) -> None:
+def _show(door: Chosen, source: Source, became: str, notes: Sequence[str] | None = None) -> None:
     if door.as_json:
-        write_json(source_json(source))
-    else:
-        write_line(Cell(source.careers_url, "bold"), f" {became}.")
-        write_source(source)
+        write_json(source_json(source) | ({"notes": notes} if notes is not None else {}))
+        return
+    write_line(Cell(source.careers_url, "bold"), f" {became}.")
+    write_source(source)
+    for each in notes or ():
+        note(each)
 
 
 def named_only(**options: Any) -> dict[str, Any]:

@@ -165,6 +165,8 @@ def fetch_head(
             ("took", f"{head.elapsed_ms:,} ms"),
         ]
     )
+    if head.note:
+        write_line(Cell(f"  {head.note}", "yellow"))
 
 
 @command(

@@ -100,6 +100,8 @@ def write_report(result: SourceReport | SourceSkipped) -> None:
         write_line(Cell(f"      {report.message}", "dim"))
     if str(report.source_status) != "active":
         write_line(Cell(f"      the source is {report.source_status} now", "dim"))
+    else:
+        write_line(Cell(f"      next run {shown_time(report.next_run_at)}: {report.next_run_reason}", "dim"))
 
 
 def write_logs(runs: Sequence[LoggedRun]) -> None:
@@ -122,11 +124,17 @@ def write_logs(runs: Sequence[LoggedRun]) -> None:
                     for number in (run.found, run.inserted, run.updated, run.skipped, run.closed, run.duration_ms)
                 ),
             ),
-            below=run.message,
+            below=" · ".join(filter(None, (run.message, _next_run(run)))) or None,
         )
         for run in runs
     ]
     write_table(columns, rows)
+
+
+def _next_run(run: LoggedRun) -> str | None:
+    if run.next_run_at is None or not run.next_run_reason:
+        return None
+    return f"next run {shown_time(run.next_run_at)}: {run.next_run_reason}"
 
 
 def write_simulation(found: Simulation) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from fastapi import Path, Query
@@ -25,6 +25,8 @@ def _whole(number: Any) -> Any:
     """JSON knows one kind of number: 3.0 is a whole one, true is none."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
+
+_WINDOW: Final = r"^\s*([0-9]{2}:[0-9]{2} ?- ?[0-9]{2}:[0-9]{2}\s*)?$"  # as far as a pattern tells; empty takes it away
 
 Text = Annotated[str, AfterValidator(_without_nul)]
 Whole = Annotated[int, BeforeValidator(_whole)]
@@ -74,7 +76,7 @@ class SourceColumns(Given):
         None, description="How to read the page, as JSON, where that cannot be told."
     )
     crawl_frequency_days: Annotated[Whole, Field(ge=1, le=365)] | None = Field(None, examples=[3])
-    time_window: Annotated[Text, Field(max_length=32)] | None = Field(
+    time_window: Annotated[Text, Field(max_length=32, pattern=_WINDOW)] | None = Field(
         None, description="The hours in which to read it, by the organisation's clock.", examples=["22:00-05:00"]
     )
     country: Country | None = Field(None, examples=["KE"])

@@ -63,7 +63,7 @@ class Guard:
             asking = _asking(scope)
             scope.setdefault("state", {})["admitted"] = self._access.admit(asking, self._clock.seconds())
             body = await _body(asking, receive)
-            await self._app(scope, _replay(body, receive), send_guarded)
+            await self._app(_as_get(scope), _replay(body, receive), send_guarded)
         except _Left:
             return
         except Exception as error:
@@ -77,6 +77,11 @@ class Guard:
             headers.setdefault(name, value)
         if scope.get("scheme") == "https":
             headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+
+
+def _as_get(scope: Scope) -> Scope:
+    """HEAD is GET without the body (RFC 9110 §9.3.2), which the server leaves out; load balancers ask so."""
+    return {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
 
 class _Left(Exception):

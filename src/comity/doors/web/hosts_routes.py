@@ -12,7 +12,7 @@ from comity.doors.web.office import Office, OfficeHere
 from comity.doors.web.refusals import documented
 from comity.doors.web.shown import PolicyShown, RobotsShown
 from comity.model.errors import NotFound
-from comity.model.policy import HostPolicy
+from comity.model.policy import SCRIPTS_NOT_RUN, HostPolicy
 from comity.operate.policy import get_policy, set_policy
 from comity.reports.robots import robots_known
 from comity.rules.canonical import canonical_host
@@ -41,7 +41,7 @@ def show_policy(office: OfficeHere, host: HostName) -> PolicyShown:
     """Show the limits of a host; one without its own has those that a first setting starts from."""
     name = _canonical(office, host)
     policy = get_policy(office.state.database, name)
-    return PolicyShown(**asdict(policy or HostPolicy(name)), is_set=policy is not None)
+    return _shown(policy or HostPolicy(name), is_set=policy is not None)
 
 
 @router.post(
@@ -51,7 +51,11 @@ def change_policy(office: OfficeHere, host: HostName, given: PolicyGiven) -> Pol
     """Set limits of a host; they hold from the next request to it on."""
     limits = given.model_dump(exclude_unset=True)
     policy = set_policy(office.state.database, office.state.clock, _canonical(office, host), **limits)
-    return PolicyShown(**asdict(policy), is_set=True)
+    return _shown(policy, is_set=True)
+
+
+def _shown(policy: HostPolicy, *, is_set: bool) -> PolicyShown:
+    return PolicyShown(**asdict(policy), is_set=is_set, note=SCRIPTS_NOT_RUN if policy.allow_js else None)
 
 
 def _canonical(office: Office, text: str) -> str:

@@ -13,12 +13,10 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from comity.model.errors import ComityError, StateUnavailable
+from comity.model.errors import ComityError
 
 LOG: Final = logging.getLogger("comity.web")
 _MOST_DETAILS: Final = 20
@@ -104,10 +102,6 @@ def answer_to(error: Exception, *, is_dev: bool) -> JSONResponse:
     """The answer to an error of the rooms, or to a fault."""
     if isinstance(error, Refused):
         return refusal(error.status, error.code, str(error), headers=error.headers)
-    if isinstance(error, NoConnectionFree):
-        error = StateUnavailable("every connection to the state is in use; try again later")
-    if isinstance(error, IntegrityError):  # somebody else was first
-        return refusal(409, "already_exists", "somebody else has just made that")
     if isinstance(error, ComityError):
         status = _STATUS_OF.get(error.code, 409)
         if status == 503:
@@ -123,7 +117,7 @@ def register_refusals(app: FastAPI, *, is_dev: bool) -> None:
     def on_error(_request: Request, error: Exception) -> JSONResponse:
         return answer_to(error, is_dev=is_dev)
 
-    for kind in (ComityError, Refused, NoConnectionFree, IntegrityError):
+    for kind in (ComityError, Refused):
         app.add_exception_handler(kind, on_error)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(HTTPException, _on_http)
@@ -157,6 +151,8 @@ def _allowed(request: Request) -> str:
     for template, operations in request.app.openapi()["paths"].items():
         if compile_path(template)[0].fullmatch(request.scope["path"]):
             methods |= {method.upper() for method in operations}
+    if "GET" in methods:
+        methods.add("HEAD")
     return ", ".join(sorted(methods))
 
 

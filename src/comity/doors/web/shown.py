@@ -102,6 +102,7 @@ class LogShown(Shown):
     status: str | None = Field(description="ok, warn or fail.")
     message: str | None
     next_run_at: datetime | None
+    next_run_reason: str | None = Field(description="Why then: the rule of the schedule, in a sentence.")
 
 
 class LogsShown(Shown):
@@ -137,6 +138,7 @@ class PolicyShown(Shown):
     allow_js: bool
     last_seen_status: str | None
     is_set: bool = Field(description="false: nobody set any; these are what a first setting starts from.")
+    note: str | None = Field(description="What of it is kept but not honoured: scripts are not run.")
 
 
 class HeadShown(Shown):
@@ -150,6 +152,7 @@ class HeadShown(Shown):
     etag: str | None
     last_modified: str | None
     elapsed_ms: int
+    note: str | None = Field(description="What to know beside that, such as that scripts are not run.")
 
 
 class JobShown(Shown):

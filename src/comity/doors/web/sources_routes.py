@@ -66,8 +66,8 @@ def add(office: OfficeHere, given: SourceGiven) -> SourceShown:
 
 @router.get("/{source_id}", operation_id="get_source", response_model=SourceShown, responses=documented(404))
 def show(office: OfficeHere, source_id: SourceId) -> SourceShown:
-    """Show one source."""
-    return SourceShown.model_validate(office.source(source_id))
+    """Show one source; deleted ones are only in the list of those."""
+    return SourceShown.model_validate(office.source(source_id, is_there=True))
 
 
 @router.patch(

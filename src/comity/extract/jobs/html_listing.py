@@ -8,6 +8,7 @@ from typing import Final
 from turbohtml import Document
 
 from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
+from comity.extract.jobs.boards import board_of, is_scripted
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
@@ -19,7 +20,7 @@ from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
-from comity.model.job import FoundBy, JobFound, Listing, ListingKind
+from comity.model.job import FILLED_BY_SCRIPTS, FoundBy, JobFound, Listing, ListingKind
 from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
 
 # Below this a run of items is believed only where the page does not say that there are no openings.
@@ -51,8 +52,17 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
         if not jobs and (apology := error_words(outline, title=title)):
             return Listing(ListingKind.ERROR_PAGE, message=apology)
     if not jobs:
-        return Listing(ListingKind.NOTHING_FOUND, next_url=following, message="nothing on the page looks like jobs")
+        return _nothing(document, outline, base, following)
     return Listing(ListingKind.JOBS, tuple(_in_language(jobs, language)), following)
+
+
+def _nothing(document: Document, outline: Outline, base: str, following: str | None) -> Listing:
+    """A page without jobs of its own: perhaps it embeds them, perhaps only its scripts know them."""
+    if board := board_of(document, base):
+        message = f"its openings are embedded: {board[:150]}"
+        return Listing(ListingKind.NOTHING_FOUND, next_url=board, message=message, is_elsewhere=True)
+    message = FILLED_BY_SCRIPTS if is_scripted(document, outline) else "nothing on the page looks like jobs"
+    return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message)
 
 
 def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str, body: bytes) -> Listing:

@@ -127,7 +127,7 @@ def _listed(jobs: list[JobFound], following: str, *, empty: ListingKind, message
 def _tidied(listing: Listing, url: str) -> Listing:
     """Each posting once, at most so many, and a next page that leads on."""
     following = listing.next_url
-    if following is not None and not is_onward(following, url):
+    if following is not None and not (is_onward(following, url) or listing.is_elsewhere):
         following = None
     return replace(listing, jobs=tuple(distinct(listing.jobs, url))[:MOST_JOBS], next_url=following)
 

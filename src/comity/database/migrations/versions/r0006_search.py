@@ -14,5 +14,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget the index; `comity search rebuild` fills it again."""
+    """Forget the index; `comity search --rebuild` fills it again."""
     run_script("0006_search", "down")

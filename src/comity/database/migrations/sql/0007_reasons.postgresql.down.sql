@@ -1,0 +1,1 @@
+ALTER TABLE crawl_logs DROP COLUMN next_run_reason;
