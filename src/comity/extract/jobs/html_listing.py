@@ -8,6 +8,7 @@ from typing import Final
 from turbohtml import Document
 
 from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
+from comity.extract.jobs.blocks import block_jobs
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
@@ -103,7 +104,8 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
         return [*tables, *(fresh if score >= _SURE_SCORE else [])], True
     if repeated:
         return repeated, score >= _SURE_SCORE
-    return linkless_jobs(outline, words), False
+    headed, blocks = linkless_jobs(outline, words), block_jobs(outline, words)
+    return (blocks if len(blocks) > len(headed) else headed), False
 
 
 def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:

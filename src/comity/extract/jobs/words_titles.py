@@ -47,6 +47,7 @@ _NAVIGATION: Final = re.compile(
     r"opportunities|job (?:search|board|listings?|openings?|opportunities|vacancies|alerts?|seekers?))(?: (?:at|"
     r"with|in) .{1,40}| archive| list| page| home)?|"
     r"home(?:page)?|about(?: us)?|contact(?: us)?|news(?:room)?|blog|events?|donate|privacy(?: policy| notice)?|"
+    r"informativ[ae] .{0,40}|"
     r"cookies?(?: policy)?|terms.{0,30}|sign ?(?:in|up)|log ?(?:in|out)|register|subscribe|"
     r"job alerts?.{0,30}|.{0,30}(?:e-?mail|job) alerts?|create (?:a )?(?:job )?alert.{0,20}|join (?:our|"
     r"the) .{0,30}(?:talent|network|pool|community|mailing list).{0,20}|talent (?:network|pool|community)|"
