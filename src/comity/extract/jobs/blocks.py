@@ -15,6 +15,7 @@ from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import Outline
 from comity.extract.jobs.repeated import PageWords, above, called_jobs, is_closed_between, is_person
 from comity.extract.jobs.text import collapse, job
+from comity.extract.jobs.words_labels import without_label
 from comity.extract.jobs.words_pages import (
     BYLINE,
     CLOSED_HEADING,
@@ -146,4 +147,4 @@ def _job(outline: Outline, block: _Block, url: str) -> JobFound | None:
     anchor = next((said for near in around if (said := outline.elements[near].attr("id"))), "")
     address = f"{url.partition('#')[0]}#{anchor}" if anchor and " " not in anchor else url
     found_by = FoundBy.TABLE if outline.tags[block.element] == "tr" else FoundBy.CARDS
-    return job(title=block.title, apply_url=address, found_by=found_by, **block.fields)
+    return job(title=without_label(block.title), apply_url=address, found_by=found_by, **block.fields)

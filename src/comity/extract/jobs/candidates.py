@@ -11,7 +11,7 @@ from typing import Final
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
 from comity.extract.jobs.text import collapse
-from comity.extract.jobs.words_labels import DATE, labelled, meaning_of
+from comity.extract.jobs.words_labels import DATE, meaning_of, without_label
 from comity.extract.jobs.words_pages import EMPLOYMENT
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
@@ -234,9 +234,7 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, back: 
     if titled is None:
         return None
     title, texts = titled
-    said = labelled(title)
-    if said and said[0] == "title" and said[1]:
-        title = said[1]
+    title = without_label(title)
     if not 3 <= len(title) <= 250 and not (len(title) >= 2 and ord(title[0]) > 0x2E80):
         return None
     return Item(link, root, start, end, title, texts)

@@ -123,10 +123,9 @@ def _page_words(outline: Outline, url: str, title: str) -> PageWords:
     heading = next((outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag == "h1"), "")
     address = f"{host_of(url)} {path_of(url)}".replace("-", " ").replace("_", " ").replace(".", " ")
     said = f"{title}\n{heading}\n{address}"
+    about_openings = OPENINGS_HEADING.search(f"{heading}\n{title}") is not None
     return PageWords(
-        url=url,
-        about_careers=CAREERS.search(said) is not None,
-        about_openings=OPENINGS_HEADING.search(f"{heading}\n{title}") is not None,
+        url=url, about_careers=about_openings or CAREERS.search(said) is not None, about_openings=about_openings
     )
 
 
