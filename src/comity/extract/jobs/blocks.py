@@ -7,9 +7,12 @@ what stands above them. How much is looked at is bounded, because every element 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.candidates import job_line, title_in, without_states
 from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import Outline
@@ -28,7 +31,7 @@ from comity.model.job import FoundBy, JobFound
 
 MOST_JOBS: Final = 500
 _LEAST_SCORE: Final = 4.25
-_BLOCKS: Final = frozenset({"li", "div", "article", "section", "tr", "details", "dl", "p"})
+_BLOCKS: Final = frozenset({"li", "div", "article", "section", "tr", "details", "dl", "ul", "ol", "p"})
 _MOST_GROUPS: Final = 40
 _SAMPLE: Final = 30
 _LONGEST_TITLE: Final = 140
@@ -69,7 +72,21 @@ def block_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
         chosen += [*sample, *more]
         taken += ends[:MOST_JOBS]
     chosen.sort(key=lambda block: block.element)
-    return [found for block in chosen[:MOST_JOBS] if (found := _job(outline, block, page.url))]
+    links = _own_links(outline, chosen[:MOST_JOBS], page.url)
+    return [found for block in chosen[:MOST_JOBS] if (found := _job(outline, block, page.url, links))]
+
+
+def _own_links(outline: Outline, blocks: list[_Block], url: str) -> dict[int, str]:
+    """The first link of each block that no other block has, too."""
+    places = [link.element for link in outline.links]
+    first: dict[int, str] = {}
+    for block in blocks:
+        begin, end = bisect_left(places, block.element), bisect_left(places, outline.ends[block.element])
+        address = next((link.url for link in outline.links[begin:end][:20] if link.url), "")
+        if address and not same_page(address, url):
+            first[block.element] = address
+    shared = Counter(posting_key(address) for address in first.values())
+    return {element: address for element, address in first.items() if shared[posting_key(address)] == 1}
 
 
 def _groups(outline: Outline) -> list[list[int]]:
@@ -141,10 +158,11 @@ def _said(outline: Outline, element: int) -> str:
     return collapse(" ".join(outline.texts[index][:500] for index in numbers))[:1000]
 
 
-def _job(outline: Outline, block: _Block, url: str) -> JobFound | None:
+def _job(outline: Outline, block: _Block, url: str, links: dict[int, str]) -> JobFound | None:
     owner = outline.text_owners[block.texts.start] if len(block.texts) else block.element
     around = [block.element, *(near for near in (owner, *outline.ancestors(owner, 6)) if near > block.element)]
     anchor = next((said for near in around if (said := outline.elements[near].attr("id"))), "")
-    address = f"{url.partition('#')[0]}#{anchor}" if anchor and " " not in anchor else url
+    here = f"{url.partition('#')[0]}#{anchor}" if anchor and " " not in anchor else url
+    address = links.get(block.element, here)
     found_by = FoundBy.TABLE if outline.tags[block.element] == "tr" else FoundBy.CARDS
     return job(title=without_label(block.title), apply_url=address, found_by=found_by, **block.fields)

@@ -16,7 +16,7 @@ from comity.extract.jobs.paging import next_page
 from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.structured import structured_jobs
-from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs
+from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs, shown_elsewhere
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
@@ -52,7 +52,10 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
         if not jobs and (apology := error_words(outline, title=title)):
             return Listing(ListingKind.ERROR_PAGE, message=apology)
     if not jobs:
-        return Listing(ListingKind.NOTHING_FOUND, next_url=following, message="nothing on the page looks like jobs")
+        message = "nothing on the page looks like jobs"
+        if elsewhere := shown_elsewhere(document, base=base):
+            message += f"; it may show those of {elsewhere}, which can be a source of its own"
+        return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message)
     return Listing(ListingKind.JOBS, tuple(_in_language(jobs, language)), following)
 
 

@@ -189,19 +189,20 @@ def is_person(title: str) -> bool:
 def _address_score(url: str, page_url: str) -> float:
     path = path_of(url)
     is_document = _DOCUMENT.search(path) is not None
-    if NOT_JOB_PATH.search(path) and not is_document:
-        return -2.5
-    if SYSTEM_HOST.search(url[:200]):
-        return 1.5
     own = path_of(page_url).rstrip("/")
     # What an address shares with its page's own says nothing about it.
     said = path[len(own) :] if own and path.startswith(own) else path
+    is_of_jobs = own != "" and (JOB_PATH.search(own) is not None or CAREERS.search(own) is not None)
+    if NOT_JOB_PATH.search(said if is_of_jobs else path) and not is_document:
+        return -2.5
+    if SYSTEM_HOST.search(url[:200]):
+        return 1.5
     query = url.partition("?")[2].lower()
     if JOB_PATH.search(said) or JOB_PATH.search(query):
         return 1.5
     if is_document:
         return 0.5
-    return 1.0 if own and path.startswith(own + "/") and (JOB_PATH.search(own) or CAREERS.search(own)) else 0.0
+    return 1.0 if is_of_jobs and path.startswith(own + "/") else 0.0
 
 
 def called_jobs(outline: Outline, root: int) -> float:

@@ -52,7 +52,7 @@ NO_OPENINGS: Final = re.compile(
 OPENINGS_HEADING: Final = re.compile(
     r"(?:채용 ?공고|채용|모집|(?:current|open|available|latest|our|job|all|new|active|live|"
     r"advertised)\s+(?:\w+\s+)?(?:vacanc|"
-    r"positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|"
+    r"positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|^openings?$|"
     r"job openings?|(?:following|these|vacant) (?:\w+ )?(?:posts|positions|vacancies|jobs|roles)|"
     r"invit\w+ applications|job (?:board|listings?|search|opportunities)|open calls?|we(?:['’]re| are) (?:hiring|"
     r"recruiting|looking)|one opening|"
@@ -130,7 +130,13 @@ SYSTEM_HOST: Final = re.compile(
     r"icims\.com|taleo\.net|successfactors|jobvite\.com|breezy\.hr|applytojob\.com|pageuppeople\.com|"
     r"oraclecloud\.com|applitrack|unjobs|impactpool|devex\.com/jobs|talentsoft|cornerstoneondemand|csod\.com|"
     r"softgarden|rexx|umantis|join\.com|factorial|zohorecruit|hirehive|pinpointhq|eightfold|forms\.gle|"
-    r"docs\.google\.com/forms|forms\.office\.com|jotform)",
+    r"docs\.google\.com/forms|forms\.office\.com|jotform|"
+    r"ceipal\.com|zohocdn\.com/recruit|ripplehire\.com|keka\.com|darwinbox|freshteam\.com|zappyhire\.com|rippling\.com|"
+    r"comeet\.com?/|concludis|dvinci|ostendis|prospective\.ch|refline\.ch|onlyfy|prescreen|talention|hr4you|coveto|"
+    r"tribepad|jobtrain|eploy|networxrecruitment|bullhorn|paylocity|paycom|ultipro|recruiting\.adp|dayforcehcm|"
+    r"silkroad|brassring|avature|oleeo|cezanne|flatchr|taleez|digitalrecruiters|beetween|homerun\.co|traffit|emply|"
+    r"hr-manager\.net|reachmee|varbi|jobylon|easycruit|webcruiter|recman|gupy\.io|bizneo|viterbit|hrmos|trakstar|"
+    r"jobscore|clearcompany|governmentjobs\.com|neogov|peopleadmin|interfolio)",
     _I,
 )
 NOT_JOB_PATH: Final = re.compile(
