@@ -25,6 +25,7 @@ from comity.extract.jobs.words_pages import (
     JOB_CLASS,
     NOT_JOBS_HEADING,
     OPENINGS_HEADING,
+    POSTING_PART,
 )
 from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
 from comity.model.job import FoundBy, JobFound
@@ -32,6 +33,8 @@ from comity.model.job import FoundBy, JobFound
 MOST_JOBS: Final = 500
 _LEAST_SCORE: Final = 4.25
 _BLOCKS: Final = frozenset({"li", "div", "article", "section", "tr", "details", "dl", "ul", "ol", "p"})
+_MEMBERS: Final = frozenset({"li", "tr", "p"})
+_TELLING: Final = frozenset({"location_raw", "deadline_raw", "employment_raw", "reference", "level_raw"})
 _MOST_GROUPS: Final = 40
 _SAMPLE: Final = 30
 _LONGEST_TITLE: Final = 140
@@ -49,6 +52,8 @@ class _Block:
     fields: dict[str, str]
     is_bare: bool
     """There is nothing but the title."""
+    is_marked: bool
+    """The title is a heading, or is set off otherwise."""
 
 
 def block_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
@@ -101,7 +106,9 @@ def _groups(outline: Outline) -> list[list[int]]:
         for name in names:
             if name not in bare:
                 bare[name] = without_states(name)
-        key = (tag, bare[names[0]], outline.tags[parent] if parent >= 0 else "", bare[names[1]])
+        # Members of two lists are two groups; cards may stand in a section each.
+        where = str(parent) if tag in _MEMBERS else outline.tags[parent] if parent >= 0 else ""
+        key = (tag, bare[names[0]], where, bare[names[1]])
         groups.setdefault(key, []).append(number)
     repeated = [members for members in groups.values() if len(members) > 1]
     is_called = {id(members): JOB_CLASS.search(outline.names[members[0]]) is not None for members in repeated}
@@ -124,7 +131,7 @@ def _block(outline: Outline, element: int) -> _Block | None:
         return None
     rest = (outline.texts[index] for index in outline.text_range(element, end)[:200] if index not in texts)
     is_bare = not any(text.strip() for text in rest)
-    return _Block(element, title, texts, fields_of(outline, element, end, texts), is_bare)
+    return _Block(element, title, texts, fields_of(outline, element, end, texts), is_bare, marked is not None)
 
 
 def _score(outline: Outline, blocks: list[_Block], size: int, page: PageWords) -> float:
@@ -136,6 +143,11 @@ def _score(outline: Outline, blocks: list[_Block], size: int, page: PageWords) -
     if CLOSED_HEADING.search(heading) or (NOT_JOBS_HEADING.search(heading) and job_like < 1):
         return 0.0
     is_headed = OPENINGS_HEADING.search(heading) is not None
+    if not is_headed and POSTING_PART.search(heading) and not is_job_title(heading):
+        return 0.0  # what one job asks for
+    told = sum(bool(_TELLING & block.fields.keys()) for block in blocks)
+    if not is_headed and not any(block.is_marked for block in blocks) and told * 2 < len(blocks):
+        return 0.0
     if sum(block.is_bare for block in blocks) * 2 > len(blocks):
         # A list of mere words is one of jobs only right under the heading that says so.
         few_words = all(len(title.split()) <= _MOST_BARE_WORDS for title in titles)

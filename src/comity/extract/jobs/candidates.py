@@ -321,6 +321,14 @@ def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
 def title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
     """The title in a stretch: a heading, else an element called title, else something bold."""
     stretch = range(start, min(end, start + 300))
+    heading = next((number for number in stretch if _is_heading(outline, number)), end)
+    # What is called a title and stands above a heading that is none: the heading is that of a part.
+    if heading < end and not is_job_title(outline.text(heading, 300)):
+        for number in range(start, min(heading, start + 30)):
+            if _is_called_title(outline, number) and outline.ends[number] <= heading:
+                text, texts = _title_text(outline, number)
+                if is_job_title(text):
+                    return text, texts
     for wanted in (_is_heading, _is_called_title, _is_bold):
         for number in stretch:
             if wanted(outline, number):

@@ -15,6 +15,7 @@ from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_k
 from comity.extract.jobs.paging import next_page
 from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
+from comity.extract.jobs.single import single_job
 from comity.extract.jobs.structured import structured_jobs
 from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs, shown_elsewhere
 from comity.extract.jobs.tables import table_jobs
@@ -108,7 +109,7 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
     if repeated:
         return repeated, score >= _SURE_SCORE
     headed, blocks = linkless_jobs(outline, words), block_jobs(outline, words)
-    return (blocks if len(blocks) > len(headed) else headed), False
+    return (blocks if len(blocks) > len(headed) else headed) or single_job(outline, words), False
 
 
 def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:

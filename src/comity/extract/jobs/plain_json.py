@@ -93,7 +93,8 @@ def plain_jobs(
     posted = [found for node in postings_in(value) if (found := read_posting(node, base=url, found_by=FoundBy.JSON_LD))]
     if posted and any(not same_page(found.apply_url, url) for found in posted):
         return posted
-    best: tuple[float, list[JobFound]] = (least, [])
+    # Beside postings any list will do that knows their addresses.
+    best: tuple[float, list[JobFound]] = (least if not posted else -10.0, [])
     for name, items in _lists(value):
         fields = _fields(items)
         if "title" not in fields:

@@ -95,6 +95,7 @@ _STEMS: Final = r"""
 """
 # Ends of words that are put together: "Bauleiter", "Hydrologist", "Pflegefachperson"; also at their beginning.
 _ENDINGS: Final = r"""
+    monteur wärter fahrer gärtner zeichner schlosser schreiner informatiker redakteur laborant disponent sekretär
     ologist ographer keeper (?<=\w)master\b leiter leitung fachkraft lehrkraft pflegekraft hilfskraft
     bürokraft fachperson fachfrau fachmann fachleute kaufmann kauffrau kaufleute helfer arbeiter sanitäter
     therapeut führer(?:in)?\b meister(?:in)?\b pfleger erzieher pädagog assistenz mechaniker mechatroniker

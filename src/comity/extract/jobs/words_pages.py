@@ -21,7 +21,9 @@ NO_OPENINGS: Final = re.compile(
     r"items)(?: were| was)? (?:found|match\w*|available|to display)|(?:no|0) (?:jobs|results|vacancies|positions|"
     r"openings) (?:were )?found|all (?:positions|vacancies) (?:are|have been) (?:currently )?(?:filled|closed)"
     r"|currently no (?:open |job )?(?:vacanc|positions|openings|jobs|opportunit)|nothing (?:open|"
-    r"available) (?:right now|at the moment|currently)|check back (?:later|soon) for (?:new |future )?(?:openings|"
+    r"available) (?:right now|at the moment|currently)|"
+    r"(?:^|(?<=\n))0 (?:open |current |job )?(?:vacancies|openings|positions|jobs|roles|results)\b|"
+    r"check back (?:later|soon) for (?:new |future )?(?:openings|"
     r"vacancies|opportunities)"
     r"|aucune? (?:offre|poste|annonce|emploi|recrutement|opportunité).{0,60}(?:disponible|moment|actuellement|"
     r"en cours|ouvert|trouvée?|publiée?|à pourvoir)|aucune? (?:offre d['’]emploi|poste ouvert|poste à pourvoir)|"
@@ -94,6 +96,20 @@ NOT_JOBS_HEADING: Final = re.compile(
     r"eventos|equipo|publicaciones|documentos|aktuelles|veranstaltungen|über uns|downloads|notícias|equipe|"
     r"notizie|eventi|nieuws|agenda|أخبار|فعاليات|новости|события|команда|新闻|活动|团队|ニュース|イベント|"
     r"お知らせ|スタッフ紹介)\b)",
+    _I,
+)
+# Parts of one advertisement.
+POSTING_PART: Final = re.compile(
+    r"(?:\b(?:responsibilit|requirement|qualification|duties\b|tasks\b|skills\b|competenc|experience\b|"
+    r"key accountabilit|about (?:the|this) (?:role|job|position|post|opportunity)|(?:job|role|position) "
+    r"(?:summary|description|purpose|profile|overview)|what you(?:['’]ll| will) |who you are|"
+    r"your (?:profile|role|tasks)|person specification|terms of reference|scope of work|reporting line)|"
+    r"missions?\b|profil|compétences|responsabilités|description du poste|tâches|formation\b|"
+    r"funciones|requisitos|responsabilidades|perfil|descripción del puesto|formación|"
+    r"aufgaben|anforderungen|stellenbeschreibung|qualifikation|"
+    r"atribuições|qualificações|requisiti|mansioni|competenze|functie-?eisen|taken\b|jouw profiel|"
+    r"المهام|المسؤوليات|المتطلبات|المؤهلات|обязанности|"
+    r"требования|условия|职责|要求|任职|仕事内容|応募資格|必須)",
     _I,
 )
 CLOSED_MARK: Final = re.compile(
@@ -244,6 +260,10 @@ DEADLINE_CLASS: Final = re.compile(
     r"(?:^|[\s_-])(?:deadline|closing|closing-?date|close-?date|date-?limite|expir\w*|due-?date|valid-?through|"
     r"valid-?until|dl|frist|bewerbungsfrist|fecha-?limite|cierre|prazo|scadenza|sluitingsdatum|end-?date|"
     r"shimekiri)(?=[\s_-]|$)",
+    _I,
+)
+ORGANISATION_CLASS: Final = re.compile(
+    r"(?:^|[\s_-])(?:company|company-?name|employer|organi[sz]ation|arbeitgeber|entreprise|empresa|azienda)(?=[\s]|$)",
     _I,
 )
 PLACE_ICON: Final = re.compile(
