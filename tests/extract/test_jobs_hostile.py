@@ -110,7 +110,7 @@ HOSTILE = {
     "data without an end": b'<script>window.__INITIAL_STATE__ = {"jobs":[' + b'{"a":"\\"' * 100_000,
     "cards without links": b'<div class="job"><p>x</p></div>' * 15_000,
     "cards in cards": (b'<div class="job">' * 50 + b"<h3>Driver</h3>" + b"</div>" * 50) * 200,
-    "clicks": b"<div onclick=\"" + b"location.href= open(" * 50_000 + b"\">Officer</div>",
+    "clicks": b'<div onclick="' + b"location.href= open(" * 50_000 + b'">Officer</div>',
     "a pager without an end": b"".join(b'<a href="?page=%d">%d</a>' % (at, at) for at in range(5000)),
     "a thousand kinds of link": b"".join(
         b'<p class="%s"><a href="/jobs/%d">Officer</a></p>' % (bytes([97 + at % 26, 97 + at // 26 % 26]), at)
