@@ -54,7 +54,8 @@ def judge(reading: Reading, *, last_found: int, empty_reads: int) -> RunVerdict:
     if found == 0:
         return _empty(first.kind, first.message, before)
     if reading.is_cut:
-        message = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"
+        limit = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"
+        message = f"{limit}; there are more, so nothing is closed"
         return RunVerdict(RunStatus.OK, message, stores=True, last_found=found)
     return _whole(reading, before)
 
