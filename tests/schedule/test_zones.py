@@ -6,7 +6,7 @@ import zoneinfo
 
 import pytest
 
-from comity.rules.country_zones import COUNTRY_ZONES, zone_of_country
+from comity.rules.country_zones import COUNTRY_ZONES, zone_of_capital
 from comity.schedule.zones import find_zone
 
 
@@ -49,6 +49,6 @@ def test_every_country_s_zone_is_in_the_database() -> None:
     [("AU", "Australia/Sydney"), ("BR", "America/Sao_Paulo"), ("CA", "America/Toronto"), ("RU", "Europe/Moscow")],
 )
 def test_a_country_of_several_zones_has_that_of_its_capital(country: str, zone: str) -> None:
-    found = zone_of_country(country)
+    found = zone_of_capital(country)
     assert found is not None
     assert (found.name, found.is_only) == (zone, False)

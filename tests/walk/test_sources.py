@@ -65,6 +65,35 @@ def test_304_is_no_change(web: Web, bureau: Office) -> None:
     assert site.of("/careers")[-1].headers.get("if-none-match") is None
 
 
+def test_an_organisation_that_is_renamed_keeps_its_postings(web: Web, bureau: Office) -> None:
+    some = jobs(3)
+    site = web.site({"/careers": listing(some)})
+    source = bureau.add(site.url("/careers"))
+    bureau.run(source)
+    before = bureau.rows("SELECT id, first_seen_at FROM job_postings ORDER BY id")
+    edit_source(bureau.database, bureau.state.clock, source.id, org_name="Relief House International")
+    site.routes["/careers"] = listing([*some, Job("Chief of Party")])
+    counts = bureau.run(bureau.again(source)).counts
+    assert (counts.found, counts.inserted, counts.closed) == (4, 1, 0)
+    after = bureau.rows("SELECT id, first_seen_at FROM job_postings ORDER BY id")
+    assert [row for row in after if row in before] == before
+    again = bureau.run(bureau.again(source)).counts
+    assert (again.inserted, again.updated, again.closed) == (0, 0, 0)
+
+
+def test_what_another_source_lists_too_keeps_its_name(web: Web, bureau: Office) -> None:
+    site = web.site({"/careers": listing(jobs(2)), "/jobs": listing(jobs(2))})
+    first, second = bureau.add(site.url("/careers")), bureau.add(site.url("/jobs"))
+    bureau.run(first)
+    bureau.run(second)
+    edit_source(bureau.database, bureau.state.clock, first.id, org_name="Another House")
+    assert bureau.run(bureau.again(first)).counts.inserted == 2
+    for source in (second, first, second):  # neither takes the postings of the other
+        counts = bureau.run(bureau.again(source)).counts
+        assert (counts.inserted, counts.updated, counts.closed) == (0, 0, 0)
+    assert len(bureau.titles()) == 4
+
+
 def test_last_modified_works_without_an_etag_and_goes_to_where_redirects_end(web: Web, embedded_bureau: Office) -> None:
     said = "Tue, 03 Mar 2026 10:00:00 GMT"
 

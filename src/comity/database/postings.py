@@ -27,6 +27,21 @@ def known(connection: Connection, hashes: Collection[str]) -> dict[str, Row[Any]
     return found
 
 
+def open_of_one(connection: Connection, source_id: UUID) -> list[Row[Any]]:
+    """The open postings that a source lists and no other does, kept as they are until the transaction ends."""
+    others = job_sightings.alias("others")
+    of_others = select(others.c.posting_id).where(
+        others.c.posting_id == job_sightings.c.posting_id, others.c.source_id != source_id
+    )
+    statement = select(job_sightings.c.posting_id).where(job_sightings.c.source_id == source_id, ~of_others.exists())
+    ids = list(connection.execute(statement).scalars())
+    found: list[Row[Any]] = []
+    for batch in _batches(sorted(ids)):
+        rows = select(job_postings).where(job_postings.c.id.in_(batch), job_postings.c.closed_at.is_(None))
+        found += connection.execute(rows.order_by(job_postings.c.canonical_hash).with_for_update())
+    return found
+
+
 def add(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, UUID]:
     """Add postings; gives the identities of those that nobody else added meanwhile, by hash."""
     added: dict[str, UUID] = {}

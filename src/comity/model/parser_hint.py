@@ -16,6 +16,7 @@ class ApplicantSystem(StrEnum):
     BAMBOOHR = "bamboohr"
     GREENHOUSE = "greenhouse"
     LEVER = "lever"
+    ORACLE = "oracle"
     PERSONIO = "personio"
     RECRUITEE = "recruitee"
     RELIEFWEB = "reliefweb"

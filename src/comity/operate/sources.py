@@ -313,10 +313,10 @@ def _text(name: str, value: str) -> str | None:
 
 def _country(text: str) -> str:
     """Letters that name no country would be taken for none at every run, and the time window with them."""
-    from comity.rules.country_zones import zone_of_country
+    from comity.rules.country_zones import zone_of_capital
 
     letters = _OTHER_LETTERS.get(text.upper(), text.upper())
-    if not _COUNTRY.fullmatch(letters) or (zone_of_country(letters) is None and letters not in _WITHOUT_ZONE):
+    if not _COUNTRY.fullmatch(letters) or (zone_of_capital(letters) is None and letters not in _WITHOUT_ZONE):
         raise BadInput(f"country must be two letters such as KE (ISO 3166), not {text[:40]!r}")
     return letters
 

@@ -77,6 +77,6 @@ def _read(table: str, is_only: bool) -> dict[str, CountryZone]:
 COUNTRY_ZONES: Final = _read(_ONLY_ZONE, True) | _read(_ZONE_OF_THE_CAPITAL, False)
 
 
-def zone_of_country(country: str) -> CountryZone | None:
-    """The zone of a country, however its code is written; None for a country without one."""
+def zone_of_capital(country: str) -> CountryZone | None:
+    """The zone of a country: its only one, or that of its capital. None for a country without one."""
     return COUNTRY_ZONES.get(country.strip().upper())

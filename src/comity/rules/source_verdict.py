@@ -65,7 +65,8 @@ def _judged(reading: Reading, last_found: int, empty_reads: int) -> RunVerdict:
         telling = next((page for page in reading.pages if page.kind is not ListingKind.NOTHING_FOUND), first)
         return _empty(telling.kind, telling.message, before)
     if reading.is_cut:
-        message = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"
+        limit = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"
+        message = f"{limit}; there are more, so nothing is closed"
         return RunVerdict(RunStatus.OK, message, stores=True, last_found=found)
     return _whole(reading, before)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from comity.rules.country_zones import zone_of_country
+from comity.rules.country_zones import zone_of_capital
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def find_zone(name: str | None = None, country: str | None = None) -> ZoneFound:
     if country is None or not country.strip():
         return ZoneFound(None, "neither a time zone nor a country is set")
     code = country.strip().upper()
-    of_country = zone_of_country(code)
+    of_country = zone_of_capital(code)
     if of_country is None:
         return ZoneFound(None, f"no time zone is known for the country {code!r}")
     zone = load_zone(of_country.name)

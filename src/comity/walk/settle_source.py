@@ -33,7 +33,8 @@ from comity.model.source import (
     SourceReport,
     SourceStatus,
 )
-from comity.rules.jobs.identity import is_same_link
+from comity.rules.jobs.identity import is_same_link, untracked
+from comity.rules.jobs.words import alike
 from comity.walk.leased_host import LeasedHost
 
 FAILURES_MOST: Final = 5
@@ -218,6 +219,7 @@ class SourceSettling:
                 if listed.setdefault(posting.canonical_hash, (posting, number))[1] != number:
                     shared.add(number)
         known = postings_table.known(connection, listed.keys())
+        known |= _renamed(connection, source.id, [each for each, _ in listed.values()], known)
         new = [_row(posting, source.id, now) for posting, _ in listed.values() if posting.canonical_hash not in known]
         added = postings_table.add(connection, new)
         others = [each for each in listed if each not in known and each not in added]
@@ -255,6 +257,35 @@ def _unless_said(planned: Planned, source: Source, known: Source) -> Planned:
     if said is None or said == source.next_run_at or said >= planned.next_run_at:
         return planned
     return replace(planned, next_run_at=said, reason="it was edited or resumed while it was run: due again")
+
+
+def _renamed(
+    connection: Connection, source_id: UUID, listed: Sequence[JobPosting], known: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Postings of this source alone that have another hash now, because its organisation was renamed, or because a
+    reference number is shown at last: same title, place and link. They get the new hash and stay what they were.
+    """
+    fresh = [posting for posting in listed if posting.canonical_hash not in known]
+    if not fresh:
+        return {}
+    here = {posting.canonical_hash for posting in listed}
+    before = [row for row in postings_table.open_of_one(connection, source_id) if row.canonical_hash not in here]
+    now_by, before_by = _by_words(fresh), _by_words(before)
+    renamed: dict[str, Any] = {}
+    for words, postings in now_by.items():
+        rows = before_by.get(words, [])
+        if len(rows) == len(postings) == 1:  # of two alike nobody knows which is which
+            renamed[postings[0].canonical_hash] = rows[0]
+            postings_table.change(connection, rows[0].id, {"canonical_hash": postings[0].canonical_hash})
+    return renamed
+
+
+def _by_words(postings: Sequence[Any]) -> dict[tuple[str, str, str], list[Any]]:
+    found: dict[tuple[str, str, str], list[Any]] = {}
+    for each in postings:
+        words = (alike(each.title), alike(each.location_raw or ""), untracked(each.apply_url or ""))
+        found.setdefault(words, []).append(each)
+    return found
 
 
 def _unchanged(connection: Connection, source_id: UUID, reading: Reading) -> dict[UUID, int]:

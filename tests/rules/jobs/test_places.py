@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.rules.jobs.cities import cities_called, zone_of_country
+from comity.rules.jobs.cities import cities_called, only_zone_of
 from comity.rules.jobs.countries import countries_called, country_of
 from comity.rules.jobs.place import Place, locate
 from comity.rules.jobs.words import key
@@ -269,7 +269,7 @@ def test_a_city_brings_its_own_zone_and_a_country_with_one_time_its_one() -> Non
 
 def test_every_zone_of_the_gazetteer_is_one_the_machine_knows() -> None:
     zones = {city.zone for name in ("london", "nairobi", "kyiv", "new york", "juba") for city in cities_called(name)}
-    zones |= {zone for country in pycountry.countries if (zone := zone_of_country(country.alpha_2))}
+    zones |= {zone for country in pycountry.countries if (zone := only_zone_of(country.alpha_2))}
     assert len(zones) > 150
     for zone in zones:
         ZoneInfo(zone)

@@ -11,7 +11,7 @@ from typing import Final
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
 from comity.extract.jobs.text import collapse
-from comity.extract.jobs.words_labels import DATE, labelled, meaning_of
+from comity.extract.jobs.words_labels import DATE, meaning_of, without_label
 from comity.extract.jobs.words_pages import EMPLOYMENT
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
@@ -83,7 +83,7 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
     for signature in list(titled):
         _move_buttons(titled, buttons, signature)
     groups = [_group(outline, _distinct(links), everything, by_button=False) for links in titled.values()]
-    groups += [_group(outline, _distinct(links), everything, by_button=True) for links in buttons.values()]
+    groups += [_group(outline, _own(links, url), everything, by_button=True) for links in buttons.values()]
     return [group for group in groups if group.items]
 
 
@@ -113,6 +113,14 @@ def _distinct(links: list[Link]) -> list[Link]:
     return kept
 
 
+def _own(links: list[Link], url: str) -> list[Link]:
+    """One link per posting. Where all buttons lead to one form, the jobs have no address but the page's."""
+    distinct = _distinct(links)
+    if len(distinct) > 1 or len(links) < 2:
+        return distinct
+    return [Link(link.element, url, link.text) for link in links[:MOST_CANDIDATES]]
+
+
 def _is_button(outline: Outline, link: Link) -> bool:
     """Whether a link is made to look like a button, and does not say a job's title."""
     if len(link.text) > _LONGEST_BUTTON or is_job_title(link.text):
@@ -139,14 +147,20 @@ def _signature(outline: Outline, element: int) -> str:
     for depth, number in enumerate((element, *outline.ancestors(element, 9))):
         name = ""
         if depth < 4 and outline.names[number]:
-            bare = _STATES.sub("", outline.names[number]).split()
-            name = bare[0] if bare else ""
+            name = without_states(outline.names[number])
         parts.append(f"{outline.tags[number]}.{name}")
     return ">".join(parts)
 
 
+def without_states(names: str) -> str:
+    """The first of an element's names that does not tell its place in the row, or a passing state."""
+    bare = _STATES.sub("", names).split()
+    return bare[0] if bare else ""
+
+
 def _group(outline: Outline, links: list[Link], everything: list[int], *, by_button: bool) -> Group:
-    places = sorted(link.element for link in links)
+    links = sorted(links, key=lambda link: link.element)
+    places = [link.element for link in links]
     roots: list[list[int]] = []
     for link in links:
         path = [link.element, *outline.ancestors(link.element, _CLIMB)]
@@ -212,17 +226,15 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, back: 
     if back is None:
         titled = _title_of_link(outline, link)
     else:
-        titled = _title_in(outline, start, outline.ends[root]) or _first_line(outline, root, link.text)
+        titled = title_in(outline, start, outline.ends[root]) or _first_line(outline, root, link.text)
         if titled is None and back < start:
-            titled = _title_in(outline, back, root) or _job_line(outline, back, root)
+            titled = title_in(outline, back, root) or job_line(outline, back, root)
             # What stands before a button is about it; what follows, about the next.
             start, end = back, outline.ends[root]
     if titled is None:
         return None
     title, texts = titled
-    said = labelled(title)
-    if said and said[0] == "title" and said[1]:
-        title = said[1]
+    title = without_label(title)
     if not 3 <= len(title) <= 250 and not (len(title) >= 2 and ord(title[0]) > 0x2E80):
         return None
     return Item(link, root, start, end, title, texts)
@@ -246,7 +258,7 @@ def _first_line(outline: Outline, root: int, button: str) -> tuple[str, range] |
     return None
 
 
-def _job_line(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
+def job_line(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
     """The first line of a stretch that reads like a job, where no markup tells the title."""
     for index in outline.text_range(start, end)[:80]:
         line = collapse(outline.texts[index][:500])
@@ -268,7 +280,7 @@ def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
     element = link.element
     end = outline.ends[element]
     if end > element + 1:
-        found = _title_in(outline, element + 1, end)
+        found = title_in(outline, element + 1, end)
         if found and len(found[0]) >= 3:
             return found
         blocks = [line for line in _block_lines(outline, element) if line[0] and meaning_of(line[0]) is None]
@@ -306,21 +318,38 @@ def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
     return lines
 
 
-def _title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
+def title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
     """The title in a stretch: a heading, else an element called title, else something bold."""
     stretch = range(start, min(end, start + 300))
+    heading = next((number for number in stretch if _is_heading(outline, number)), end)
+    # What is called a title and stands above a heading that is none: the heading is that of a part.
+    if heading < end and not is_job_title(outline.text(heading, 300)):
+        for number in range(start, min(heading, start + 30)):
+            if _is_called_title(outline, number) and outline.ends[number] <= heading:
+                text, texts = _title_text(outline, number)
+                if is_job_title(text):
+                    return text, texts
     for wanted in (_is_heading, _is_called_title, _is_bold):
         for number in stretch:
             if wanted(outline, number):
-                text = outline.text(number, 300)
+                text, texts = _title_text(outline, number)
                 if (
                     len(text) >= 2
                     and not is_generic(text)
                     and not is_navigation(text)
                     and not text.endswith((":", "："))
                 ):
-                    return text, range(outline.text_starts[number], outline.text_ends[number])
+                    return text, texts
     return None
+
+
+def _title_text(outline: Outline, number: int) -> tuple[str, range]:
+    """What a title says; of blocks inside it the one that reads like a job, else the first."""
+    if any(outline.tags[inner] in _BLOCK_TAGS for inner in range(number + 1, outline.ends[number])[:40]):
+        lines = [line for line in _block_lines(outline, number) if line[0]]
+        if len(lines) > 1:
+            return next((line for line in lines[:4] if is_job_title(line[0])), lines[0])
+    return outline.text(number, 300), range(outline.text_starts[number], outline.text_ends[number])
 
 
 def _is_heading(outline: Outline, number: int) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 from turbohtml import Document
 
 from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
+from comity.extract.jobs.blocks import block_jobs
 from comity.extract.jobs.boards import board_of, is_scripted
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
@@ -15,8 +16,9 @@ from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_k
 from comity.extract.jobs.paging import next_page
 from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
+from comity.extract.jobs.single import single_job
 from comity.extract.jobs.structured import structured_jobs
-from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs
+from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs, shown_by_script
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
@@ -62,6 +64,8 @@ def _nothing(document: Document, outline: Outline, base: str, following: str | N
         message = f"its openings are embedded: {board[:150]}"
         return Listing(ListingKind.NOTHING_FOUND, next_url=board, message=message, is_elsewhere=True)
     message = FILLED_BY_SCRIPTS if is_scripted(document, outline) else "nothing on the page looks like jobs"
+    if elsewhere := shown_by_script(document, base=base):
+        message += f"; it may show those of {elsewhere}, which can be a source of its own"
     return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message)
 
 
@@ -113,7 +117,8 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
         return [*tables, *(fresh if score >= _SURE_SCORE else [])], True
     if repeated:
         return repeated, score >= _SURE_SCORE
-    return linkless_jobs(outline, words), False
+    headed, blocks = linkless_jobs(outline, words), block_jobs(outline, words)
+    return (blocks if len(blocks) > len(headed) else headed) or single_job(outline, words), False
 
 
 def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:
@@ -131,10 +136,9 @@ def _page_words(outline: Outline, url: str, title: str) -> PageWords:
     heading = next((outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag == "h1"), "")
     address = f"{host_of(url)} {path_of(url)}".replace("-", " ").replace("_", " ").replace(".", " ")
     said = f"{title}\n{heading}\n{address}"
+    about_openings = OPENINGS_HEADING.search(f"{heading}\n{title}") is not None
     return PageWords(
-        url=url,
-        about_careers=CAREERS.search(said) is not None,
-        about_openings=OPENINGS_HEADING.search(f"{heading}\n{title}") is not None,
+        url=url, about_careers=about_openings or CAREERS.search(said) is not None, about_openings=about_openings
     )
 
 

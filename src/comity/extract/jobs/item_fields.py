@@ -27,6 +27,7 @@ from comity.extract.jobs.words_pages import (
     DEADLINE_CLASS,
     DEPARTMENT,
     EMPLOYMENT,
+    ORGANISATION_CLASS,
     PLACE_CLASS,
     PLACE_ICON,
     TERMS,
@@ -50,6 +51,7 @@ _DEPARTMENT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:dept|department|category|t
 _MOST_NAMES: Final = 3
 _KNOWN_THOUSANDS: Final = 100
 _LONGEST_LINE: Final = 1_000
+_LONGEST_NAME: Final = 80
 _LONGEST_LABEL: Final = 60
 _NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
 
@@ -159,6 +161,10 @@ def _by_names(outline: Outline, start: int, end: int, title_texts: range, fields
             if value and outline.text_starts[number] not in title_texts and len(value) <= 120:
                 said = labelled(value)
                 fields["location_raw"] = _tidy(said[1] if said else value)
+        elif "org_name" not in fields and ORGANISATION_CLASS.search(name):
+            value = outline.text(number, 120)
+            if 2 <= len(value) <= _LONGEST_NAME and outline.text_starts[number] not in title_texts:
+                fields["org_name"] = _tidy(value)
         elif "deadline_raw" not in fields and DEADLINE_CLASS.search(name):
             value = outline.text(number, 200)
             said = labelled(value)

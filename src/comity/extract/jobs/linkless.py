@@ -8,6 +8,7 @@ from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.repeated import PageWords
 from comity.extract.jobs.text import job
+from comity.extract.jobs.words_labels import without_label
 from comity.extract.jobs.words_pages import CLOSED_HEADING, OPENINGS_HEADING
 from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
 from comity.model.job import FoundBy, JobFound
@@ -58,4 +59,4 @@ def _job(outline: Outline, number: int, url: str) -> JobFound | None:
         (said for near in (number, *outline.ancestors(number, 2)) if (said := outline.elements[near].attr("id"))), ""
     )
     address = f"{url.partition('#')[0]}#{anchor}" if anchor and " " not in anchor else url
-    return job(title=outline.text(number, 250), apply_url=address, found_by=FoundBy.CARDS, **fields)
+    return job(title=without_label(outline.text(number, 250)), apply_url=address, found_by=FoundBy.CARDS, **fields)

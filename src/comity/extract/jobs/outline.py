@@ -6,6 +6,7 @@ is a slice. Navigation, footers, banners and the like are marked once, here. Num
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Final
@@ -53,6 +54,8 @@ _CHROME_ROLES: Final = frozenset(
 )
 _NEVER_CHROME: Final = frozenset({"html", "body", "main", "article", "h1", "table", "tbody", "tr", "td"})
 HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_CLICKED_TAGS: Final = frozenset({"tr", "td", "div", "li", "article", "section", "button", "h2", "h3", "h4", "span"})
+_LOOKS_LIKE_ADDRESS: Final = re.compile(r"https?://|/|\./|\?|[\w-]+(?:/|\.(?:html?|php|aspx?|jsp|pdf))")
 _MAIN_PARTS: Final = frozenset({"main", "article", "section", "li", "td"})
 
 
@@ -220,13 +223,35 @@ def _mark_chrome(outline: Outline, flagged: list[bool]) -> None:
             outline.hidden[number] = True
 
 
+# What a script does on a click: location.href = '…', window.open('…'), openJob("…").
+_CLICK: Final = re.compile(
+    r"(?:location(?:\.href)?\s*=|\b(?:open|goto|navigate|redirect|show)\w*\()\s*['\"]([^'\"]{2,1000})['\"]"
+)
+_CLICKED_NAMES: Final = ("data-href", "data-url", "data-link")
+
+
+def _clicked(outline: Outline, number: int, element: Element) -> str | None:
+    """Where a click on a row or card leads, if there is no link inside it."""
+    if outline.tags[number] not in _CLICKED_TAGS:
+        return None
+    href = next((said for name in _CLICKED_NAMES if (said := element.attr(name))), None)
+    if href is None and (script := element.attr("onclick")):
+        found = _CLICK.search(script[:2000])
+        href = found[1] if found else None
+    if not href or not _LOOKS_LIKE_ADDRESS.match(href):
+        return None
+    inside = range(number + 1, min(outline.ends[number], number + 200))
+    return None if any(outline.tags[inner] == "a" for inner in inside) else href
+
+
 def _take_links(outline: Outline) -> None:
     addresses: dict[str, str] = {}
     for number, tag in enumerate(outline.tags):
-        if tag != "a" and tag != "area":
-            continue
         element = outline.elements[number]
-        href = element.attr("href")
+        if tag == "a" or tag == "area":
+            href = element.attr("href")
+        else:
+            href = _clicked(outline, number, element) if element.attrs else None
         if not href:
             continue
         if href not in addresses:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from comity.extract.jobs.addresses import host_of, query_of, resolve, same_page, with_query
@@ -68,14 +69,32 @@ _NEXT_KEYS: Final = ("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "
 _WRAPPERS: Final = ("links", "_links", "paging", "pagination", "meta", "page", "pager", "pageinfo")
 
 
+# Keys that no table has, by how they end: "positionURI", "applicationCloseDate", "primaryLocationDisplay".
+_KEY_LIKE: Final = {
+    "apply_url": (
+        re.compile(r"^(?:url|link)|(?:url|uri|link|href)$"),
+        re.compile(r"logo|image|img|icon|photo|avatar|video|company|employer|org|share|feed|api|banner|picture"),
+    ),
+    "deadline_raw": (re.compile(r"deadline|clos(?:e|es|ing)(?:date|at|on|time)$|expir\w*$"), re.compile(r"is|has")),
+    "location_raw": (re.compile(r"location|dutystation|city"), re.compile(r"type|id$|ids$|code$|count|facet|remote")),
+}
+_OF_A_JOB: Final = re.compile(r"job|position|vacan|apply|detail|active|canonical|public", re.I)
+_FEW_KEYS: Final = 2
+
+
+def _bare(key: str) -> str:
+    return _SEPARATORS.sub("", key.lower())
+
+
 def plain_jobs(
     value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
 ) -> list[JobFound]:
     """Jobs of an unknown answer, from the list that scores best."""
     posted = [found for node in postings_in(value) if (found := read_posting(node, base=url, found_by=FoundBy.JSON_LD))]
-    if posted:
+    if posted and any(not same_page(found.apply_url, url) for found in posted):
         return posted
-    best: tuple[float, list[JobFound]] = (least, [])
+    # Beside postings any list will do that knows their addresses.
+    best: tuple[float, list[JobFound]] = (least if not posted else -10.0, [])
     for name, items in _lists(value):
         fields = _fields(items)
         if "title" not in fields:
@@ -85,6 +104,10 @@ def plain_jobs(
             jobs = [found for item in items[:MOST_JOBS] if (found := _job(item, fields, url, found_by))]
             if jobs:
                 best = (score + 0.001, jobs)
+    if posted:
+        # Where a posting stands inside the item that knows its address, as in JSON feeds.
+        addresses = {found.title: found.apply_url for found in best[1]}
+        return [replace(found, apply_url=addresses.get(found.title, found.apply_url)) for found in posted]
     return best[1]
 
 
@@ -112,6 +135,10 @@ def _unwrapped(member: dict[str, object]) -> dict[str, object]:
         inner = member.get(key)
         if isinstance(inner, dict):
             return {**member, **inner}
+    if not any(_bare(key) in _MEANINGS["title"] for key in member):
+        inner_objects = [inner for inner in member.values() if isinstance(inner, dict) and len(inner) > _FEW_KEYS]
+        if len(inner_objects) == 1:
+            return {**member, **inner_objects[0]}
     return member
 
 
@@ -122,11 +149,15 @@ def _fields(items: list[dict[str, object]]) -> dict[str, list[str]]:
         keys.update(dict.fromkeys(list(item)[:200]))
     found: dict[str, list[str]] = {}
     for field, ranks in _MEANINGS.items():
-        named = [(ranks[bare], key) for key in keys if (bare := _SEPARATORS.sub("", key.lower())) in ranks]
+        named = [(ranks[bare], key) for key in keys if (bare := _bare(key)) in ranks]
         if not named:
             # Keys in other languages are the labels of other languages.
             said = [key for key in keys if meaning_of(_WORDS.sub(r"\1 \2", key).replace("_", " ")) == field]
             named = [(0 if "tit" in key.lower() else 1, key) for key in said]
+        if not named and field in _KEY_LIKE:
+            wanted, unwanted = _KEY_LIKE[field]
+            likely = [key for key in keys if wanted.search(_bare(key)) and not unwanted.search(_bare(key))]
+            named = [(0 if _OF_A_JOB.search(key) else 1, key) for key in likely]
         if named:
             found[field] = [key for _, key in sorted(named)]
     return found
@@ -139,7 +170,7 @@ def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str
     score = 3 * job_like + (1.5 if _LIST_NAME.search(name.rpartition(".")[2]) else 0)
     score += sum(0.5 for field in ("location_raw", "employment_raw", "posted_raw") if field in fields)
     score += 1.0 if "deadline_raw" in fields else 0
-    score += 0.5 if "apply_url" in fields else -1.0
+    score += 0.5 if "apply_url" in fields or _own_link(items[0]) else -1.0
     if any("title" in _SEPARATORS.sub("", key.lower()) and "job" in key.lower() for key in fields["title"]):
         score += 1.5
     if not all(titles):
@@ -161,8 +192,19 @@ def _job(item: dict[str, object], fields: dict[str, list[str]], url: str, found_
     said = {field: _said(item, keys) for field, keys in fields.items()}
     if isinstance(item.get("id"), int | str) and not said.get("reference"):
         said["reference"] = text_of_value(item.get("id"))
-    address = resolve(said.pop("apply_url", ""), url)
+    address = resolve(said.pop("apply_url", "") or _own_link(item), url)
     return job(title=said.pop("title"), apply_url=address, found_by=found_by, **said)
+
+
+def _own_link(item: dict[str, object]) -> str:
+    """The address of an item among its links: HAL's `_links.self.href`, JSON:API's `links.self`."""
+    for name in ("_links", "links"):
+        links = item.get(name)
+        said = next((links[key] for key in ("html", "self") if key in links), "") if isinstance(links, dict) else ""
+        said = said.get("href", "") if isinstance(said, dict) else said
+        if isinstance(said, str) and said:
+            return said
+    return ""
 
 
 def next_in_json(value: object, url: str) -> str:

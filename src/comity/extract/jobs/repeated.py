@@ -124,7 +124,7 @@ def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
         if last is None or not together or _heading_between(outline, last.end, item.start):
             runs.append(_Run(group, [], []))
         last = item
-        if _is_closed(outline, item):
+        if is_closed_between(outline, item.start, item.end):
             continue
         runs[-1].items.append(item)
         room[0] -= len(outline.text_range(item.start, item.end))
@@ -132,9 +132,9 @@ def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
     return runs
 
 
-def _is_closed(outline: Outline, item: Item) -> bool:
-    """Whether a badge on an item says that the job is gone."""
-    numbers = outline.text_range(item.start, item.end)[:80]
+def is_closed_between(outline: Outline, start: int, end: int) -> bool:
+    """Whether a badge in a stretch of the page says that the job is gone."""
+    numbers = outline.text_range(start, end)[:80]
     return any(
         len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip(" \t\r\n.,;–-()[]"))
         for text in (outline.texts[index] for index in numbers)
@@ -157,9 +157,9 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     score += 2.0 * sum("deadline_raw" in said for said in fields) / size
     score += 0.75 * sum("location_raw" in said for said in fields) / size
     score += 0.75 * sum(bool({"employment_raw", "level_raw", "reference"} & said.keys()) for said in fields) / size
-    score += _called_jobs(outline, sample[0].root)
+    score += called_jobs(outline, sample[0].root)
     score += 1.0 if page.about_openings else 0.5 if page.about_careers else 0.0
-    heading, nearby = _above(outline, sample[0].start)
+    heading, nearby = above(outline, sample[0].start)
     if CLOSED_HEADING.search(heading):
         run.is_apart = True
     elif NOT_JOBS_HEADING.search(heading) and not is_job_title(heading):
@@ -171,7 +171,7 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
         score += 0.75  # "Jobs", "Careers"
     score -= 2.0 * sum(BYLINE.search(_words(outline, item)) is not None for item in sample) / size
     score -= 2.5 * sum(map(is_news_title, titles)) / size
-    score -= 1.5 * sum(_PERSON.fullmatch(title) is not None and not is_job_title(title) for title in titles) / size
+    score -= 1.5 * sum(map(is_person, titles)) / size
     score -= 2.0 * sum(title[0].islower() for title in titles) / size  # words of a sentence
     score -= 1.5 if sum(map(len, titles)) / size > 120 else 0.0
     score -= 1.0 if len(set(titles)) * 2 <= size and size > 2 else 0.0
@@ -181,25 +181,31 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     return score
 
 
+def is_person(title: str) -> bool:
+    """Whether a title reads like somebody's name, and not like a job."""
+    return _PERSON.fullmatch(title) is not None and not is_job_title(title)
+
+
 def _address_score(url: str, page_url: str) -> float:
     path = path_of(url)
     is_document = _DOCUMENT.search(path) is not None
-    if NOT_JOB_PATH.search(path) and not is_document:
-        return -2.5
-    if SYSTEM_HOST.search(url[:200]):
-        return 1.5
     own = path_of(page_url).rstrip("/")
     # What an address shares with its page's own says nothing about it.
     said = path[len(own) :] if own and path.startswith(own) else path
+    is_of_jobs = own != "" and (JOB_PATH.search(own) is not None or CAREERS.search(own) is not None)
+    if NOT_JOB_PATH.search(said if is_of_jobs else path) and not is_document:
+        return -2.5
+    if SYSTEM_HOST.search(url[:200]):
+        return 1.5
     query = url.partition("?")[2].lower()
     if JOB_PATH.search(said) or JOB_PATH.search(query):
         return 1.5
     if is_document:
         return 0.5
-    return 1.0 if own and path.startswith(own + "/") and (JOB_PATH.search(own) or CAREERS.search(own)) else 0.0
+    return 1.0 if is_of_jobs and path.startswith(own + "/") else 0.0
 
 
-def _called_jobs(outline: Outline, root: int) -> float:
+def called_jobs(outline: Outline, root: int) -> float:
     """Whether the elements around an item are named after jobs; the nearer, the surer."""
     for distance, number in enumerate((root, *outline.ancestors(root, 3))):
         if outline.tags[number] != "body" and JOB_CLASS.search(outline.names[number]):
@@ -209,7 +215,7 @@ def _called_jobs(outline: Outline, root: int) -> float:
     return 0.0
 
 
-def _above(outline: Outline, start: int) -> tuple[str, str]:
+def above(outline: Outline, start: int) -> tuple[str, str]:
     """The heading above an item, and the few words right before it."""
     heading = ""
     for number in range(start - 1, max(-1, start - _HEADING_REACH), -1):

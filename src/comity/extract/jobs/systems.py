@@ -238,6 +238,26 @@ SYSTEMS: Final = (
         ),
     ),
     JsonSystem(
+        ApplicantSystem.ORACLE,
+        _address(
+            r"[^/]+/hcmRestApi/resources/[^/?#]+/recruitingCEJobRequisitions.*?siteNumber(?:=|%3D)(?P<site>\w{1,40})"
+        ),
+        frozenset({"Id", "Title", "PrimaryLocation"}),
+        _mapping(
+            "items[0].requisitionList",
+            title="Title",
+            url=("{@origin}/hcmUI/CandidateExperience/en/sites/{@site}/job/{Id}",),
+            location="PrimaryLocation",
+            description="ShortDescriptionStr",
+            deadline="PostingEndDate",
+            posted="PostedDate",
+            workplace="WorkplaceType",
+            country="PrimaryLocationCountry",
+            reference="Id",
+            language="Language",
+        ),
+    ),
+    JsonSystem(
         ApplicantSystem.RELIEFWEB,
         _address(r"api\.reliefweb\.int/v[12]/jobs"),
         frozenset({"fields", "href", "id"}),
@@ -307,6 +327,25 @@ def system_jobs(value: object, row: JsonSystem, context: Mapping[str, str], *, u
     return mapped_jobs(value, mapping, url=url, found_by=FoundBy.APPLICANT_SYSTEM, context=context)
 
 
+_FINDER_OFFSET: Final = re.compile(r"(?<=[,;])offset=\d{1,6}")
+
+
+def _next_of_finder(value: object, url: str) -> str:
+    """Oracle counts inside one parameter: finder=findReqs;siteNumber=CX_1,limit=25,offset=0."""
+    total, offset = (find(value, _path(f"items[0].{name}")) for name in ("TotalJobsCount", "Offset"))
+    shown = len(find(value, _path("items[0].requisitionList[*]")))
+    if not (shown and total and isinstance(total[0], int)) or "finder=" not in url:
+        return ""
+    following = (offset[0] if offset and isinstance(offset[0], int) else 0) + shown
+    if following >= total[0]:
+        return ""
+    if _FINDER_OFFSET.search(url):
+        return _FINDER_OFFSET.sub(f"offset={following}", url, count=1)
+    before, _, finder = url.partition("finder=")
+    first, mark, rest = finder.partition("&")
+    return f"{before}finder={first},offset={following}{mark}{rest}"
+
+
 def next_offset(value: object, row: JsonSystem, url: str) -> str:
     """The next page of systems that count: SmartRecruiters by its own figures, Lever by the length of a full page."""
     query = query_of(url)
@@ -320,6 +359,8 @@ def next_offset(value: object, row: JsonSystem, url: str) -> str:
             and offset + limit < total
         ):
             return with_query(url, offset=str(offset + limit), limit=str(limit))
+    if row.system is ApplicantSystem.ORACLE:
+        return _next_of_finder(value, url)
     if row.system is ApplicantSystem.LEVER and isinstance(value, list):
         limit_said, skip = query.get("limit", ""), query.get("skip", "0")
         if (

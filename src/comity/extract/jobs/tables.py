@@ -36,6 +36,9 @@ def table_jobs(outline: Outline, *, url: str, careers_page: bool) -> list[JobFou
         return []
     for link in outline.links:
         cell = link.element
+        if outline.tags[cell] == "tr":  # a row that a click opens
+            links.setdefault(cell, []).append(link)
+            continue
         while cell >= 0 and outline.tags[cell] not in ("td", "th"):
             cell = outline.parents[cell]
         if cell >= 0:
@@ -185,7 +188,12 @@ def _row(
         return None
     if not address:
         address = next(
-            (link.url for cell in cells for link in links.get(cell, []) if link.url and not same_page(link.url, url)),
+            (
+                link.url
+                for place in (*cells, outline.parents[title_cell])
+                for link in links.get(place, [])
+                if link.url and not same_page(link.url, url)
+            ),
             "",
         )
     fields: dict[str, str] = {}

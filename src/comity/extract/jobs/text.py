@@ -24,6 +24,9 @@ _BADGE: Final = re.compile(
     re.IGNORECASE,
 )
 
+# The place in a list, which changes as jobs come and go: "01 Project manager", "3. Nurse".
+_ORDINAL: Final = re.compile(r"^(?:0\d|\d{1,2}[.)])\s+(?=[^\W\d_])")
+
 
 def collapse(text: str) -> str:
     """Give blanks their plain form; characters that nobody sees go."""
@@ -52,6 +55,7 @@ def job(*, title: str, apply_url: str, found_by: FoundBy, **fields: str) -> JobF
     """Build a job from raw fields, each bounded; without a title or an address there is none."""
     title = plain(title, MAX_TITLE)
     title = _BADGE.sub("", title) or title
+    title = _ORDINAL.sub("", title) or title
     if not title or not apply_url:
         return None
     kept = {

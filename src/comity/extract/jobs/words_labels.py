@@ -251,6 +251,12 @@ def labelled(line: str) -> tuple[str, str] | None:
     return (meaning, found[2].strip()) if meaning else None
 
 
+def without_label(title: str) -> str:
+    """A title without the word that says that it is one: "Position: Nurse"."""
+    said = labelled(title)
+    return said[1] if said and said[0] == "title" and said[1] else title
+
+
 def split_at_labels(line: str) -> list[str]:
     """A line cut before each label in it: "Kraków, closing date: 3 May" are two things."""
     if ":" not in line and "：" not in line:

@@ -10,7 +10,9 @@ NO_OPENINGS: Final = re.compile(
     r"(?:no (?:current |open |available |active |suitable |live |job |new )*(?:job |employment |"
     r"career )?(?:vacanc(?:y|ies)|openings?|positions?|jobs|opportunities|postings|roles)\b"
     r"(?:.{0,40}(?:at (?:this|the) (?:time|moment)|at present|currently|available|open|right now|found|posted|"
-    r"match|advertised)|\s*[.!]|\s*$)"
+    r"match|advertised)|\s*[.,;!]|\s*$)"
+    r"|(?:couldn['’]t|could not|can(?:not|['’]t)|did(?:n['’]t| not)) find any (?:\w+ ){0,2}(?:vacanc|openings|"
+    r"positions|jobs|roles|opportunities)"
     r"|(?:there (?:are|is)|we (?:have|do not have|don['’]t have)|not) (?:currently |presently |at present |"
     r"any )*(?:no |any |not )?(?:currently )?(?:any )?(?:current |open |available |active )*(?:vacanc|openings|"
     r"positions|jobs|job openings|roles|hiring).{0,30}(?:at (?:this|the) (?:time|moment)|currently|right now|"
@@ -19,7 +21,9 @@ NO_OPENINGS: Final = re.compile(
     r"items)(?: were| was)? (?:found|match\w*|available|to display)|(?:no|0) (?:jobs|results|vacancies|positions|"
     r"openings) (?:were )?found|all (?:positions|vacancies) (?:are|have been) (?:currently )?(?:filled|closed)"
     r"|currently no (?:open |job )?(?:vacanc|positions|openings|jobs|opportunit)|nothing (?:open|"
-    r"available) (?:right now|at the moment|currently)|check back (?:later|soon) for (?:new |future )?(?:openings|"
+    r"available) (?:right now|at the moment|currently)|"
+    r"(?:^|(?<=\n))0 (?:open |current |job )?(?:vacancies|openings|positions|jobs|roles|results)\b|"
+    r"check back (?:later|soon) for (?:new |future )?(?:openings|"
     r"vacancies|opportunities)"
     r"|aucune? (?:offre|poste|annonce|emploi|recrutement|opportunité).{0,60}(?:disponible|moment|actuellement|"
     r"en cours|ouvert|trouvée?|publiée?|à pourvoir)|aucune? (?:offre d['’]emploi|poste ouvert|poste à pourvoir)|"
@@ -50,7 +54,7 @@ NO_OPENINGS: Final = re.compile(
 OPENINGS_HEADING: Final = re.compile(
     r"(?:채용 ?공고|채용|모집|(?:current|open|available|latest|our|job|all|new|active|live|"
     r"advertised)\s+(?:\w+\s+)?(?:vacanc|"
-    r"positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|"
+    r"positions?|openings?|opportunit|jobs|roles|opportunities|postings|recruitments?)|^vacanc|vacancies|^openings?$|"
     r"job openings?|(?:following|these|vacant) (?:\w+ )?(?:posts|positions|vacancies|jobs|roles)|"
     r"invit\w+ applications|job (?:board|listings?|search|opportunities)|open calls?|we(?:['’]re| are) (?:hiring|"
     r"recruiting|looking)|one opening|"
@@ -94,6 +98,20 @@ NOT_JOBS_HEADING: Final = re.compile(
     r"お知らせ|スタッフ紹介)\b)",
     _I,
 )
+# Parts of one advertisement.
+POSTING_PART: Final = re.compile(
+    r"(?:\b(?:responsibilit|requirement|qualification|duties\b|tasks\b|skills\b|competenc|experience\b|"
+    r"key accountabilit|about (?:the|this) (?:role|job|position|post|opportunity)|(?:job|role|position) "
+    r"(?:summary|description|purpose|profile|overview)|what you(?:['’]ll| will) |who you are|"
+    r"your (?:profile|role|tasks)|person specification|terms of reference|scope of work|reporting line)|"
+    r"missions?\b|profil|compétences|responsabilités|description du poste|tâches|formation\b|"
+    r"funciones|requisitos|responsabilidades|perfil|descripción del puesto|formación|"
+    r"aufgaben|anforderungen|stellenbeschreibung|qualifikation|"
+    r"atribuições|qualificações|requisiti|mansioni|competenze|functie-?eisen|taken\b|jouw profiel|"
+    r"المهام|المسؤوليات|المتطلبات|المؤهلات|обязанности|"
+    r"требования|условия|职责|要求|任职|仕事内容|応募資格|必須)",
+    _I,
+)
 CLOSED_MARK: Final = re.compile(
     r"(?:plazo (?:cerrado|finalizado|vencido)|en (?:resolución|proceso)|(?:this )?(?:position|vacancy|job|role|"
     r"post|application|applications)?\s?(?:is |are |has been |"
@@ -128,7 +146,13 @@ SYSTEM_HOST: Final = re.compile(
     r"icims\.com|taleo\.net|successfactors|jobvite\.com|breezy\.hr|applytojob\.com|pageuppeople\.com|"
     r"oraclecloud\.com|applitrack|unjobs|impactpool|devex\.com/jobs|talentsoft|cornerstoneondemand|csod\.com|"
     r"softgarden|rexx|umantis|join\.com|factorial|zohorecruit|hirehive|pinpointhq|eightfold|forms\.gle|"
-    r"docs\.google\.com/forms|forms\.office\.com|jotform)",
+    r"docs\.google\.com/forms|forms\.office\.com|jotform|"
+    r"ceipal\.com|zohocdn\.com/recruit|ripplehire\.com|keka\.com|darwinbox|freshteam\.com|zappyhire\.com|rippling\.com|"
+    r"comeet\.com?/|concludis|dvinci|ostendis|prospective\.ch|refline\.ch|onlyfy|prescreen|talention|hr4you|coveto|"
+    r"tribepad|jobtrain|eploy|networxrecruitment|bullhorn|paylocity|paycom|ultipro|recruiting\.adp|dayforcehcm|"
+    r"silkroad|brassring|avature|oleeo|cezanne|flatchr|taleez|digitalrecruiters|beetween|homerun\.co|traffit|emply|"
+    r"hr-manager\.net|reachmee|varbi|jobylon|easycruit|webcruiter|recman|gupy\.io|bizneo|viterbit|hrmos|trakstar|"
+    r"jobscore|clearcompany|governmentjobs\.com|neogov|peopleadmin|interfolio)",
     _I,
 )
 NOT_JOB_PATH: Final = re.compile(
@@ -236,6 +260,10 @@ DEADLINE_CLASS: Final = re.compile(
     r"(?:^|[\s_-])(?:deadline|closing|closing-?date|close-?date|date-?limite|expir\w*|due-?date|valid-?through|"
     r"valid-?until|dl|frist|bewerbungsfrist|fecha-?limite|cierre|prazo|scadenza|sluitingsdatum|end-?date|"
     r"shimekiri)(?=[\s_-]|$)",
+    _I,
+)
+ORGANISATION_CLASS: Final = re.compile(
+    r"(?:^|[\s_-])(?:company|company-?name|employer|organi[sz]ation|arbeitgeber|entreprise|empresa|azienda)(?=[\s]|$)",
     _I,
 )
 PLACE_ICON: Final = re.compile(

@@ -6,85 +6,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-# Beginnings of words, so that "Koordinatorin" and "managers" count as well.
-_STEMS: Final = """
-    officer manager managing directors?\\b coordinator co-ordinator assistant specialist engineer developer
-    analyst advisor adviser
-    consultan internship intern\\b associate\\b administrator accountant technician scientist researcher
-    postdoc professor
-    lecturer teacher nurse doctor\\b physician midwife driver secretary clerk supervisor representative editor
-    designer architect
-    trainer facilitator counsell?ors? counsel\\b lawyer auditor controller planner buyer logistician programmer writer
-    translator interpreter
-    receptionist cleaner guard\\b cook\\b chef electrician mechanic operator fundraiser trainee apprentice
-    fellowship fellow\\b
-    curator librarian psychologist therapist worker economist statistician steward partner\\b recruiter expert
-    agent\\b
-    treasurer deputy executive strategist producer epidemiologist surveyor inspector warden caretaker coach
-    tutor instructor
-    head\\b lead\\b leader chief\\b phd\\b doctoral tenure faculty position superintendent pharmacist surgeon
-    welder carpenter plumber
-    \\w+ologist \\w+ographer botanist chemist physicist biologist registrar dean\\b bursar paralegal attorney
-    sysadmin devops
-    ambassador mentor seasonal volunteer surge roster consult dispatcher cashier waiter barista sales\\w*
-    reporter journalist broadcaster photographer videographer
-    marketer copywriter
-    installer \\w*keeper fitter helper practitioner nutritionist painter roofer mason tailor sailor pilot
-    bolsas? pós-dout bolseir doutorand agronomist aquarist lifeguard packer aide\\b host\\b spokesperson
-    психолог водій
-    organi[sz]er captain veterinarian ranger educator generalist loader porter farmer keeper baker butcher
-    gardener nanny
-    president secretary-general ombudsman rapporteur vacancy
-    chargé responsable directeur directrice coordinat coordonnat ingénieur développeu technicien comptable
-    stagiaire stage\\b
-    conseill gestionnaire adjoint animat éducat infirmi médecin juriste secrétaire chauffeur logistic alternan
-    apprenti
-    chercheu professeur enseignant délégué administrateur rédacteur rédactrice assistante chef\\b cheffe
-    formateur formatrice
-    coordinador técnic asistente auxiliar especialista ingenier analista consultor gerente jefe jefa encargad
-    oficial asesor
-    desarrollador contador contable abogad enfermer médic docente profesor investigador pasant becari
-    practicante conductor
-    administrativ secretari facilitador promotor evaluaci consultoría directora?\\b
-    mitarbeiter referent sachbearbeit \\w*leiter \\w*leitung entwickler ingenieur koordinat assisten berater
-    praktik werkstudent
-    volontär auszubildende ausbildung \\w*fachkraft professur doktorand techniker \\w*pfleger \\w*erzieher
-    sozialarbeiter
-    sozialpädagog buchhalt manager hausmeister jurist arzt ärzt freiwillig bundesfreiwilligendienst hilfskraft
-    geschäftsführ
-    coordenador gestor assistente diretor diretora engenheir estagi estágio professor bolsista assessor
-    desenvolvedor motorista
-    responsabile addett coordinator tirocin stagista impiegat tecnic ingegnere ricercat assegno operatore
-    educatore consulente
-    direttore sviluppatore infermier docenz collaborator medico funzionari
-    \\w*medewerker \\w*adviseur coördinator projectleider stagiair docent onderzoeker promovendus ontwikkelaar
-    consulent
-    verpleegkundig teamleider directeur secretaress vrijwillig hoogleraar begeleider
-    handläggare samordnare chef\\b utvecklare ingenjör sjuksköterska lärare koordinator specjalista kierownik asystent
-    uzman\\b müdür mühendis asistan danışman koordinatör
-    менеджер специалист координатор инженер директор ассистент бухгалтер консультант руководител начальник аналитик
-    разработчик стаж[её]р водитель врач преподаватель эксперт помощник секретарь юрист сотрудник администратор
-    переводчик
-    программист методист оператор редактор научный лаборант
-"""
-_WORDS: Final = re.compile(r"(?<!\w)(?:" + "|".join(_STEMS.split()) + r")", re.IGNORECASE)
-# Scripts without blanks between words, or with prefixes: anywhere in the text.
-_ANYWHERE: Final = re.compile(
-    "مدير|منسق|محاسب|مساعد|مهندس|مسؤول|أخصائي|اخصائي|موظف|مستشار|مشرف|ضابط|سائق|معلم|باحث|متدرب|طبيب|ممرض|مترجم|"
-    "خبير|فني|محلل|مصمم|"
-    "工程师|工程師|经理|經理|主管|助理|专员|專員|总监|總監|顾问|顧問|研究员|研究員|实习|實習|教师|教師|教授|会计|"
-    "會計|主任|分析师|分析師|设计师|设计|"
-    "开发|司机|翻译|干事|编辑|讲师|博士后|协调员|官员|秘书|管理员|技术员|医生|护士|"
-    "エンジニア|マネージャー|マネジャー|職員|スタッフ|研究員|インターン|担当|コーディネーター|アシスタント|教員|"
-    "教授|助教|講師|"
-    "専門家|アナリスト|デザイナー|看護師|医師|コンサルタント|ディレクター|オフィサー|事務|開発者|アドバイザー|"
-    "매니저|엔지니어|연구원|담당자|코디네이터|간사|사원|개발자|디자이너|인턴|직원|교사|간호사|활동가"
-)
-_GENDER: Final = re.compile(
-    r"\((?:[mwfdhxv]|all|h/f|f/h|gn)(?:\s*[/|*]\s*[mwfdhxv]\+?)+\)|\b[hf]/[hf]\b|\(m/w\)|:in\b|/-?in\b|\*in\b|"
-    r"\(e\)|/a\b",
-    re.IGNORECASE,
-)
+from comity.extract.jobs.words_occupations import names_occupation
+
 _GENERIC: Final = re.compile(
     r"(?:.{0,60}\b(?:job description|person specification|job pack|application (?:pack|form)|recruitment pack|"
     r"candidate pack|role profile|fiche de poste)|"
@@ -124,12 +47,16 @@ _NAVIGATION: Final = re.compile(
     r"opportunities|job (?:search|board|listings?|openings?|opportunities|vacancies|alerts?|seekers?))(?: (?:at|"
     r"with|in) .{1,40}| archive| list| page| home)?|"
     r"home(?:page)?|about(?: us)?|contact(?: us)?|news(?:room)?|blog|events?|donate|privacy(?: policy| notice)?|"
+    r"informativ[ae] .{0,40}|"
     r"cookies?(?: policy)?|terms.{0,30}|sign ?(?:in|up)|log ?(?:in|out)|register|subscribe|"
     r"job alerts?.{0,30}|.{0,30}(?:e-?mail|job) alerts?|create (?:a )?(?:job )?alert.{0,20}|join (?:our|"
     r"the) .{0,30}(?:talent|network|pool|community|mailing list).{0,20}|talent (?:network|pool|community)|"
     r".{0,20}(?:spontaneous|speculative|unsolicited|general|open) applications?.{0,30}|"
     r".{0,30}candidatures? spontanées?.{0,20}|.{0,20}candidatura (?:espontánea|espontânea|spontanea).{0,20}|"
-    r".{0,30}initiativbewerbung.{0,20}|open sollicitatie|"
+    r".{0,30}(?:initiativ|spontan|blind)bewerbung.{0,20}|open sollicitatie.{0,20}|autocandidatur.{0,20}|"
+    r"spontanansökan.{0,20}|(?:uopfordret|uoppfordret) .{0,20}|avoin hakemus|"
+    r".{0,20}register (?:your|an) interest.{0,20}|"
+    r"(?:our |the )?talent (?:pool|community|network)(?: \w+){0,3}|future (?:opportunities|openings|vacancies)|"
     r"(?:our )?(?:benefits|culture|values|team|people|story|mission|locations|offices)|life at .{1,30}|"
     r"how we hire|why (?:work|join).{0,30}|working (?:at|with|for) .{1,40}|work with us|join (?:us|our team)|"
     r"(?:recruitment|application|hiring|selection) process|how to apply|faqs?|students?(?: and graduates)?|"
@@ -165,9 +92,7 @@ _NEWS: Final = re.compile(
 def is_job_title(text: str) -> bool:
     """Whether a text reads like the title of a job."""
     text = text[:200]
-    return (
-        _WORDS.search(text) is not None or _ANYWHERE.search(text) is not None or _GENDER.search(text) is not None
-    ) and not is_navigation(text)
+    return names_occupation(text) and not is_navigation(text)
 
 
 @lru_cache(maxsize=8192)

@@ -49,7 +49,7 @@ def cities_called(name_key: str) -> tuple[City, ...]:
     return ()
 
 
-def zone_of_country(country: str) -> str | None:
+def only_zone_of(country: str) -> str | None:
     """The one time zone of a country; None where it has several, or none that we know."""
     return _table()[1].get(country)
 

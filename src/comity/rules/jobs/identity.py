@@ -128,10 +128,11 @@ def canonical_hash(
 
 def is_same_link(url: str, other: str) -> bool:
     """Whether two links differ in nothing but tracking and marks of where somebody came from."""
-    return url == other or _untracked(url) == _untracked(other)
+    return url == other or untracked(url) == untracked(other)
 
 
-def _untracked(url: str) -> str:
+def untracked(url: str) -> str:
+    """A link without tracking and marks of where somebody came from."""
     bare, mark, anchor = clean_query(url, _TRACKING).partition("#")
     path, _, query = bare.partition("?")
     return f"{path}?{'&'.join(filter(_is_telling, query.split('&')))}{mark}{anchor}"

@@ -11,7 +11,7 @@ from typing import Final
 
 from comity.model.job import JobFound, JobPosting
 from comity.rules.canonical import LONGEST_URL
-from comity.rules.jobs.cities import zone_of_country
+from comity.rules.jobs.cities import only_zone_of
 from comity.rules.jobs.countries import country_of
 from comity.rules.jobs.dates import deadline_of, posted_of
 from comity.rules.jobs.eligibility import is_open_to_foreigners
@@ -47,7 +47,7 @@ def normalize(
     employment = tidy(found.employment_raw)
     home = country_of(source_country) if source_country else None
     place = locate(location, tidy(found.country_raw), home)
-    zone = zone_named(place.zone) or zone_named(zone_of_country(home) if home else None)
+    zone = zone_named(place.zone) or zone_named(only_zone_of(home) if home else None)
     order_country = home or place.country_iso
     level_text = tidy(found.level_raw)
     grade = (grade_in(level_text, org_type, is_field=True) if level_text else None) or grade_in(title, org_type)

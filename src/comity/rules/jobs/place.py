@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from comity.rules.jobs.cities import City, cities_called, zone_of_country
+from comity.rules.jobs.cities import City, cities_called, only_zone_of
 from comity.rules.jobs.countries import countries_called, country_of, country_of_code, is_word_and_code
 from comity.rules.jobs.regions import REGIONS_BY_LETTERS, REGIONS_BY_NAME
 from comity.rules.jobs.words import key
@@ -90,7 +90,7 @@ def locate(location: str, country_text: str = "", source_country: str | None = N
     if country is None:
         return Place()
     city = _city(parts, country)
-    return Place(city.name if city else None, country, city.zone if city else zone_of_country(country))
+    return Place(city.name if city else None, country, city.zone if city else only_zone_of(country))
 
 
 def _pieces(location: str) -> list[str]:

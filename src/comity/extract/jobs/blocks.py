@@ -1,0 +1,180 @@
+"""Blocks without links of their own: cards, accordions and rows that each tell of one job; outline in, jobs out.
+
+Alike elements are scored together, as repeated links are: by their titles, what else they say, what they are called and
+what stands above them. How much is looked at is bounded, because every element of a page may be a block.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from comity.extract.jobs.addresses import posting_key, same_page
+from comity.extract.jobs.candidates import job_line, title_in, without_states
+from comity.extract.jobs.item_fields import fields_of
+from comity.extract.jobs.outline import Outline
+from comity.extract.jobs.repeated import PageWords, above, called_jobs, is_closed_between, is_person
+from comity.extract.jobs.text import collapse, job
+from comity.extract.jobs.words_labels import without_label
+from comity.extract.jobs.words_pages import (
+    BYLINE,
+    CLOSED_HEADING,
+    JOB_CLASS,
+    NOT_JOBS_HEADING,
+    OPENINGS_HEADING,
+    POSTING_PART,
+)
+from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
+from comity.model.job import FoundBy, JobFound
+
+MOST_JOBS: Final = 500
+_LEAST_SCORE: Final = 4.25
+_BLOCKS: Final = frozenset({"li", "div", "article", "section", "tr", "details", "dl", "ul", "ol", "p"})
+_MEMBERS: Final = frozenset({"li", "tr", "p"})
+_TELLING: Final = frozenset({"location_raw", "deadline_raw", "employment_raw", "reference", "level_raw"})
+_MOST_GROUPS: Final = 40
+_SAMPLE: Final = 30
+_LONGEST_TITLE: Final = 140
+_MOST_BARE_WORDS: Final = 7
+_SENTENCE: Final = re.compile(r"[.;:,!?]$|^(?:\W|[a-zà-ÿ])")
+
+
+@dataclass(slots=True)
+class _Block:
+    """One element, its title with its texts, and what it says besides."""
+
+    element: int
+    title: str
+    texts: range
+    fields: dict[str, str]
+    is_bare: bool
+    """There is nothing but the title."""
+    is_marked: bool
+    """The title is a heading, or is set off otherwise."""
+
+
+def block_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
+    """Jobs of the groups of alike elements that score enough, in document order."""
+    if not page.about_careers:
+        return []
+    scored: list[tuple[float, list[int], list[_Block]]] = []
+    for members in _groups(outline):
+        sample = [block for member in members[:_SAMPLE] if (block := _block(outline, member))]
+        score = _score(outline, sample, len(members[:_SAMPLE]), page)
+        if score >= _LEAST_SCORE:
+            scored.append((score, members, sample))
+    scored.sort(key=lambda entry: (-entry[0], entry[1][0]))
+    taken: list[tuple[int, int]] = []
+    chosen: list[_Block] = []
+    for _, members, sample in scored:
+        ends = [(member, outline.ends[member]) for member in members]
+        if any(start < other_end and other < end for start, end in ends[:_SAMPLE] for other, other_end in taken):
+            continue
+        more = [block for member in members[_SAMPLE:MOST_JOBS] if (block := _block(outline, member))]
+        chosen += [*sample, *more]
+        taken += ends[:MOST_JOBS]
+    chosen.sort(key=lambda block: block.element)
+    links = _own_links(outline, chosen[:MOST_JOBS], page.url)
+    return [found for block in chosen[:MOST_JOBS] if (found := _job(outline, block, page.url, links))]
+
+
+def _own_links(outline: Outline, blocks: list[_Block], url: str) -> dict[int, str]:
+    """The first link of each block that no other block has, too."""
+    places = [link.element for link in outline.links]
+    first: dict[int, str] = {}
+    for block in blocks:
+        begin, end = bisect_left(places, block.element), bisect_left(places, outline.ends[block.element])
+        address = next((link.url for link in outline.links[begin:end][:20] if link.url), "")
+        if address and not same_page(address, url):
+            first[block.element] = address
+    shared = Counter(posting_key(address) for address in first.values())
+    return {element: address for element, address in first.items() if shared[posting_key(address)] == 1}
+
+
+def _groups(outline: Outline) -> list[list[int]]:
+    """Elements alike in tag, name and surroundings; those first that are named after jobs, then the many."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    bare: dict[str, str] = {"": ""}
+    for number, tag in enumerate(outline.tags):
+        if tag not in _BLOCKS or outline.chrome[number] or outline.hidden[number]:
+            continue
+        parent = outline.parents[number]
+        names = (outline.names[number], outline.names[parent] if parent >= 0 else "")
+        for name in names:
+            if name not in bare:
+                bare[name] = without_states(name)
+        # Members of two lists are two groups; cards may stand in a section each.
+        where = str(parent) if tag in _MEMBERS else outline.tags[parent] if parent >= 0 else ""
+        key = (tag, bare[names[0]], where, bare[names[1]])
+        groups.setdefault(key, []).append(number)
+    repeated = [members for members in groups.values() if len(members) > 1]
+    is_called = {id(members): JOB_CLASS.search(outline.names[members[0]]) is not None for members in repeated}
+    repeated.sort(key=lambda members: (not is_called[id(members)], -len(members)))
+    return repeated[:_MOST_GROUPS]
+
+
+def _block(outline: Outline, element: int) -> _Block | None:
+    end = outline.ends[element]
+    if is_closed_between(outline, element, end):
+        return None
+    marked = title_in(outline, element + 1, end)
+    titled = marked or job_line(outline, element, end)
+    if titled is None:
+        return None
+    title, texts = titled
+    if not 3 <= len(title) <= _LONGEST_TITLE or is_navigation(title) or is_news_title(title):
+        return None
+    if marked is None and _SENTENCE.search(title):
+        return None
+    rest = (outline.texts[index] for index in outline.text_range(element, end)[:200] if index not in texts)
+    is_bare = not any(text.strip() for text in rest)
+    return _Block(element, title, texts, fields_of(outline, element, end, texts), is_bare, marked is not None)
+
+
+def _score(outline: Outline, blocks: list[_Block], size: int, page: PageWords) -> float:
+    if len(blocks) < 2 or len(blocks) * 2 <= size:
+        return 0.0
+    titles = [block.title for block in blocks]
+    job_like = sum(map(is_job_title, titles)) / size
+    heading, nearby = above(outline, blocks[0].element)
+    if CLOSED_HEADING.search(heading) or (NOT_JOBS_HEADING.search(heading) and job_like < 1):
+        return 0.0
+    is_headed = OPENINGS_HEADING.search(heading) is not None
+    if not is_headed and POSTING_PART.search(heading) and not is_job_title(heading):
+        return 0.0  # what one job asks for
+    told = sum(bool(_TELLING & block.fields.keys()) for block in blocks)
+    if not is_headed and not any(block.is_marked for block in blocks) and told * 2 < len(blocks):
+        return 0.0
+    if sum(block.is_bare for block in blocks) * 2 > len(blocks):
+        # A list of mere words is one of jobs only right under the heading that says so.
+        few_words = all(len(title.split()) <= _MOST_BARE_WORDS for title in titles)
+        if not (is_headed and few_words and job_like >= 0.8):
+            return 0.0
+    score = 3.0 * job_like + called_jobs(outline, blocks[0].element)
+    score += 2.0 * sum("deadline_raw" in block.fields for block in blocks) / size
+    score += 0.75 * sum("location_raw" in block.fields for block in blocks) / size
+    score += 0.75 * sum(bool({"employment_raw", "level_raw"} & block.fields.keys()) for block in blocks) / size
+    score += 1.0 if page.about_openings else 0.5
+    score += 1.5 if is_headed or OPENINGS_HEADING.search(nearby) else 0.0
+    score -= 1.5 * sum(map(is_person, titles)) / size
+    score -= 2.0 * sum(BYLINE.search(_said(outline, block.element)) is not None for block in blocks) / size
+    score -= 2.0 if len(set(titles)) * 2 <= len(titles) else 0.0
+    return score
+
+
+def _said(outline: Outline, element: int) -> str:
+    numbers = outline.text_range(element, outline.ends[element])[:60]
+    return collapse(" ".join(outline.texts[index][:500] for index in numbers))[:1000]
+
+
+def _job(outline: Outline, block: _Block, url: str, links: dict[int, str]) -> JobFound | None:
+    owner = outline.text_owners[block.texts.start] if len(block.texts) else block.element
+    around = [block.element, *(near for near in (owner, *outline.ancestors(owner, 6)) if near > block.element)]
+    anchor = next((said for near in around if (said := outline.elements[near].attr("id"))), "")
+    here = f"{url.partition('#')[0]}#{anchor}" if anchor and " " not in anchor else url
+    address = links.get(block.element, here)
+    found_by = FoundBy.TABLE if outline.tags[block.element] == "tr" else FoundBy.CARDS
+    return job(title=without_label(block.title), apply_url=address, found_by=found_by, **block.fields)
