@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+HOST_PAGES: Final = 1000
+"""What `domains.max_pages_per_run` says of a host for which nobody said anything else."""
+
 
 class BudgetReason(StrEnum):
     """Which limit ended, or is about to end, a run or one host's part of it."""
