@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
 from comity.assemble import State
 from comity.walk.crawl_hooks import CrawlHooks, HostShare
 from tests.walk.crawling import DONE, QUEUED, Place, line_of, run_crawl
