@@ -23,6 +23,13 @@ if TYPE_CHECKING:  # these are slow to import, and --help needs none of them
 EVERYWHERE: Final = "Options of every command"
 _LONGEST_TEXT: Final = 1000
 _LARGEST_NUMBER: Final = 1_000_000_000
+# Settings that the command line calls otherwise.
+_OPTIONS: Final = {
+    "delay_s": "delay",
+    "accept_types": "accept",
+    "reject_types": "reject",
+    "allow_networks": "allow-network",
+}
 
 StateOption = Annotated[
     str | None,
@@ -103,12 +110,17 @@ def chosen(context: typer.Context, state: str | None, as_json: bool, **options: 
     in_front = context.find_root().obj or OptionsInFront()
     where = state if state is not None else in_front.state
     # What is named here wins over both variables of the environment.
-    if where is None:
-        settings = read_settings(**options)
-    elif "://" in where:
-        settings = read_settings(database_url=where, **options)
-    else:
-        settings = read_settings(state=where, database_url="", redis_url="", **options)
+    places: dict[str, Any] = {}
+    if where is not None:
+        places = {"database_url": where} if "://" in where else {"state": where, "database_url": "", "redis_url": ""}
+    try:
+        settings = read_settings(**places, **options)
+    except BadInput as problem:
+        name, _colon, reason = str(problem).partition(":")
+        if options.get(name) is None:  # it stands in the environment
+            raise
+        option = _OPTIONS.get(name, name).replace("_", "-")
+        raise BadInput(f"--{option}:{reason}") from None
     return Chosen(settings, as_json or in_front.as_json)
 
 
