@@ -139,6 +139,7 @@ class State:
             max_redirects=settings.max_redirects,
             max_errors_in_a_row=settings.max_domain_errors,
             per_host_budget=settings.enable_per_domain_budget,
+            pages_per_host=settings.pages_per_host,
             smart=settings.enable_smart_scheduling,
             claims=settings.enable_claim_protocol,
             track=settings.enable_domain_tracking,

@@ -16,6 +16,7 @@ from pydantic import AliasChoices, Field, ValidationError, field_validator, mode
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from comity import __version__
+from comity.model.budget import HOST_PAGES
 from comity.model.errors import BadInput
 from comity.model.scope import HTML_TYPES
 from comity.rules.content_type import is_pattern
@@ -135,6 +136,7 @@ class Settings(BaseSettings):
 
     # Budgets; 0 means no limit.
     max_pages: int = _set(0, "Pages per run; 0 means no limit.", "MAX_PAGES", "MAX_PAGES", ge=0)
+    pages_per_host: int = _set(HOST_PAGES, "The same of a host, unless its row says otherwise.", "PAGES_PER_HOST", ge=0)
     max_depth: int = _set(50, "Links followed from a seed at most.", "MAX_DEPTH", ge=0)
     max_minutes: float = _set(0.0, "Minutes per run; 0 means no limit.", "MAX_MINUTES", "MAX_SCAN_TIME_MINUTES", ge=0)
 

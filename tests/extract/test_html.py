@@ -2,7 +2,7 @@
 
 import pytest
 
-from comity.extract.html import MAX_HREF_CHARACTERS, MAX_META_ROBOTS, MAX_TITLE_CHARACTERS, read_html
+from comity.extract.html import MAX_FRAMES, MAX_HREF_CHARACTERS, MAX_META_ROBOTS, MAX_TITLE_CHARACTERS, read_html
 from comity.model.page import HtmlPage, PageLimit
 
 
@@ -182,6 +182,44 @@ def test_an_agent_without_a_token_is_addressed_by_no_meta_element() -> None:
 def test_a_refresh_that_leads_elsewhere_is_noted(content: str, expected: str | None) -> None:
     escaped = content.replace('"', "&quot;")
     assert read(f'<meta http-equiv=Refresh content="{escaped}">').refresh_href == expected
+
+
+def test_a_refresh_for_readers_without_scripts_is_not_for_us() -> None:
+    assert read("<noscript><meta http-equiv=refresh content='0;url=/without'></noscript>").refresh_href is None
+
+
+def test_frames_are_noted_each_once_and_within_a_bound() -> None:
+    markup = "<frame src=/lone><iframe src=/a></iframe><iframe src=' b '></iframe><iframe src=/a></iframe><iframe>"
+    assert read("<p>x" + markup).frames == ("/a", "b")
+    assert read("<frameset><frame src=/menu><frame src='#x'><frame></frameset>").frames == ("/menu",)
+    many = "".join(f"<iframe src=/{number}></iframe>" for number in range(MAX_FRAMES + 5))
+    assert len(read(many).frames) == MAX_FRAMES
+
+
+@pytest.mark.parametrize(
+    ("charset", "href", "expected"),
+    [
+        ("utf-8", "/ü?q=ü#ü", "/ü?q=ü#ü"),
+        ("windows-1252", "/ü?q=ü&p=€#ü", "/ü?q=%FC&p=%80#ü"),
+        ("iso-8859-1", "?q=†", "?q=%86"),
+        ("windows-1251", "?q=привет мир", "?q=%EF%F0%E8%E2%E5%F2%20%EC%E8%F0"),
+        ("shift_jis", "?q=表", "?q=%95\\"),
+        ("gb2312", "?q=中文&a=b'c", "?q=%D6%D0%CE%C4&a=b%27c"),
+        ("euc-kr", "?q=한국", "?q=%C7%D1%B1%B9"),
+        ("big5", "?q=中文", "?q=%A4%A4%A4%E5"),
+        ("iso-8859-8-i", "?q=שלום", "?q=%F9%EC%E5%ED"),
+        ("windows-874", "?q=ไทย", "?q=%E4%B7%C2"),
+        ("windows-1252", "?q=&#1103;", "?q=%26%231103%3B"),
+        ("utf-16le", "?q=ü", "?q=ü"),
+        ("x-user-defined", "?q=a", "?q=a"),
+    ],
+)
+def test_queries_are_in_the_encoding_of_the_page(charset: str, href: str, expected: str) -> None:
+    """WHATWG URL, percent-encoding: the special-query set after encoding, references for what has no octets."""
+    body = f'<a href="{href}">x</a><a rel=nofollow href="{href}">y</a><link rel=canonical href="{href}">'
+    python = {"iso-8859-8-i": "iso8859-8", "windows-874": "cp874", "x-user-defined": "ascii"}.get(charset, charset)
+    page = read(body.encode(python if charset != "iso-8859-1" else "cp1252"), f"text/html; charset={charset}")
+    assert (page.links, page.canonical_href, page.nofollow) == ((expected,), expected, frozenset())
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,9 @@ def test_zstd_without_a_stated_size_is_read() -> None:
 @pytest.mark.parametrize(
     ("field", "codings"),
     [
+        ("UTF-8", ()),
+        ("none", ()),
+        ("8bit, gzip", ("gzip",)),
         ("gzip", ("gzip",)),
         (" GZip ", ("gzip",)),
         ("x-gzip", ("gzip",)),

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from comity.model.errors import BadAddress
-from comity.rules.canonical import LONGEST_URL, canonical_host, resolve_link, url_key, web_address
+from comity.rules.canonical import LONGEST_URL, canonical_host, resolve_link, resolve_location, url_key, web_address
 
 HOSTS = [
     # The scheme falls away.
@@ -292,6 +292,23 @@ BASE = "https://www.example.com/shop/list?page=2"
 )
 def test_a_link_leads_where_a_browser_would_go_or_nowhere(href: str, url: str | None) -> None:
     found = resolve_link(href, BASE)
+    assert (found and found.url) == url
+
+
+@pytest.mark.parametrize(
+    ("octets", "url"),
+    [
+        (b"/plain", "https://www.example.com/plain"),
+        ("/gr\u00fcn?q=\u00fc".encode(), "https://www.example.com/gr%C3%BCn?q=%C3%BC"),
+        ("https://b\u00fccher.example/".encode(), "https://xn--bcher-kva.example/"),
+        (b"/gr\xfcn?q=\xfc", "https://www.example.com/gr%FCn?q=%FC"),
+        (b"/\xe3\x83\x84\xff", "https://www.example.com/%E3%83%84%FF"),
+        (b"https://b\xfccher.example/", None),
+        (b"javascript:alert(1)", None),
+    ],
+)
+def test_a_location_leads_where_its_octets_say(octets: bytes, url: str | None) -> None:
+    found = resolve_location(octets.decode("latin-1"), BASE)
     assert (found and found.url) == url
 
 

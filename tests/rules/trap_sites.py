@@ -415,6 +415,17 @@ def nearly_equal_chain(pages: int = 900) -> Site:
     return Site(answer, {"/", *(f"/picture/{number}" for number in range(1, pages + 1))})
 
 
+def numbered_tree(pages: int = 10_000, address: str = "/p{}") -> Site:
+    """Pages that differ in their number alone, and that nothing but themselves leads to, each to three more."""
+
+    def answer(target: str) -> Page:
+        number = int("".join(filter(str.isdecimal, target)) or 0)
+        below = [address.format(child) for child in range(3 * number + 1, 3 * number + 4) if child < pages]
+        return f"This is page {number}", below
+
+    return Site(answer, {"/", *(address.format(number) for number in range(1, pages))})
+
+
 HONEST: dict[str, Callable[[], Site]] = {
     "a shop of 100,000 products": shop,
     "a blog of fifteen years": blog,
@@ -431,6 +442,8 @@ HONEST: dict[str, Callable[[], Site]] = {
     "a shop that is mostly sold out": half_empty_shop,
     "a site in three languages": translations,
     "a gallery of nearly equal pages": nearly_equal_chain,
+    "a tree of nearly equal pages": numbered_tree,
+    "a tree of nearly equal records": lambda: numbered_tree(address="/record?id={}"),
 }
 
 
@@ -721,7 +734,7 @@ ENDLESS: dict[str, tuple[Callable[[], Site], int]] = {
     "filters as folders": (filters_as_folders, 1000),
     "articles in every dress": (dressed_articles, 600),
     "a counter that shows the same page": (same_page_counter, 300),
-    "a counter that shows its number": (boastful_counter, 1200),
+    "a counter that shows its number": (boastful_counter, 11_000),
     "addresses that grow": (growing_addresses, 300),
     "parameters that pile up": (piling_parameters, 300),
     "one page for every address": (soft_not_found, 300),

@@ -76,6 +76,26 @@ def test_the_table_bounds_each_host_and_the_flag_lifts_it(web: Web, place: Place
     assert len(small.pages()) == 20
 
 
+def test_whoever_says_how_many_pages_means_it(web: Web, place: Place) -> None:
+    """A run that is told nothing leaves each host after its part; one that is told is not held to that as well."""
+    place.env["COMITY_PAGES_PER_HOST"] = "4"
+    told, single, first, second = (web.site(tree(12)) for _ in range(4))
+    assert "4 pages per host" in place.comity("crawl", told.url()).out
+    assert len(told.pages()) == 4
+    shown = place.comity("crawl", told.url(), "--max-pages", "0")
+    assert len(told.pages()) == 12
+    assert "the same command goes on" not in shown.out
+    shown = place.comity("crawl", single.url(), "--max-pages", "9")
+    assert len(single.pages()) == 9
+    assert "Ended: page limit." in shown.out
+    assert "wait to be visited: the same command goes on with them." in shown.out
+    place.comity("crawl", first.url(), second.url(), "--max-pages", "20")
+    assert (len(first.pages()), len(second.pages())) == (4, 4), "a limit that is shared does not undo fair parts"
+    place.execute("UPDATE domains SET max_pages_per_run = 2 WHERE domain = ?", first.host)
+    place.comity("crawl", first.url(), "--max-pages", "0")
+    assert len(first.pages()) == 6, "what somebody wrote of this host holds"
+
+
 def test_a_run_over_everything_takes_a_host_once_however_much_is_left(web: Web, place: Place) -> None:
     """Without names a run takes what the table offers; a host whose part is spent is not offered twice."""
     sites = [web.site(tree(12)) for _ in range(2)]

@@ -90,9 +90,42 @@ def test_only_what_a_reader_could_click_is_fetched(web: Web, place: Place) -> No
     <link rel="prefetch" href="/pre"><link rel="manifest" href="/m.json"><meta property="og:url" content="/og">"""
     site = web.site({"/": page(head=head, body=body)}, fallback=anything)
     place.crawl(site.url())
-    taken = set(site.pages())
-    assert "/link" in taken
-    assert not taken - {"/", "/link", "/area", "/frame"}, "frames and image maps are pages that a reader sees"
+    assert set(site.pages()) == {"/", "/link", "/area", "/frame"}, "frames and image maps are pages that a reader sees"
+
+
+def test_where_a_reader_is_taken_without_a_click_is_fetched(web: Web, place: Place) -> None:
+    frames = '<frameset><frame src="menu"><frame src="/main"><frame src="https://elsewhere.example/"></frameset>'
+    routes: dict[str, Route] = {
+        "/": page("/old", "/frames/", "/shy"),
+        "/old": page(head='<meta http-equiv="refresh" content="0; url=\'new\'">'),
+        "/frames/": f"<!doctype html><title>frames</title>{frames}",
+        "/shy": page(
+            head='<meta name="robots" content="nofollow"><meta http-equiv="refresh" content="3;url=/not">',
+            body='<iframe src="/nor"></iframe>',
+        ),
+    }
+    site = web.site(routes, fallback=anything)
+    place.crawl(site.url())
+    assert sorted(site.pages()) == ["/", "/frames/", "/frames/menu", "/main", "/new", "/old", "/shy"]
+
+
+def test_a_query_is_sent_in_the_encoding_of_its_page(web: Web, place: Place) -> None:
+    """As browsers do (WHATWG URL §4.4): only the query, the path is UTF-8 everywhere."""
+    older = '<a href="/grün?wort=grün#grün">x</a><a href="/x?a=я">y</a>'.encode("cp1252", "xmlcharrefreplace")
+    site = web.site(
+        {
+            "/": Answer(body=older, type="text/html; charset=iso-8859-1"),
+            "/gr%C3%BCn?wort=gr%FCn": page("/new?wort=grün"),
+        },
+        fallback=anything,
+    )
+    place.crawl(site.url())
+    assert sorted(site.pages()) == [
+        "/",
+        "/gr%C3%BCn?wort=gr%FCn",
+        "/new?wort=gr%C3%BCn",
+        "/x?a=%26%231103%3B",
+    ]
 
 
 def test_other_hosts_are_left_alone_also_other_ports(web: Web, place: Place) -> None:
@@ -244,8 +277,15 @@ def test_only_wanted_types_are_taken(web: Web, place: Place, options: tuple[str,
     assert set(place.frontier(site.host).values()) == {DONE}
 
 
-@pytest.mark.parametrize("pattern", ["text/", "/html", "text/html/x", "te xt/html", "text/*x*", "text;html"])
+@pytest.mark.parametrize("said", ["", "html", "text/html, text/html", "text/plain, TEXT/HTML ; charset=utf-8"])
+def test_a_type_that_says_nothing_or_too_much_hides_no_link(web: Web, place: Place, said: str) -> None:
+    site = web.site({"/": Answer(body=page("/a"), type=said)}, fallback=anything)
+    place.crawl(site.url())
+    assert site.pages() == ["/", "/a"]
+
+
 @pytest.mark.parametrize("option", ["--accept", "--reject"])
+@pytest.mark.parametrize("pattern", ["text/", "/html", "text/html/x", "te xt/html", "text/*x*", "text;html"])
 def test_a_pattern_that_cannot_match_is_refused_in_words(place: Place, option: str, pattern: str) -> None:
     told = place.comity("crawl", "http://127.0.0.1:9/", option, pattern)
     assert told.code == 2

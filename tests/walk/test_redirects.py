@@ -35,6 +35,13 @@ def test_a_chain_within_the_limit_is_followed_and_one_beyond_is_not(web: Web, pl
     assert kept[site.url("/hop2")]["body"] is None
 
 
+def test_a_location_in_utf_8_is_followed_as_its_octets_say(web: Web, place: Place) -> None:
+    raw = "/grün?q=ü".encode().decode("latin-1")  # as servers write it, and as a header is read
+    site = web.site({"/": page("/old"), "/old": redirect(raw), "/gr%C3%BCn?q=%C3%BC": page()})
+    assert place.crawl(site.url()).pages == 2
+    assert place.kept()[site.url("/old")]["final_url"] == site.url("/gr%C3%BCn?q=%C3%BC")
+
+
 def test_another_host_is_asked_under_its_own_lease_and_robots(web: Web, place: Place) -> None:
     other = web.site(
         {"/ok": page("/more", "/secret"), "/more": page(), "/secret": page()},

@@ -142,6 +142,9 @@ def test_a_site_of_traps_is_crawled_to_its_end_with_every_real_page(web: Web, pl
     codes = trap_codes(place)
     assert {"far_date", "facets", "permuted_query", "same_content", "echoing_folder"} <= set(codes)
     assert max(codes.values()) <= 100
+    (told,) = (warning for warning in summary.warnings if "endless" in warning)
+    assert told.startswith(f"{site.host}: ")
+    assert "COMITY_AVOID_TRAPS" in told
     assert place.host(site.host)["status"] == "exhausted"
     assert place.comity("verify-politeness").code == 0
 

@@ -171,7 +171,7 @@ def test_parts_hold_each_page_once_with_every_column(crawled: tuple[Site, Place,
     assert (home["etag"], home["last_modified"]) == ('"one"', "Sat, 07 Feb 2026 12:00:00 GMT")
     assert home["content_hash"] == xxhash.xxh3_128_hexdigest(body)
     assert (home["final_url"], home["redirect_count"]) == (site.url(), 0)
-    assert home["surt_key"] == f"127.0.0.1:{site.port})/"
+    assert home["surt_key"] == f"1,0,0,127:{site.port})/"
     assert home["title"] == "home"
     assert home["run_id"] == summary.run_id
     assert abs(home["crawl_time"].timestamp() - datetime.now(UTC).timestamp()) < 60

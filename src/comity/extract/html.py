@@ -14,6 +14,7 @@ from turbohtml import Document, Element, Namespace, parse
 
 from comity.extract.srcset import largest_candidate
 from comity.model.page import HtmlPage, PageLimit
+from comity.rules.query_encoding import query_in
 from comity.rules.robots_parse import product_token
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
@@ -24,10 +25,11 @@ MAX_LINKS: Final = 10_000
 MAX_HREF_CHARACTERS: Final = 4096
 MAX_META_ROBOTS: Final = 64
 MAX_IMAGES: Final = 500
+MAX_FRAMES: Final = 100
 MAX_TITLE_CHARACTERS: Final = 1000
 
 _HREFS: Final = "//a/@href|//area/@href"
-_HEAD: Final = ("base", "link", "meta", "title", "input")
+_HEAD: Final = ("base", "link", "meta", "title", "input", "frame", "iframe")
 _IMAGES: Final = ("img", "source", "meta")
 _IMAGE_SOURCES: Final = ("src", "data-src", "data-original", "data-lazy-src")  # the last three by scripts that wait
 _IMAGE_META: Final = frozenset({"og:image", "og:image:url", "og:image:secure_url", "twitter:image"})
@@ -37,6 +39,7 @@ _NEXT: Final = "link[rel],a[rel],area[rel]"
 _HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
 _MAX_CONTENT_TYPE_CHARACTERS: Final = 256
+_UTF_8: Final = "UTF-8"
 # WHATWG HTML, shared declarative refresh steps: a time, a separator, perhaps "url=", perhaps a quote.
 _REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<href>.*)", re.I | re.S)
 
@@ -50,11 +53,11 @@ def read_html(
     with_images: bool = False,
 ) -> HtmlPage:
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token."""
-    reader = _Reader(product_token(agent_token))
+    document = _parse(body[:MAX_BODY_BYTES], _charset((content_type or "")[:_MAX_CONTENT_TYPE_CHARACTERS]))
+    encoding = document.encoding or _UTF_8
+    reader = _Reader(product_token(agent_token), None if encoding == _UTF_8 else encoding)
     if len(body) > MAX_BODY_BYTES:
-        body = body[:MAX_BODY_BYTES]
         reader.limits.add(PageLimit.BODY_BYTES)
-    document = _parse(body, _charset((content_type or "")[:_MAX_CONTENT_TYPE_CHARACTERS]))
     reader.read(document)
     return HtmlPage(
         title=reader.title,
@@ -66,10 +69,11 @@ def read_html(
         meta_robots=tuple(reader.meta_robots),
         refresh_href=reader.refresh_href,
         has_password_field=reader.has_password_field,
-        encoding=document.encoding or "UTF-8",
+        encoding=encoding,
         limits=frozenset(reader.limits),
         text=document.to_text() if with_text else None,
         images=image_addresses(document) if with_images else (),
+        frames=tuple(reader.frames),
     )
 
 
@@ -100,8 +104,10 @@ class _Reader:
 
     __slots__ = (
         "_agent_token",
+        "_older_encoding",
         "base_href",
         "canonical_href",
+        "frames",
         "has_next_link",
         "has_password_field",
         "limits",
@@ -113,8 +119,9 @@ class _Reader:
         "title",
     )
 
-    def __init__(self, agent_token: str) -> None:
+    def __init__(self, agent_token: str, older_encoding: str | None) -> None:
         self._agent_token = agent_token
+        self._older_encoding = older_encoding
         self.title: str | None = None
         self.base_href: str | None = None
         self.links: dict[str, None] = {}
@@ -123,6 +130,7 @@ class _Reader:
         self.next_href: str | None = None
         self.meta_robots: list[str] = []
         self.refresh_href: str | None = None
+        self.frames: dict[str, None] = {}
         self.has_next_link = False
         self.has_password_field = False
         self.limits: set[PageLimit] = set()
@@ -159,7 +167,8 @@ class _Reader:
         # Most addresses are well as they are, and to look at each of them again is what costs.
         written = f"|{'|'.join(links)}|"
         is_long = len(written) > MAX_HREF_CHARACTERS and max(map(len, links)) > MAX_HREF_CHARACTERS
-        if is_long or " " in written or "|#" in written or "||" in written or not written.isprintable():
+        is_older = self._older_encoding is not None and not written.isascii()
+        if is_long or is_older or " " in written or "|#" in written or "||" in written or not written.isprintable():
             trimmed = map(self._address, links)
             links = dict.fromkeys(href for href in trimmed if href and href[0] != "#")
         self.links = links
@@ -197,6 +206,10 @@ class _Reader:
         elif tag == "base":
             if self.base_href is None and (href := element.attr("href")) is not None:
                 self.base_href = self._address(href)
+        elif tag == "frame" or tag == "iframe":
+            href = self._address(element.attr("src") or "")
+            if href and href[0] != "#" and len(self.frames) < MAX_FRAMES:
+                self.frames[href] = None
         elif self.title is None and element.namespace is Namespace.HTML:
             self.title = " ".join(element.text.split())[:MAX_TITLE_CHARACTERS] or None
 
@@ -216,7 +229,9 @@ class _Reader:
             else:
                 self.limits.add(PageLimit.META_ROBOTS)
         elif self.refresh_href is None and (element.attr("http-equiv") or "").strip().lower() == "refresh":
-            self.refresh_href = self._refresh_address(content[: 2 * MAX_HREF_CHARACTERS])
+            # What stands in noscript is for readers whose page this one is not meant to be.
+            is_aside = isinstance(element.parent, Element) and element.parent.tag == "noscript"
+            self.refresh_href = None if is_aside else self._refresh_address(content[: 2 * MAX_HREF_CHARACTERS])
 
     def _refresh_address(self, content: str) -> str | None:
         found = _REFRESH.match(content)
@@ -226,11 +241,13 @@ class _Reader:
         return self._address(href.partition(quote)[0] if quote else href) or None
 
     def _address(self, href: str) -> str:
-        """Trim an address; one that no server would take is as good as none."""
+        """Trim an address, with its query in the page's encoding; one that no server would take is as good as none."""
         href = href.strip(_HREF_BLANKS)
         if len(href) > MAX_HREF_CHARACTERS:
             self.limits.add(PageLimit.HREF_CHARACTERS)
             return ""
+        if self._older_encoding is not None and not href.isascii():
+            return query_in(href, self._older_encoding)
         return href
 
 

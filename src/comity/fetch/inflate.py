@@ -46,7 +46,7 @@ class Undecodable(Exception):
 def parse_codings(field: str) -> tuple[str, ...]:
     """Read the Content-Encoding field: the codings in the order in which they were applied (RFC 9110 §8.4)."""
     names = [name.strip().lower() for name in field.split(",")]
-    codings = tuple(_ALIASES.get(name, name) for name in names if name not in ("", "identity"))
+    codings = tuple(_ALIASES.get(name, name) for name in names if name not in _NO_CODINGS)
     if len(codings) > MAX_CODINGS:
         raise Undecodable(FailureKind.BAD_ENCODING, f"{len(codings)} content codings, at most {MAX_CODINGS} are undone")
     for coding in codings:
@@ -277,6 +277,10 @@ def _zstd_size(wire: bytes) -> int:
 _ISAL_ERROR: type[Exception] = igzip_lib.error  # type: ignore[assignment]  # its stub gives an instance
 _CODEC_ERRORS: Final = (_ISAL_ERROR, brotli.error, zstandard.ZstdError)
 _ALIASES: Final = {"x-gzip": "gzip"}
+# Servers that were told wrongly name charsets and transfer encodings here, which leave the octets as they are.
+_NO_CODINGS: Final = frozenset(
+    {"", "identity", "none", "utf-8", "utf8", "iso-8859-1", "windows-1252", "us-ascii", "7bit", "8bit", "binary"}
+)
 _STAGES: Final[dict[str, Callable[[], _Stage]]] = {
     "gzip": lambda: _Deflate("gzip", _GZIP_WINDOW_BITS),
     "deflate": lambda: _Deflate("deflate", None),

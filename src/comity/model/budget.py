@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+HOST_PAGES: Final = 1000
+"""What `domains.max_pages_per_run` says of a host for which nobody said anything else."""
+
 
 class BudgetReason(StrEnum):
     """Which limit ended, or is about to end, a run or one host's part of it."""

@@ -17,7 +17,10 @@ class PageLimit(StrEnum):
 
 
 class HtmlPage(NamedTuple):
-    """What a crawler wants to know of an HTML page; addresses are as written, not yet resolved."""
+    """What a crawler wants to know of an HTML page; addresses are as written, not yet resolved.
+
+    Only their queries are escaped already where the page is in an older encoding: a server expects them in that one.
+    """
 
     title: str | None
     base_href: str | None
@@ -40,6 +43,8 @@ class HtmlPage(NamedTuple):
     """Visible text, when it was asked for."""
     images: tuple[str, ...] = ()
     """Addresses of pictures, when they were asked for."""
+    frames: tuple[str, ...] = ()
+    """Addresses of the pages that this one shows within itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,10 @@ class TrapTerms:
     """How many more of the two above each page is worth that does lead to something new."""
     same_in_a_row: int = 100
     """Pages of one pattern whose content is known, after which it is closed; patterns that proved useful get more."""
-    counter_from: int = 1000
+    counter_from: int = 10_000
     """Pages of one pattern that nothing but this pattern leads to, after which likeness counts as sameness."""
+    leafing_from: int = 1000
+    """The same where a query leafs through a list or a calendar: these go on by themselves."""
     most_per_pattern: int = 1_000_000
     remembered: int = 8192
     """How many URLs, contents and folders each are remembered for one host."""

@@ -88,6 +88,20 @@ def resolve_link(
     return WebAddress(url, url[:path_at], host, url[path_at:], url_key(url))
 
 
+def resolve_location(location: str, base: str, *, collapse: bool = False) -> WebAddress | None:
+    """Resolve a Location field as it came off the wire, one character an octet.
+
+    Servers write addresses there in UTF-8; octets that are not are escaped one by one, as they were sent.
+    """
+    if not location.isascii():
+        octets = location.encode("latin-1", "replace")
+        try:
+            location = octets.decode()
+        except UnicodeDecodeError:
+            location = "".join(f"%{octet:02X}" if octet > 0x7F else chr(octet) for octet in octets)
+    return resolve_link(location, base, collapse=collapse)
+
+
 def url_key(url: str) -> int:
     """A signed 64-bit key of a canonical URL, as both databases store it."""
     digest: int = xxh3_64_intdigest(url.encode())

@@ -20,7 +20,6 @@ _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
 _STACKED: Final = re.compile(r"(?:https?://)+(?=https?://)", re.IGNORECASE)
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.ASCII)
 _LINE_BLANKS: Final = {ord(blank): None for blank in "\t\r\n"}
-_IPV4: Final = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}", re.ASCII)
 # Everything but printable ASCII without the number sign and the per cent sign is escaped.
 _ESCAPED: Final = re.compile(r'[^!"$&-~]')
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
@@ -99,9 +98,9 @@ def _turned_authority(origin: str) -> str | None:
 
 
 def _turned_host(host: str) -> str:
-    """Reverse the labels; addresses stay as they are."""
+    """Reverse the labels, also the numbers of an IPv4 address, as the Archive's own indexes have them."""
     host = host.replace("..", ".").strip(".")
-    if ":" in host or _IPV4.fullmatch(host):
+    if ":" in host:
         return host
     www = _WWW.match(host)
     return ",".join(reversed((host[www.end() :] if www else host).split(".")))

@@ -32,6 +32,7 @@ class Pattern:
     __slots__ = (
         "admitted",
         "closed_for",
+        "counter_from",
         "dull",
         "fetched",
         "found_inside",
@@ -47,8 +48,9 @@ class Pattern:
         "useful",
     )
 
-    def __init__(self, text: str, limit: int, limit_code: TrapCode, *, is_blurred: bool) -> None:
+    def __init__(self, text: str, limit: int, limit_code: TrapCode, *, is_blurred: bool, counter_from: int) -> None:
         self.text = text
+        self.counter_from = counter_from  # how many there must be before they can be a mere counter
         self.limit = limit
         self.limit_code = limit_code
         self.is_blurred = is_blurred  # whether likeness counts as sameness
@@ -74,14 +76,14 @@ class Pattern:
         self.dull += weight
         # What proved useful gets more patience.
         if self.closed_for is None and self.dull >= SAME * (terms.same_in_a_row + self.useful // 4):
-            is_counter = self.is_blurred and self.admitted >= terms.counter_from
+            is_counter = self.is_blurred and self.admitted >= self.counter_from
             self.closed_for = TrapCode.COUNTER if is_counter else TrapCode.SAME_CONTENT
             self.refused, self.next_probe = 0, _FIRST_PROBE
 
-    def suspect(self, terms: TrapTerms) -> None:
+    def suspect(self) -> None:
         """Begin to take likeness for sameness where a pattern leads to itself alone, and little else leads to it."""
         admitted = self.admitted - self.recalled
-        if not self.is_blurred and admitted >= terms.counter_from:
+        if not self.is_blurred and admitted >= self.counter_from:
             is_alone = admitted - self.found_inside <= _FEW_DOORS and self.productive * 50 < self.fetched
             self.is_blurred = is_alone
 
@@ -187,7 +189,7 @@ class PatternTable:
 
     def plain(self, shape: Shape, leaf: str) -> Pattern:
         """The pattern of a URL without a query."""
-        return shape.patterns.get(leaf) or self._made(shape, leaf, is_blurred=False)
+        return shape.patterns.get(leaf) or self._made(shape, leaf, is_blurred=False, leafs=False)
 
     def queried(self, shape: Shape, leaf: str, parts: QueryParts, *, is_variant: bool) -> Pattern:
         """The pattern of a URL with a query: its own, or the one in which variants or filters are put together."""
@@ -197,7 +199,8 @@ class PatternTable:
             key = leaf + _FACET_MARK
         else:
             key = f"{leaf}?{parts.names[:_LONGEST_NAMES]}"
-        return shape.patterns.get(key) or self._made(shape, key, is_blurred=parts.has_token_or_date())
+        known = shape.patterns.get(key)
+        return known or self._made(shape, key, is_blurred=parts.has_token_or_date(), leafs=parts.leafs())
 
     def note_filters(self, shape: Shape, parts: QueryParts) -> None:
         """Remember the filters of a query, for as many shapes as are worth it."""
@@ -208,7 +211,7 @@ class PatternTable:
             shape.filters = FilterMemory()
         shape.filters.note(parts)
 
-    def _made(self, shape: Shape, key: str, *, is_blurred: bool) -> Pattern:
+    def _made(self, shape: Shape, key: str, *, is_blurred: bool, leafs: bool) -> Pattern:
         terms = self._terms
         limit, code = terms.most_per_pattern, TrapCode.PATTERN_FULL
         if key.endswith(_VARIANT_MARK):
@@ -221,5 +224,8 @@ class PatternTable:
             if known is not None:
                 return known
         is_blurred = is_blurred or shape.has_token or key[:1] in (DATE, TOKEN)
-        pattern = shape.patterns[key] = Pattern(shape.text + key, limit, code, is_blurred=is_blurred)
+        counter_from = terms.leafing_from if leafs else terms.counter_from
+        pattern = shape.patterns[key] = Pattern(
+            shape.text + key, limit, code, is_blurred=is_blurred, counter_from=counter_from
+        )
         return pattern

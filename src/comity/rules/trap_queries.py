@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from comity.rules.trap_shapes import is_token, read_iso_date
+from comity.rules.trap_shapes import is_token, names_date, read_iso_date
 
 # Other orders, sizes and dresses of one page.
 _VARIANT_NAMES: Final = frozenset(
@@ -71,6 +71,10 @@ class QueryParts(NamedTuple):
     def has_token_or_date(self) -> bool:
         """Whether a machine or a clock made one of the values."""
         return any(is_token(value) or read_iso_date(value) is not None for _name, value in self.filters)
+
+    def leafs(self) -> bool:
+        """Whether its parameters only leaf through a list or a calendar, and so may go on without end."""
+        return all(names_date(name) for name, _value in self.filters)
 
 
 def read_query(query: str) -> QueryParts:

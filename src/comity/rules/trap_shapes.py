@@ -127,6 +127,11 @@ def is_token(value: str) -> bool:
     return len(value) >= _LEAST_TOKEN and _TOKEN.fullmatch(value) is not None
 
 
+def names_date(name: str) -> bool:
+    """Whether a parameter's name says that its value is a day, a month or a year."""
+    return name.lower() in _YEAR_NAMES or _DATE_NAME.search(name) is not None
+
+
 def is_far_date(name: str, value: str, today: date, years_ahead: int) -> bool:
     """Whether a parameter asks for a day or year that lies far ahead."""
     if len(value) == 4:

@@ -56,7 +56,7 @@ class TrapWatch:
         pattern, shape, place, known = self._placed(target)
         self._known.add(known)
         pattern.fetched += 1
-        pattern.suspect(self._terms)
+        pattern.suspect()
         content = hash(content_hash)
         first = self._contents.get(content)
         if first is None:

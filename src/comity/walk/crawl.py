@@ -119,6 +119,7 @@ class Crawl:
             clock.seconds,
             self.progress.warnings,
             bounds_hosts=terms.per_host_budget,
+            host_pages=terms.pages_per_host,
             shared=hooks.begin_page,
         )
         self._ending: tuple[str, str] | None = None

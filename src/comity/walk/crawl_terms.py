@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from comity.model.budget import Budget
+from comity.model.budget import HOST_PAGES, Budget
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.scope import CrawlScope
@@ -34,6 +34,7 @@ class CrawlTerms:
     max_errors_in_a_row: int = 10
     retry_limit: int = 5
     per_host_budget: bool = True
+    pages_per_host: int = HOST_PAGES
     smart: bool = True
     claims: bool = True
     track: bool = True

@@ -25,6 +25,7 @@ from comity.walk.progress import HostLineInSummary, Progress
 from comity.walk.settling import Settling
 
 _AT_ONCE: Final = 64  # hosts that are opened or given back in one transaction
+_WARNINGS_MOST: Final = 100
 _IN_STEP_MOST: Final = 8  # hosts that may begin in the same moment
 _LOOK_EVERY_S: Final = 0.02
 # What bounds a run that takes whatever the table offers, and may last.
@@ -245,6 +246,7 @@ class OpenHosts:
         self._board.drop(host.name)
         self._fetcher.forget_host(host.name)  # its connections were ours for as long as its lease
         self._note(line)
+        self._warn_of_traps(host)
         self._progress.hosts_active = len(self._open)
         self._progress.hosts_done += 1
 
@@ -272,6 +274,15 @@ class OpenHosts:
         self.lines.append(line)
         if self._share is not None:
             self._share.told(line)
+
+    def _warn_of_traps(self, host: LeasedHost) -> None:
+        """Whoever knows the site better than we do is told what was left of it, and how to have it all the same."""
+        count, warnings = host.tally.refused_as_trap, self._progress.warnings
+        if count and len(warnings) < _WARNINGS_MOST:
+            warnings.append(
+                f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
+                "filters, copies); comity why URL says why, COMITY_AVOID_TRAPS=false follows them."
+            )
 
     async def _left_with(self, host: LeasedHost, before: int) -> HostLineInSummary:
         """Give a lease back, together with those of other hosts that are done at the same time."""

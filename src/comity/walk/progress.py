@@ -136,6 +136,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             else:
                 progress.refused += 1
                 tally.refused_by_robots += outcome.code.startswith("robots")
+                tally.refused_as_trap += outcome.code == "trap"
                 if outcome.code == FailureKind.ADDRESS_REFUSED:
                     tally.last_error = (outcome.code, None, outcome.reason)
         case Gone() | RateLimited():

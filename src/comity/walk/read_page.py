@@ -17,6 +17,7 @@ from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.outcome import Answered, Fetched, Trail
 from comity.model.page import HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
+from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
 from comity.rules.traps import PageWatch
@@ -173,6 +174,8 @@ async def _links(
         hrefs = page.links
         if page.nofollow and scope.respect_nofollow:
             hrefs = [href for href in hrefs if href not in page.nofollow]
+        if page.frames or page.refresh_href is not None:  # where a reader is taken without a click
+            hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
     base = _base(page.base_href, url)
     entries, refused = await admit_links(host, hrefs, watch, base=base, depth=entry.depth + 1, rooms=rooms)
     if page.canonical_href is not None and scope.follow_canonical and entry.depth < scope.max_depth:
@@ -197,9 +200,8 @@ def target_of(url: str) -> str:
 
 def is_html(content_type: str | None, body: bytes) -> bool:
     """Whether a body is to be read as HTML; one without a type is looked at."""
-    if content_type is None:
-        return body[:512].lstrip()[:1] == b"<"
-    return content_type.partition(";")[0].strip().lower() in ("text/html", "application/xhtml+xml")
+    kind = media_type(content_type)
+    return kind in ("text/html", "application/xhtml+xml") or (not kind and body[:512].lstrip()[:1] == b"<")
 
 
 def _base(base_href: str | None, url: str) -> str:

@@ -19,7 +19,7 @@ from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
 from comity.rules.backoff import retry_delay
-from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
 from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
@@ -210,7 +210,7 @@ class SitemapReader:
                 location = result.headers.get("location") if result.status in REDIRECTS else None
                 if location is None:
                     return result if 200 <= result.status < 300 else _answered(result.status)
-                target = resolve_link(location, result.url, collapse=rooms.scope.collapse_subdomains)
+                target = resolve_location(location, result.url, collapse=rooms.scope.collapse_subdomains)
                 if target is None:
                     return _Unread(SitemapState.MISSING, f"redirected to {location[:200]!r}", result.status)
                 address, purpose = target, Purpose.REDIRECT

@@ -20,7 +20,7 @@ from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.backoff import retry_delay
-from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.robots import RobotsFile, parse_robots
 from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
 from comity.rules.robots_parse import MAX_BYTES
@@ -216,7 +216,7 @@ class RobotsKeeper:
             response = asked.result
             location = response.headers.get("location")
             if may_follow_redirect(response.status, hops) and location:
-                target = resolve_link(location, response.url, collapse=self._collapse)
+                target = resolve_location(location, response.url, collapse=self._collapse)
                 if target is not None:
                     url = target.url
                     continue

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
+from comity.model.budget import HOST_PAGES, Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import check, reached, warn_from
 from comity.walk.leased_host import LeasedHost
 
@@ -25,6 +25,7 @@ class RunBudget:
         warnings: list[str],
         *,
         bounds_hosts: bool = True,
+        host_pages: int = HOST_PAGES,
         shared: Callable[[], bool] | None = None,
     ) -> None:
         self._whole = budget
@@ -34,6 +35,7 @@ class RunBudget:
         self._clock = clock
         self._warnings = warnings
         self._bounds_hosts = bounds_hosts
+        self._host_pages = host_pages  # of hosts for which the table says what it says of all
         self._started_at = clock()
         self._warned: frozenset[BudgetReason] = frozenset()
         self.pages = 0  # begun
@@ -41,7 +43,7 @@ class RunBudget:
 
     def begin_page(self, host: LeasedHost) -> Exhausted | None:
         """Count one more page of a host, unless a budget is spent: then that is told, and nothing is counted."""
-        limit = host.lease.max_pages_per_run if self._bounds_hosts else None
+        limit = self._limit_of(host)
         if (
             self.pages >= self._pages_mark
             or (limit and 5 * host.tally.begun >= 4 * limit)
@@ -73,10 +75,14 @@ class RunBudget:
         return Spent(self._started_at, self.pages, host_pages, self._warned)
 
     def _of(self, host: LeasedHost) -> Budget:
-        limit = host.lease.max_pages_per_run if self._bounds_hosts else None
+        limit = self._limit_of(host)
         if not limit or 0 < self._budget.pages_per_host <= limit:
             return self._budget
         return replace(self._budget, pages_per_host=limit)
+
+    def _limit_of(self, host: LeasedHost) -> int | None:
+        limit = host.lease.max_pages_per_run if self._bounds_hosts else None
+        return self._host_pages if limit == HOST_PAGES else limit
 
     def _set_marks(self) -> None:
         """From where on each limit needs a closer look: near it, or at it once its warning is given."""

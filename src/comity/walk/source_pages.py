@@ -19,7 +19,7 @@ from comity.model.outcome import Postponed, Refused, Trail
 from comity.model.policy import HostPolicy
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
 from comity.rules.backoff import is_retryable, retry_delay
-from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.visit import REDIRECTS, follow
@@ -231,7 +231,7 @@ class SourcePages:
                     if like.method == "HEAD":  # whatever the site says is what was asked for
                         return Answer(result, result.url), False
                     return _answered(result, step.retry_after_s, rooms.clock())
-                target = resolve_link(location, result.url, collapse=rooms.scope.collapse_subdomains)
+                target = resolve_location(location, result.url, collapse=rooms.scope.collapse_subdomains)
                 if target is None:
                     return Obstacle(Trouble.FAILED, f"redirected to {location[:200]!r}", None, result.status), False
                 address, purpose = target, Purpose.REDIRECT

@@ -27,7 +27,7 @@ from comity.model.outcome import (
 from comity.model.robots import RobotsVerdict
 from comity.model.scope import IMAGE_TYPES
 from comity.model.traps import TrapRefusal
-from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
 from comity.walk.leased_host import LeasedHost
 from comity.walk.read_page import read_page, target_of
@@ -103,7 +103,7 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
         location = response.headers.get("location") if response.status in REDIRECTS else None
         if location is None:
             return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, rooms)
-        target = resolve_link(location, response.url, collapse=rooms.scope.collapse_subdomains)
+        target = resolve_location(location, response.url, collapse=rooms.scope.collapse_subdomains)
         if target is None:
             return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", rooms.clock())
         if hops == rooms.max_redirects:

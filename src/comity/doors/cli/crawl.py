@@ -56,6 +56,9 @@ _FollowCanonical = Annotated[
     ),
 ]
 _Sitemaps = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
+_MaxPages = Annotated[
+    int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit. Default 1,000 of each host.")
+]
 _Delay = Annotated[
     float | None, _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1.")
 ]
@@ -84,7 +87,7 @@ def crawl(
     urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to begin.")] = None,
     seeds: Annotated[Path | None, _option("--seeds", "FILE", "More seeds, one a line.")] = None,
     into: _Into = None,
-    max_pages: Annotated[int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit.")] = None,
+    max_pages: _MaxPages = None,
     max_depth: _MaxDepth = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
     delay: _Delay = None,
@@ -138,7 +141,10 @@ def crawl(
     read = _read_seeds(urls or [], seeds, door)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    _crawl(door, read, door.settings.processes, refresh=refresh or update_stale)
+    from comity.doors.page_limit import as_asked
+
+    settings = as_asked(door.settings, max_pages, {seed.host.authority for seed in read})
+    _crawl(Chosen(settings, door.as_json), read, settings.processes, refresh=refresh or update_stale)
 
 
 def _checked(processes: int | None) -> int | None:

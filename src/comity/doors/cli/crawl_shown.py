@@ -124,6 +124,9 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
             write_line(f"… and {counted(len(summary.hosts) - _HOSTS_SHOWN, 'host')} more: comity domains list")
     for warning in summary.warnings:
         write_line(Cell(warning, "yellow"))
+    queued = sum(line.queued for line in summary.hosts if line.status == "active")
+    if queued:
+        write_line(f"{counted(queued, 'URL')} wait to be visited: the same command goes on with them.")
     write_line("")
     parts = "/*.parquet" if places["pages_are_parts"] else ""
     write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from comity.doors.page_limit import as_asked
 from comity.doors.python.choices import TEMPORARY, Place, settings_for
 from comity.doors.python.conduct import Plan
 from comity.doors.python.crawl_run import CrawlRun
@@ -76,6 +77,7 @@ def crawl(
     read = tuple(read_seed(text, collapse=settings.collapse_subdomains) for text in _texts(seeds))
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/")
+    settings = as_asked(settings, max_pages, {seed.host.authority for seed in read})
     stores = into is not None or (sink is None and state != TEMPORARY)
     if stores:
         read_target(settings.pages)  # a target that cannot be is refused before anything is made
