@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 HOST_PAGES: Final = 1000
 """What `domains.max_pages_per_run` says of a host for which nobody said anything else."""

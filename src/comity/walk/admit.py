@@ -81,6 +81,7 @@ def _admit(
             continue
         trap = page.judge(address.path, depth) if page is not None else None
         if trap is not None:
+            host.tally.refused_as_trap += 1
             if is_worth_keeping(trap):
                 refused.append(trap_evidence(host, address, trap, now))
             continue

@@ -32,6 +32,7 @@ class Tally:
     pages: int = 0
     errors: int = 0
     refused_by_robots: int = 0
+    refused_as_trap: int = 0
     login_walls: int = 0
     login_pages: int = 0
     robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read

@@ -278,6 +278,7 @@ class SitemapReader:
                 host.tally.refused_by_robots += 1
                 evidence.append(robots_evidence(host, address, verdict, now))
             elif host.traps is not None and (trap := host.traps.judge(address.path, _DEPTH)) is not None:
+                host.tally.refused_as_trap += 1
                 if is_worth_keeping(trap):
                     evidence.append(trap_evidence(host, address, trap, now))
             else:
