@@ -64,7 +64,7 @@ def served(database_url: str, *, schedules: bool = False, host: str = "127.0.0.1
         assert not thread.is_alive()
 
 
-def until(holds: Callable[[], Any], within_s: float = 20.0) -> Any:
+def until(holds: Callable[[], Any], within_s: float = 60.0) -> Any:
     """Wait until something holds, and give it."""
     ends_at = time.monotonic() + within_s
     while not (found := holds()):

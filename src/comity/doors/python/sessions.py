@@ -22,9 +22,9 @@ class Session:
     failure: BaseException | None = None
 
     def tell(self) -> None:
-        """Raise what ended the crawl, unless somebody heard of it before."""
+        """Raise what ended the crawl, unless somebody heard of it before, or the interpreter ends."""
         failure, self.failure = self.failure, None
-        if failure is not None:
+        if failure is not None and not sys.is_finalizing():
             raise failure
 
 
