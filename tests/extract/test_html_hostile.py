@@ -40,9 +40,9 @@ HOSTILE = {
 def test_a_hostile_page_is_read_in_bounded_time(name: str) -> None:
     """The bound is many times what is measured; a reader that takes the square of the size would miss it by far."""
     body = HOSTILE[name]
-    started = time.perf_counter()
+    started = time.process_time()
     page = read(body)
-    assert time.perf_counter() - started < 4.0
+    assert time.process_time() - started < 4.0
     assert list(page.links) == ["/x"]
 
 

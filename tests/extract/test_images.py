@@ -124,9 +124,9 @@ def test_a_size_that_cannot_be_is_none(body: bytes, kind: str) -> None:
     ],
 )
 def test_no_header_takes_long(body: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     read_image(body)
-    assert time.perf_counter() - started < 0.25
+    assert time.process_time() - started < 0.25
 
 
 _STARTS = [png(), gif(), jpeg(), bmp(), webp_lossy(1, 1), webp_lossless(1, 1), webp_extended(1, 1), avif((1, 1)), SVG]
@@ -163,11 +163,11 @@ def test_of_several_candidates_the_largest_is_taken(srcset: str, chosen: str | N
 
 
 def test_a_long_srcset_is_read_in_bounded_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for hostile in ("," * 10**6, "a " * 10**6, "a (" * 10**6, "a 1w," * 10**6, "x" * 10**6):
         chosen = largest_candidate(hostile)
         assert chosen is None or len(chosen) <= MAX_CHARACTERS
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def images(body: str) -> tuple[str, ...]:

@@ -69,11 +69,11 @@ def test_the_largest_hostile_file_is_answered_in_bounded_time(name: str) -> None
     lines, path = HOSTILE[name]
     body = fill(lines)
     assert len(body) > MAX_BYTES - 20_000
-    started = time.perf_counter()
+    started = time.process_time()
     rules = parse_robots(body).for_agent("bot")
-    gathered = time.perf_counter()
+    gathered = time.process_time()
     verdict = rules.verdict(path)
-    answered = time.perf_counter()
+    answered = time.process_time()
     assert verdict.allowed
     assert gathered - started < 4.0
     assert answered - gathered < 0.6
@@ -81,9 +81,9 @@ def test_the_largest_hostile_file_is_answered_in_bounded_time(name: str) -> None
 
 def test_many_agents_with_many_delays_take_no_square_of_time() -> None:
     body = fill(itertools.chain(["user-agent: b"] * 15_000, itertools.repeat("crawl-delay: 3")))
-    started = time.perf_counter()
+    started = time.process_time()
     assert parse_robots(body).for_agent("b").crawl_delay_seconds == 3.0
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 def test_a_storm_of_stars_that_matches_is_found() -> None:

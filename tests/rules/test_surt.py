@@ -229,6 +229,6 @@ def test_any_text_has_a_key(text: str) -> None:
 )
 def test_a_hostile_url_has_its_key_in_bounded_time(path: str) -> None:
     """The bound is many times what is measured; work that grows with the square would miss it by far."""
-    started = time.perf_counter()
+    started = time.process_time()
     surt_key("https://example.com/" + path + "x.aspx")
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

@@ -84,6 +84,7 @@ def shared(migrated_postgresql: Database) -> Iterator[DatabaseSearch]:
     engine.clear()
 
 
+@pytest.mark.alone
 def test_nothing_that_is_typed_is_an_error_or_slow(filled: SearchEngine) -> None:
     for text in NASTY:
         begun = time.monotonic()
