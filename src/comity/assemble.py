@@ -94,9 +94,6 @@ class State:
 
     def leases(self) -> Leases:
         """A new holder of leases for this process."""
-        return self._new_leases()
-
-    def _new_leases(self) -> Leases:
         terms = LeaseTerms(
             lease_s=self.settings.lease_minutes * 60,
             renew_every_s=self.settings.heartbeat_minutes * 60,
@@ -110,8 +107,12 @@ class State:
         hosts: Collection[str] | None,
         hooks: CrawlHooks | None = None,
         sink: MakeSink | None = None,
+        leases: Leases | None = None,
     ) -> Crawl:
-        """A whole-site crawl of some hosts, or of whatever the table offers; `sink` may put itself before the store."""
+        """A whole-site crawl of some hosts, or of whatever the table offers.
+
+        `sink` may put itself before the store; `leases` are those of a holder that somebody knows, not of a new one.
+        """
         from comity.store.images import ImageStore, image_root
         from comity.store.pages import open_sink
         from comity.store.target import read_target
@@ -120,18 +121,14 @@ class State:
         from comity.walk.crawl_terms import CrawlTerms
 
         settings = self.settings
-        leases = self.leases()
+        leases = leases or self.leases()
         terms = CrawlTerms(
             profile=self._profile(),
             scope=self._scope(),
             tracking=self._tracking(),
             traps=self._traps(),
             sitemap_bounds=SitemapBounds(most_files=settings.max_sitemaps),
-            limits=FetchLimits(
-                max_body_bytes=settings.max_response_bytes,
-                max_wire_bytes=settings.max_response_bytes,
-                total_timeout_s=settings.fetch_timeout_s,
-            ),
+            limits=self._fetch_limits(settings.max_response_bytes),
             budget=Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes),
             robots=self._robots_terms(),
             agent=settings.identity,
@@ -144,11 +141,7 @@ class State:
             claims=settings.enable_claim_protocol,
             track=settings.enable_domain_tracking,
             images=settings.images,
-            image_limits=FetchLimits(
-                max_body_bytes=settings.max_image_bytes,
-                max_wire_bytes=settings.max_image_bytes,
-                total_timeout_s=settings.fetch_timeout_s,
-            ),
+            image_limits=self._fetch_limits(settings.max_image_bytes),
             refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
             settings_shown=self.settings_shown,
         )
@@ -191,6 +184,11 @@ class State:
         leases = self.leases()
         return RunDesk(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
 
+    def _fetch_limits(self, most_bytes: int) -> FetchLimits:
+        return FetchLimits(
+            max_body_bytes=most_bytes, max_wire_bytes=most_bytes, total_timeout_s=self.settings.fetch_timeout_s
+        )
+
     def _scope(self) -> CrawlScope:
         settings = self.settings
         return CrawlScope(
@@ -210,14 +208,9 @@ class State:
         from comity.walk.read_source import SourceDesk, SourceTerms
 
         settings = self.settings
-        limits = FetchLimits(
-            max_body_bytes=settings.max_response_bytes,
-            max_wire_bytes=settings.max_response_bytes,
-            total_timeout_s=settings.fetch_timeout_s,
-        )
         terms = SourceTerms(
             profile=replace(DOOR_PROFILES[Door.SOURCES], interval_s=settings.source_delay_s),
-            limits=limits,
+            limits=self._fetch_limits(settings.max_response_bytes),
             robots=self._robots_terms(),
             agent=settings.identity,
             max_redirects=settings.max_redirects,
@@ -298,7 +291,7 @@ class State:
 
         return await read_robots(
             self.database,
-            self._new_leases(),
+            self.leases(),
             fetcher,
             self.clock,
             random.random,

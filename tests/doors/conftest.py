@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.database.states import migrated_sqlite_file  # noqa: F401  # a fixture is found by name
+from tests.database.states import (  # noqa: F401  # fixtures are found by name
+    database,
+    embedded_database,
+    migrated_postgresql,
+    migrated_sqlite_file,
+    shared_database,
+)
 from tests.doors.command_line import STATE, STEERING, CommandLine
+from tests.walk.conftest import fork_server, place, web  # noqa: F401
 
 
 @pytest.fixture

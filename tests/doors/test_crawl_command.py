@@ -10,12 +10,11 @@ from datetime import UTC, datetime, timedelta
 import pyarrow.parquet as pq
 import pytest
 
-from tests.walk.conftest import fork_server, place, web  # noqa: F401  # fixtures are found by name
 from tests.walk.crawling import Place
 from tests.walk.site import Answer, Web, page, tree
 
 
-def test_the_end_of_a_crawl_is_told_to_people(web: Web, place: Place) -> None:  # noqa: F811
+def test_the_end_of_a_crawl_is_told_to_people(web: Web, place: Place) -> None:
     good, bad = web.site(tree(4)), web.site(fallback=Answer(403))
     told = place.comity("crawl", good.url(), bad.url())
     assert told.code == 0
@@ -30,7 +29,7 @@ def test_the_end_of_a_crawl_is_told_to_people(web: Web, place: Place) -> None:  
     assert str(place.state) in told.out
 
 
-def test_the_end_of_a_crawl_is_told_to_programs(web: Web, place: Place) -> None:  # noqa: F811
+def test_the_end_of_a_crawl_is_told_to_programs(web: Web, place: Place) -> None:
     site = web.site(tree(4))
     told = place.comity("crawl", site.url(), "--json")
     document = told.json
@@ -43,7 +42,7 @@ def test_the_end_of_a_crawl_is_told_to_programs(web: Web, place: Place) -> None:
     assert (document["idle"], document["taken_down"], document["state"]) == ([], [], str(place.state))
 
 
-def test_options_reach_the_crawl(web: Web, place: Place) -> None:  # noqa: F811
+def test_options_reach_the_crawl(web: Web, place: Place) -> None:
     site = web.site({"/": page("/a", body='<a rel="nofollow" href="/b">b</a>'), "/a": page(), "/b": page()})
     into = place.folder / "elsewhere"
     told = place.comity(
@@ -55,7 +54,7 @@ def test_options_reach_the_crawl(web: Web, place: Place) -> None:  # noqa: F811
     assert len([row for path in into.glob("*.parquet") for row in pq.read_table(path).to_pylist()]) == 3
 
 
-def test_without_following_links_only_seeds_are_visited(web: Web, place: Place) -> None:  # noqa: F811
+def test_without_following_links_only_seeds_are_visited(web: Web, place: Place) -> None:
     site = web.site(tree(6))
     place.comity("crawl", site.url(), site.url("/p2"), "--no-follow-links")
     assert sorted(site.pages()) == ["/", "/p2"]
@@ -75,14 +74,14 @@ def test_without_following_links_only_seeds_are_visited(web: Web, place: Place) 
         ("--max-minutes", "many"),
     ],
 )
-def test_options_that_cannot_be_used_are_told(place: Place, options: tuple[str, ...]) -> None:  # noqa: F811
+def test_options_that_cannot_be_used_are_told(place: Place, options: tuple[str, ...]) -> None:
     told = place.comity("crawl", "https://example.org/", *options)
     assert told.code == 2
     assert told.err.startswith(f"comity: {options[0]}: ")
     assert not place.state.exists()
 
 
-def test_the_demonstration_works_from_nothing_in_a_process_of_its_own(place: Place) -> None:  # noqa: F811
+def test_the_demonstration_works_from_nothing_in_a_process_of_its_own(place: Place) -> None:
     """The whole of it as a newcomer runs it: no settings, an empty folder, `python -m comity demo`."""
     environment = {name: value for name, value in place.environment().items() if not name.startswith("COMITY_")}
     done = subprocess.run(
@@ -115,7 +114,7 @@ def test_the_demonstration_works_from_nothing_in_a_process_of_its_own(place: Pla
     assert len({row["url"] for row in parts}) == len(parts) == 186, "each site has one lost page"
 
 
-def test_a_json_answer_is_one_document_whatever_happens(web: Web, place: Place) -> None:  # noqa: F811
+def test_a_json_answer_is_one_document_whatever_happens(web: Web, place: Place) -> None:
     site = web.site(tree(3))
     place.pages.write_text("in the way")
     told = place.comity("crawl", site.url(), "--json")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from comity.leases.room import Leases
-from tests.walk.conftest import fork_server, place, web  # noqa: F401  # fixtures are found by name
 from tests.walk.crawling import QUEUED, Place
 from tests.walk.site import Answer, Site, Web, page, redirect, tree
 
@@ -22,7 +21,7 @@ Disallow: /
 """
 
 
-def why(place: Place, url: str) -> dict[str, Any]:  # noqa: F811
+def why(place: Place, url: str) -> dict[str, Any]:
     told = place.comity("why", url, "--json")
     assert told.code == 0
     document: dict[str, Any] = told.json
@@ -39,7 +38,7 @@ def finding(document: dict[str, Any], question: str) -> tuple[str, str]:
 
 
 @pytest.fixture
-def site(web: Web, place: Place) -> Site:  # noqa: F811
+def site(web: Web, place: Place) -> Site:
     """A site that was crawled to its end."""
     made = web.site(
         {
@@ -54,14 +53,14 @@ def site(web: Web, place: Place) -> Site:  # noqa: F811
     return made
 
 
-def test_a_url_that_was_visited_is_a_duplicate(place: Place, site: Site) -> None:  # noqa: F811
+def test_a_url_that_was_visited_is_a_duplicate(place: Place, site: Site) -> None:
     told = why(place, site.url("/a"))
     assert finding(told, "duplicate") == ("no", "It was visited already and is not visited twice in one crawl.")
     assert told["would_be_fetched"] is False
     assert [event["what"] for event in told["history"]] == ["robots_allowed", "fetched"]
 
 
-def test_robots_is_named_with_the_line_that_decides(place: Place, site: Site) -> None:  # noqa: F811
+def test_robots_is_named_with_the_line_that_decides(place: Place, site: Site) -> None:
     told = why(place, site.url("/private/x"))
     verdict, sentence = finding(told, "robots")
     assert verdict == "no"
@@ -72,27 +71,27 @@ def test_robots_is_named_with_the_line_that_decides(place: Place, site: Site) ->
     assert finding(why(place, site.url("/private/open")), "robots")[0] == "yes"
 
 
-def test_noindex_is_named(place: Place, site: Site) -> None:  # noqa: F811
+def test_noindex_is_named(place: Place, site: Site) -> None:
     told = why(place, site.url("/hidden"))
     details = {event["what"]: event["detail"] for event in told["history"]}
     assert "noindex" in details["noindex"]
 
 
-def test_errors_are_named(place: Place, site: Site) -> None:  # noqa: F811
+def test_errors_are_named(place: Place, site: Site) -> None:
     details = {event["what"]: event["detail"] for event in why(place, site.url("/gone"))["history"]}
     assert details["gone"] == "http_404"
     details = {event["what"]: event["detail"] for event in why(place, site.url("/out"))["history"]}
     assert details["refused"].startswith("too_many_redirects")
 
 
-def test_a_takedown_is_named_first(place: Place, site: Site) -> None:  # noqa: F811
+def test_a_takedown_is_named_first(place: Place, site: Site) -> None:
     place.comity("takedown", "add", site.url("/a"))
     told = why(place, site.url("/a"))
     assert finding(told, "takedown")[0] == "no"
     assert told["conclusion"] == f"It is taken down by the entry {site.host}/a."
 
 
-def test_a_budget_is_named_and_the_next_run_takes_it_away(web: Web, place: Place) -> None:  # noqa: F811
+def test_a_budget_is_named_and_the_next_run_takes_it_away(web: Web, place: Place) -> None:
     site = web.site(tree(9))
     place.crawl(site.url(), max_pages=3)
     url = next(url for url, state in place.frontier(site.host).items() if state == QUEUED)
@@ -103,7 +102,7 @@ def test_a_budget_is_named_and_the_next_run_takes_it_away(web: Web, place: Place
     assert not [item for item in why(place, url)["findings"] if item["question"] == "budget"]
 
 
-def test_a_cooldown_is_named_with_its_reason(web: Web, place: Place) -> None:  # noqa: F811
+def test_a_cooldown_is_named_with_its_reason(web: Web, place: Place) -> None:
     site = web.site(fallback=Answer(403))
     place.crawl(site.url())
     told = why(place, site.url("/anything"))
@@ -112,7 +111,7 @@ def test_a_cooldown_is_named_with_its_reason(web: Web, place: Place) -> None:  #
     assert "blocked (the server answered 403)" in sentence
 
 
-def test_a_block_that_the_host_asked_for_is_named(web: Web, place: Place) -> None:  # noqa: F811
+def test_a_block_that_the_host_asked_for_is_named(web: Web, place: Place) -> None:
     site = web.site({"/": page("/a", "/b"), "/a": Answer(429, headers={"Retry-After": "900"})})
     place.crawl(site.url())
     told = why(place, site.url("/b"))
@@ -122,19 +121,19 @@ def test_a_block_that_the_host_asked_for_is_named(web: Web, place: Place) -> Non
     assert finding(why(place, site.url("/a")), "retry")[0] == "wait"
 
 
-def test_a_lease_is_named_with_its_holder(place: Place, site: Site) -> None:  # noqa: F811
+def test_a_lease_is_named_with_its_holder(place: Place, site: Site) -> None:
     with place.opened() as state:
         (lease,) = Leases(state.database, state.clock, holder="somebody:else:0:0").take([site.host])
         _, sentence = finding(why(place, site.url("/new")), "lease")
     assert sentence.startswith(f"somebody:else:0:0 holds the lease (token {lease.token}) until ")
 
 
-def test_a_policy_is_named(place: Place, site: Site) -> None:  # noqa: F811
+def test_a_policy_is_named(place: Place, site: Site) -> None:
     place.comity("policy", "set", site.host, "--min-request-interval-ms", 4321)
     assert "at least 4321 ms between requests" in finding(why(place, site.url()), "policy")[1]
 
 
-def test_a_host_that_was_never_heard_of_and_one_that_was_only_passed_through(web: Web, place: Place) -> None:  # noqa: F811
+def test_a_host_that_was_never_heard_of_and_one_that_was_only_passed_through(web: Web, place: Place) -> None:
     told = why(place, "https://example.org/x")
     assert finding(told, "host")[0] == "unknown"
     assert not place.state.exists(), "asking makes no state"
@@ -146,14 +145,14 @@ def test_a_host_that_was_never_heard_of_and_one_that_was_only_passed_through(web
 
 
 @pytest.mark.parametrize("text", ["not a url", "ftp://example.org/", "https://user:secret@example.org/"])
-def test_what_is_no_url_is_told(place: Place, text: str) -> None:  # noqa: F811
+def test_what_is_no_url_is_told(place: Place, text: str) -> None:
     for command in ("why", "robots"):
         told = place.comity(command, text)
         assert told.code == 2
         assert "secret" not in told.err
 
 
-def test_robots_is_asked_for_once_and_read_from_the_cache_after(web: Web, place: Place) -> None:  # noqa: F811
+def test_robots_is_asked_for_once_and_read_from_the_cache_after(web: Web, place: Place) -> None:
     site = web.site(tree(2), robots=ROBOTS)
     for _ in range(2):
         told = place.comity("robots", site.url("/private/x"))
@@ -167,7 +166,7 @@ def test_robots_is_asked_for_once_and_read_from_the_cache_after(web: Web, place:
     assert place.comity("verify-politeness", "--json").json["requests"] == 1
 
 
-def test_robots_for_programs_and_for_another_crawler(web: Web, place: Place) -> None:  # noqa: F811
+def test_robots_for_programs_and_for_another_crawler(web: Web, place: Place) -> None:
     site = web.site(tree(2), robots=ROBOTS)
     told = place.comity("robots", site.url("/a"), "--json").json
     assert told["verdict"]["allowed"] is True
@@ -179,7 +178,7 @@ def test_robots_for_programs_and_for_another_crawler(web: Web, place: Place) -> 
     assert site.paths == ["/robots.txt"]
 
 
-def test_robots_of_a_host_without_one(web: Web, place: Place) -> None:  # noqa: F811
+def test_robots_of_a_host_without_one(web: Web, place: Place) -> None:
     site = web.site(tree(2))
     told = place.comity("robots", site.host.join(["http://", "/x"]))
     assert told.code == 0
@@ -187,7 +186,7 @@ def test_robots_of_a_host_without_one(web: Web, place: Place) -> None:  # noqa: 
     assert "robots.txt answered 404" in told.out
 
 
-def test_robots_of_a_taken_down_or_private_host_is_not_asked_for(web: Web, place: Place) -> None:  # noqa: F811
+def test_robots_of_a_taken_down_or_private_host_is_not_asked_for(web: Web, place: Place) -> None:
     site = web.site(tree(2), robots=ROBOTS)
     place.comity("takedown", "add", site.host)
     told = place.comity("robots", site.url())
@@ -199,7 +198,7 @@ def test_robots_of_a_taken_down_or_private_host_is_not_asked_for(web: Web, place
     assert site.log == []
 
 
-def test_the_proof_of_manners_finds_what_is_planted(place: Place, site: Site) -> None:  # noqa: F811
+def test_the_proof_of_manners_finds_what_is_planted(place: Place, site: Site) -> None:
     """Each kind of breach, written into the ledger by hand."""
     told = place.comity("verify-politeness")
     assert (told.code, told.out.strip()) == (

@@ -14,7 +14,6 @@ from comity.doors.cli.crawl_shown import ProgressLine
 from comity.walk.progress import Progress
 from tests.doors.command_line import CommandLine
 from tests.doors.test_terminals import ANY_CODE, at_terminal
-from tests.walk.conftest import fork_server, place, web  # noqa: F401  # fixtures are found by name
 from tests.walk.crawling import LOOPBACK, Place
 from tests.walk.site import Web, tree
 
@@ -28,20 +27,20 @@ from tests.walk.site import Web, tree
         ("many", "--processes: must be a whole number"),
     ],
 )
-def test_a_number_of_processes_that_cannot_be_is_refused(place: Place, value: str, words: str) -> None:  # noqa: F811
+def test_a_number_of_processes_that_cannot_be_is_refused(place: Place, value: str, words: str) -> None:
     told = place.comity("crawl", "https://example.org/", "--processes", value)
     assert (told.code, told.out) == (2, "")
     assert told.err.startswith(f"comity: {words}")
     assert not place.state.exists()
 
 
-def test_a_state_in_memory_cannot_be_shared(place: Place) -> None:  # noqa: F811
+def test_a_state_in_memory_cannot_be_shared(place: Place) -> None:
     told = place.comity("crawl", "https://example.org/", "--processes", 2, "--state", ":memory:")
     assert told.code == 2
     assert "one in memory is not" in told.err
 
 
-def test_the_end_is_told_to_people_as_one(web: Web, place: Place) -> None:  # noqa: F811
+def test_the_end_is_told_to_people_as_one(web: Web, place: Place) -> None:
     sites = [web.site(tree(5)) for _ in range(3)]
     told = place.comity("crawl", *(site.url() for site in sites), "--processes", 2)
     assert told.code == 0
@@ -52,7 +51,7 @@ def test_the_end_is_told_to_people_as_one(web: Web, place: Place) -> None:  # no
     assert lines == {site.host: ["exhausted", "5", "0"] for site in sites}
 
 
-def test_more_processes_than_hosts_or_requests_are_of_no_use(web: Web, place: Place) -> None:  # noqa: F811
+def test_more_processes_than_hosts_or_requests_are_of_no_use(web: Web, place: Place) -> None:
     site, other = web.site(tree(4)), web.site(tree(4))
     assert place.comity("crawl", site.url(), "--processes", 8).code == 0
     assert place.comity("crawl", other.url(), site.url(), "--processes", 8, "--concurrency", 1).code == 0
@@ -61,7 +60,7 @@ def test_more_processes_than_hosts_or_requests_are_of_no_use(web: Web, place: Pl
     assert {*parts} == holders == {str(os.getpid())}, "nobody else was needed"
 
 
-def test_secrets_do_not_stand_on_the_command_line(web: Web, place: Place) -> None:  # noqa: F811
+def test_secrets_do_not_stand_on_the_command_line(web: Web, place: Place) -> None:
     """What the processes are given comes to them by a pipe; everybody may read how a process was started."""
     seen: list[bytes] = []
 
@@ -82,7 +81,7 @@ def test_secrets_do_not_stand_on_the_command_line(web: Web, place: Place) -> Non
     assert parts == {b"-P\0-m\0comity.doors.cli.crawl_part"}
 
 
-def test_at_a_terminal_one_bar_shows_all_processes(web: Web, comity: CommandLine) -> None:  # noqa: F811
+def test_at_a_terminal_one_bar_shows_all_processes(web: Web, comity: CommandLine) -> None:
     sites = [web.site(tree(12), robots="User-agent: *\nCrawl-delay: 0.15\n") for _ in range(4)]
     seeds = [site.url() for site in sites]
     options = ["--processes", "2", "--allow-network", LOOPBACK, "--max-pages", "40", "--no-sitemaps"]

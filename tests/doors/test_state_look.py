@@ -17,13 +17,12 @@ from comity.doors.cli.state_look import StateLook, redis_check
 from comity.settings import read_settings
 from comity.telemetry.events import Level
 from comity.telemetry.logs import Log
-from tests.database.states import database, embedded_database, migrated_postgresql, shared_database  # noqa: F401
 
 LOG = Log(as_json=True, level=Level.ERROR)
 
 
 @pytest.fixture
-def door(database: Database, monkeypatch: pytest.MonkeyPatch) -> Chosen:  # noqa: F811
+def door(database: Database, monkeypatch: pytest.MonkeyPatch) -> Chosen:
     for name in [name for name in os.environ if name.startswith("COMITY_")]:
         monkeypatch.delenv(name)
     url = database.engine.url.render_as_string(hide_password=False)
@@ -32,7 +31,7 @@ def door(database: Database, monkeypatch: pytest.MonkeyPatch) -> Chosen:  # noqa
 
 async def test_the_state_is_counted_and_then_left_alone_for_a_while(
     door: Chosen,
-    database: Database,  # noqa: F811
+    database: Database,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with database.write() as connection:

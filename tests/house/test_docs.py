@@ -45,15 +45,29 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def assert_it_exists(words: list[str]) -> None:
+    """A command and its options, as they are typed."""
+    command, rest = ROOT, list(words)
+    while rest and hasattr(command, "commands") and rest[0] in command.commands:
+        command = command.commands[rest.pop(0)]
+    assert command is not ROOT or rest[0].startswith("-"), words
+    options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+    assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= options, words
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_and_their_options_exist(page: Path) -> None:
     for words in commands(page.read_text()):
-        command, rest = ROOT, list(words)
-        while rest and hasattr(command, "commands") and rest[0] in command.commands:
-            command = command.commands[rest.pop(0)]
-        assert command is not ROOT or rest[0].startswith("-"), words
-        options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
-        assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= options, words
+        assert_it_exists(words)
+
+
+def test_examples_of_help_exist() -> None:
+    groups = [ROOT, *(command for command in ROOT.commands.values() if hasattr(command, "commands"))]
+    explained = [*groups, *(command for group in groups for command in group.commands.values())]
+    examples = [words for each in explained for words in commands(f"```\n{each.epilog or ''}\n```")]
+    assert len(examples) > 80
+    for words in examples:
+        assert_it_exists(words)
 
 
 def test_there_are_commands_to_look_at() -> None:

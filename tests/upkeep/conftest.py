@@ -8,3 +8,4 @@ from tests.database.states import (  # noqa: F401  # fixtures are found by name
     shared_database,
     state,
 )
+from tests.walk.conftest import bureau, sources_on_postgres, sources_url, web  # noqa: F401

@@ -11,7 +11,6 @@ from comity.model.errors import HostBusy
 from comity.model.source import SourceReport
 from comity.upkeep.source_pool import MOST_WAITING, SourcePool
 from comity.walk.read_source import SourceDesk
-from tests.walk.conftest import bureau, sources_on_postgres, sources_url, web  # noqa: F401  # fixtures
 from tests.walk.crawling import until
 from tests.walk.site import Answer, Web
 from tests.walk.sourcing import Office, jobs, listing
@@ -21,7 +20,7 @@ def _pool(office: Office, desk: SourceDesk, at_once: int, told: list[Any]) -> So
     return SourcePool(office.database, office.state.clock, desk, at_once, told.append)
 
 
-def test_what_is_asked_for_runs_once_and_a_few_at_a_time(web: Web, bureau: Office) -> None:  # noqa: F811
+def test_what_is_asked_for_runs_once_and_a_few_at_a_time(web: Web, bureau: Office) -> None:
     sites = [web.site({"/careers": Answer(body=listing(jobs(1)), after_s=0.05)}) for _ in range(5)]
     sources = [bureau.add(site.url("/careers")) for site in sites]
     told: list[Any] = []
@@ -45,7 +44,7 @@ def test_what_is_asked_for_runs_once_and_a_few_at_a_time(web: Web, bureau: Offic
     assert all(site.pages() == ["/careers"] for site in sites)
 
 
-def test_sources_of_different_hosts_go_first(web: Web, bureau: Office) -> None:  # noqa: F811
+def test_sources_of_different_hosts_go_first(web: Web, bureau: Office) -> None:
     one, other = (web.site(fallback=listing(jobs(1))) for _ in range(2))
     for number in range(3):
         bureau.add(one.url(f"/{number}"))
@@ -63,8 +62,8 @@ def test_sources_of_different_hosts_go_first(web: Web, bureau: Office) -> None: 
 
 
 def test_a_pool_that_is_closed_ends_within_its_bound_and_frees_what_it_held(
-    web: Web,  # noqa: F811
-    bureau: Office,  # noqa: F811
+    web: Web,
+    bureau: Office,
 ) -> None:
     site = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=30.0)})
     held, waiting = bureau.add(site.url("/careers")), bureau.add(web.site().url("/careers"))
@@ -84,7 +83,7 @@ def test_a_pool_that_is_closed_ends_within_its_bound_and_frees_what_it_held(
     assert bureau.again(held).next_run_at == held.next_run_at
 
 
-def test_what_waits_is_bounded(web: Web, bureau: Office) -> None:  # noqa: F811
+def test_what_waits_is_bounded(web: Web, bureau: Office) -> None:
     from uuid import uuid4
 
     async def flood(desk: SourceDesk) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.database.states import embedded_database, migrated_sqlite_file  # noqa: F401  # fixtures are found by name
 from tests.servers.postgres import PostgresDatabases
 from tests.servers.valkey import ValkeyServer
 from tests.walk.crawling import Place

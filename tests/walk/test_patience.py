@@ -13,7 +13,6 @@ from comity.frontier.store import FrontierUnavailable, FrontierUnfit
 from comity.walk import patience
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.patience import Patience
-from tests.database.states import embedded_database, migrated_sqlite_file  # noqa: F401  # fixtures are found by name
 
 
 class Silent:
@@ -55,7 +54,7 @@ def told() -> list[object]:
 
 
 @pytest.fixture
-def patient(thread: DatabaseThread, told: list[object], embedded_database: object) -> Patience:  # noqa: F811
+def patient(thread: DatabaseThread, told: list[object], embedded_database: object) -> Patience:
     frontier = Rebuilt(embedded_database)  # type: ignore[arg-type]
     frontier.lost = set()
     return Patience(thread, frontier, time.monotonic, told.append, told.append)
@@ -103,7 +102,7 @@ async def test_what_waiting_does_not_mend_is_not_waited_for(patient: Patience, e
 
 async def test_hosts_that_were_rebuilt_are_told_before_the_answer(
     thread: DatabaseThread,
-    embedded_database: object,  # noqa: F811
+    embedded_database: object,
 ) -> None:
     told: list[object] = []
     frontier = Rebuilt(embedded_database)  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ import pytest
 
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 from tests.servers.postgres import PostgresDatabases
-from tests.walk.site import Web
 from tests.walk.sourcing import emptied, shared_state
 
 
@@ -21,12 +20,6 @@ def sqlite_url(migrated_sqlite_file: Path, tmp_path: Path) -> str:
     path = tmp_path / "comity.sqlite"
     shutil.copy(migrated_sqlite_file, path)
     return f"sqlite:///{path}"
-
-
-@pytest.fixture
-def web() -> Iterator[Web]:
-    with Web() as web:
-        yield web
 
 
 @pytest.fixture(scope="package")

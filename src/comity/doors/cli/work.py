@@ -303,10 +303,10 @@ class _OneShift:
 
         settings = _of_one_run(self._state.settings, minutes)
         leases = self._state.leases()
-        state = _holding(replace(self._state, settings=settings), leases)
+        state = replace(self._state, settings=settings)
         shown = replace(self._state, settings=settings.model_copy(update={"max_minutes": 0.0}))
         async with state.fetcher() as fetcher:
-            crawl = self._running = state.crawl(fetcher, None, self._hooks)
+            crawl = self._running = state.crawl(fetcher, None, self._hooks, leases=leases)
             if self._is_stopped:
                 crawl.stop()
             try:
@@ -325,17 +325,6 @@ class _OneShift:
 
 def _of_one_run(settings: Settings, minutes: float) -> Settings:
     return settings.model_copy(update={"max_minutes": minutes})
-
-
-def _holding(state: State, leases: Any) -> State:
-    """The same state, whose next run holds its hosts by a name that we know."""
-    from comity.assemble import State
-
-    class Holding(State):
-        def leases(self) -> Any:
-            return leases
-
-    return Holding(state.database, state.clock, state.settings)
 
 
 def obey(on_signal: Callable[[int], None], leave: Callable[[], None] | None = None) -> None:
