@@ -74,6 +74,8 @@ class RedisFrontier:
         persistence, memory, replication, cluster = (
             info_of(each) for each in self._link.commands([("INFO", section) for section in _LOOKED_AT])
         )
+        if persistence.get("loading", "0") != "0":  # it calls its log disabled while it reads it
+            raise FrontierUnavailable(f"the frontier at {self._link.shown} still reads what it has on disk")
         if replication.get("role", "master") != "master":
             raise FrontierUnfit(f"the frontier at {self._link.shown} is a replica: name its primary instead")
         if cluster.get("cluster_enabled", "0") != "0":
