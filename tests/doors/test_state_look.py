@@ -17,6 +17,7 @@ from comity.doors.cli.state_look import StateLook, redis_check
 from comity.settings import read_settings
 from comity.telemetry.events import Level
 from comity.telemetry.logs import Log
+from tests.frontier.valkeys import ChosenValkey
 
 LOG = Log(as_json=True, level=Level.ERROR)
 
@@ -87,6 +88,12 @@ async def test_looks_that_come_together_ask_once(door: Chosen, monkeypatch: pyte
 
 async def test_a_redis_that_answers_is_well_and_another_is_not(redis_url: str) -> None:
     assert await redis_check(redis_url) == ("redis", True, "answers")
+    with ChosenValkey(durable=False) as server, server.client() as client:
+        client.config_set("maxmemory", "1mb")
+        assert await redis_check(server.url()) == ("redis", False, "OutOfMemoryError")
+        client.config_set("maxmemory", "0")
+        client.execute_command("REPLICAOF", "127.0.0.1", "1")
+        assert await redis_check(server.url()) == ("redis", False, "ReadOnlyError")
     check = await redis_check("redis://:secret@127.0.0.1:1/0")
     assert not check.is_well
     assert "secret" not in check.detail

@@ -43,3 +43,12 @@ def test_a_state_that_cannot_be_opened_at_the_start_is_told_at_once(comity: Comm
     told = json.loads(answer.err)
     assert told["error"] == "state_unavailable"
     assert "secret" not in answer.err
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_log_of_json_lines_ends_with_one(comity: CommandLine, processes: str) -> None:
+    answer = comity("work", "--processes", processes, "--state", "postgresql://somebody:secret@127.0.0.1:1/none")
+    last = json.loads(answer.err.splitlines()[-1])
+    assert (answer.code, last["event"], last["level"]) == (1, "worker_failed", "error")
+    assert last["error"] == "state_unavailable"
+    assert "secret" not in answer.err

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import redis
-from sqlalchemy import insert, select, update
+from sqlalchemy import event, insert, select, update
 
+from comity.clock import SystemClock
 from comity.database.connection import Database
 from comity.database.tables import DONE, QUEUED, domains, fetches, frontier_epochs, sitemaps
 from comity.frontier.redis_link import RedisTerms
@@ -19,6 +20,8 @@ from comity.frontier.store import FrontierUnavailable
 from comity.model.host import HostStatus
 from comity.model.sitemap import ChangeFrequency, PageHints
 from comity.operate.move_frontier import move_frontier_back
+from comity.operate.seeds import add_seeds
+from comity.rules.seed_list import read_seed
 from tests.database.states import MovedClock
 from tests.frontier.rooms import NOW, Room, entry, key_of
 from tests.frontier.test_redis_crashes import story
@@ -139,6 +142,18 @@ def test_all_that_is_known_comes_back_into_the_tables(room: Room, redis_url: str
     assert move_frontier_back(room.database, MovedClock(NOW), room.store) == 0
     with redis.Redis.from_url(redis_url) as client:
         assert [name for name in client.scan_iter(count=1000) if b"{" in name] == []
+
+
+def test_seeds_of_many_hosts_take_few_questions(room: Room, redis_url: str) -> None:
+    asked: list[str] = []
+    event.listen(room.database.engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
+    seeds = [read_seed(f"https://h{number}.example/begin") for number in range(400)]
+    for turn in (1, 2):
+        more = [read_seed(f"https://h{number}.example/{turn}") for number in range(400)]
+        report = add_seeds(room.database, SystemClock(), [*seeds, *more], frontier=room.store)
+        assert (report.hosts_new, report.urls_queued) == ((400, 800) if turn == 1 else (0, 400))
+        assert len(asked) < 40, "not one for each host"
+        asked.clear()
 
 
 def test_the_root_is_queued_where_nothing_was_visited(room: Room, redis_url: str) -> None:

@@ -162,6 +162,28 @@ def test_a_server_that_waiting_does_not_mend_is_told_in_one_line(embedded_databa
         store.close()
 
 
+def test_a_server_that_still_reads_its_log_is_waited_for(embedded_database: Database) -> None:
+    """Meanwhile it says that it keeps none: that must not be believed."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    with server.accept()[0] as connection:
+                        while octets := connection.recv(65_536):
+                            for asked in octets.split(b"*")[1:]:
+                                said = b"loading:1\r\naof_enabled:0\r\n"
+                                is_greeting = b"SETINFO" in asked
+                                connection.sendall(b"+OK\r\n" if is_greeting else b"$%d\r\n%s\r\n" % (len(said), said))
+
+        Thread(target=answer, daemon=True).start()
+        store = RedisFrontier(embedded_database, f"redis://127.0.0.1:{server.getsockname()[1]}/0", MovedClock())
+        with pytest.raises(FrontierUnavailable, match="still reads") as caught:
+            store.take_up([])
+        assert not isinstance(caught.value, FrontierUnfit)
+        store.close()
+
+
 def test_neither_a_replica_nor_a_part_of_a_cluster_will_do(embedded_database: Database) -> None:
     with ChosenValkey("--cluster-enabled", "yes", tcp=True) as server, ChosenValkey(tcp=True) as primary:
         (host, port) = server.url().removeprefix("redis://").removesuffix("/0").split(":")

@@ -7,14 +7,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, and_, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, exists, func, or_, select, update
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.spelling import insert_into
 from comity.database.tables import domains, fetches, frontier_epochs, frontier_journal, robots_cache
+
+_ASKED: Final = 1000  # hosts in one question
 
 
 class Mark(NamedTuple):
@@ -33,12 +36,13 @@ def number(connection: Connection, counts: Mapping[UUID, int], epoch: str) -> di
     statement = statement.on_conflict_do_update(
         index_elements=[frontier_epochs.c.domain_id],
         set_={"batch": frontier_epochs.c.batch + statement.excluded.batch},
-    ).returning(frontier_epochs.c.epoch, frontier_epochs.c.batch)
-    marks = {}
-    for host_id in sorted(counts):  # two who number the same hosts wait in line instead of for each other
-        row = connection.execute(statement, {"domain_id": host_id, "epoch": epoch, "batch": counts[host_id]}).one()
-        marks[host_id] = Mark(row.epoch, row.batch)
-    return marks
+    ).returning(frontier_epochs.c.domain_id, frontier_epochs.c.epoch, frontier_epochs.c.batch)
+    # In order: two who number the same hosts wait in line instead of for each other.
+    rows = [{"domain_id": host_id, "epoch": epoch, "batch": counts[host_id]} for host_id in sorted(counts)]
+    if not rows:
+        return {}
+    found = connection.execute(statement, rows if len(rows) > 1 else rows[0])
+    return {row.domain_id: Mark(row.epoch, row.batch) for row in found}
 
 
 def put(connection: Connection, rows: Iterable[tuple[UUID, int, bytes]]) -> None:
@@ -50,9 +54,12 @@ def put(connection: Connection, rows: Iterable[tuple[UUID, int, bytes]]) -> None
 
 def marks(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Mark]:
     """Those of the hosts that have a frontier elsewhere."""
-    table = frontier_epochs.c
-    rows = connection.execute(select(frontier_epochs).where(table.domain_id.in_(list(host_ids))))
-    return {row.domain_id: Mark(row.epoch, row.batch) for row in rows}
+    found: dict[UUID, Mark] = {}
+    rest = iter(host_ids)
+    while some := list(islice(rest, _ASKED)):
+        rows = connection.execute(select(frontier_epochs).where(frontier_epochs.c.domain_id.in_(some)))
+        found |= {row.domain_id: Mark(row.epoch, row.batch) for row in rows}
+    return found
 
 
 def batches_after(connection: Connection, host_id: UUID, batch: int, limit: int) -> Sequence[Any]:
@@ -72,10 +79,9 @@ def first_batch(connection: Connection, host_id: UUID) -> int | None:
     return connection.execute(select(func.min(table.batch)).where(table.domain_id == host_id)).scalar()
 
 
-def any_host(connection: Connection) -> UUID | None:
-    """Some host that has a frontier elsewhere."""
-    found: UUID | None = connection.execute(select(frontier_epochs.c.domain_id).limit(1)).scalar()
-    return found
+def some_hosts(connection: Connection, limit: int) -> list[UUID]:
+    """Some hosts that have a frontier elsewhere."""
+    return list(connection.execute(select(frontier_epochs.c.domain_id).limit(limit)).scalars())
 
 
 def hosts_with_batches(connection: Connection, limit: int, among: Collection[UUID] | None = None) -> list[UUID]:
@@ -95,10 +101,10 @@ def hosts_without_batches(connection: Connection, limit: int) -> list[UUID]:
 def remove(connection: Connection, confirmed: Mapping[UUID, int]) -> None:
     """Drop the batches of hosts up to a number: they are safe elsewhere."""
     table = frontier_journal.c
-    for host_id in sorted(confirmed):
-        connection.execute(
-            delete(frontier_journal).where(table.domain_id == host_id, table.batch <= confirmed[host_id])
-        )
+    statement = delete(frontier_journal).where(table.domain_id == bindparam("host"), table.batch <= bindparam("last"))
+    rows = [{"host": host_id, "last": confirmed[host_id]} for host_id in sorted(confirmed)]
+    if rows:
+        connection.execute(statement, rows)
 
 
 def begin_epoch(connection: Connection, host_id: UUID, epoch: str) -> Mark | None:

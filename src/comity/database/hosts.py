@@ -115,24 +115,27 @@ def due_for_refresh(connection: Connection, host_ids: Collection[UUID]) -> set[U
 
 def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
     """Count URLs that were found for hosts outside of a crawl; a host that was done has something to do again."""
+    by_number: dict[int, list[UUID]] = {}  # of a long list nearly every host has as many as the others: one
     for host_id, number in found.items():
         if number:
+            by_number.setdefault(number, []).append(host_id)
+    for number, host_ids in by_number.items():
+        rest = iter(host_ids)
+        while some := list(islice(rest, 500)):
             connection.execute(
                 update(domains)
-                .where(domains.c.id == host_id)
+                .where(domains.c.id.in_(some))
                 .values(
                     pages_discovered=domains.c.pages_discovered + number,
                     frontier_size=domains.c.frontier_size + number,
                     version=domains.c.version + 1,
                 )
             )
-    rest = iter([host_id for host_id, number in found.items() if number])
-    while some := list(islice(rest, 500)):
-        connection.execute(
-            update(domains)
-            .where(domains.c.id.in_(some), domains.c.status == HostStatus.EXHAUSTED)
-            .values(status=HostStatus.PENDING, next_crawl_after=None)
-        )
+            connection.execute(
+                update(domains)
+                .where(domains.c.id.in_(some), domains.c.status == HostStatus.EXHAUSTED)
+                .values(status=HostStatus.PENDING, next_crawl_after=None)
+            )
 
 
 def is_leased(connection: Connection, host_id: UUID, now: datetime | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -27,16 +27,27 @@ class RedisChange:
     """What is to happen to the frontiers of hosts; nothing of it reaches Redis before the commit."""
 
     def __init__(
-        self, connection: Connection, following: Following, link: RedisLink, announced: Mapping[UUID, Announced]
+        self,
+        connection: Connection,
+        following: Following,
+        link: RedisLink,
+        announced: Mapping[UUID, Announced],
+        ask_about: Callable[[Mapping[UUID, Sequence[FrontierEntry]]], dict[UUID, Announced]],
     ) -> None:
         self.connection = connection
         self._following = following
         self._link = link
         self._announced = dict(announced)
+        self._ask_about = ask_about
         self._met: dict[UUID, set[int]] = {}
         self._payloads: dict[UUID, list[bytes]] = {}
         self.forgotten: set[UUID] = set()
         self.moved: set[UUID] = set()
+
+    def foresee(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> None:
+        """Ask about the links of many hosts at once; those that had a part in this change are asked about later."""
+        fresh = [host_id for host_id in links if host_id not in self._payloads and host_id not in self._announced]
+        self._announced |= self._ask_about({host_id: links[host_id] for host_id in fresh})
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
         """Queue URLs that this host has never had; gives how many were new."""

@@ -77,6 +77,13 @@ class Following:
         known = self._marks.get(host_id)
         return known if known is not None else self.load([host_id]).get(host_id)
 
+    def marks(self, host_ids: Collection[UUID]) -> dict[UUID, Mark]:
+        """The marks of those of some hosts that have a frontier, with one question for all that are not known."""
+        known = {host_id: mark for host_id in host_ids if (mark := self._marks.get(host_id)) is not None}
+        if len(known) < len(host_ids):
+            known |= self.load([host_id for host_id in host_ids if host_id not in known])
+        return known
+
     def ask(self, host_id: UUID, script: str, *arguments: Any) -> Any:
         """Run a reading script on a host that is up to its mark; None if the host has no frontier."""
         for _ in range(_ATTEMPTS):

@@ -74,6 +74,8 @@ class RedisFrontier:
         persistence, memory, replication, cluster = (
             info_of(each) for each in self._link.commands([("INFO", section) for section in _LOOKED_AT])
         )
+        if persistence.get("loading", "0") != "0":  # it calls its log disabled while it reads it
+            raise FrontierUnavailable(f"the frontier at {self._link.shown} still reads what it has on disk")
         if replication.get("role", "master") != "master":
             raise FrontierUnfit(f"the frontier at {self._link.shown} is a replica: name its primary instead")
         if cluster.get("cluster_enabled", "0") != "0":
@@ -160,7 +162,7 @@ class RedisFrontier:
     @_alone
     def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
         """How many URLs of each of some hosts are still to visit, of all of them at once."""
-        marks = {host_id: mark for host_id in host_ids if (mark := self._following.mark(host_id)) is not None}
+        marks = self._following.marks(host_ids)
         replies = self._link.run_many([("counts", stem_of(host_id), ()) for host_id in marks])
         found = {
             host_id: int(reply[2]) if is_up_to(reply, mark) else self.size(host_id)
@@ -255,7 +257,7 @@ class RedisFrontier:
         confirmed = self._confirmed()
         asked = self._ask_about(announced) if announced else {}
         with self._database.write() as connection:
-            change = RedisChange(connection, self._following, self._link, asked)
+            change = RedisChange(connection, self._following, self._link, asked, self._ask_about)
             yield change
             sent = change.write_journal()
             frontier_journal.remove(connection, confirmed)
@@ -273,7 +275,7 @@ class RedisFrontier:
         """The keys of links and those of them that are new to their hosts, of all hosts at once."""
         keys = {host_id: list({entry.key for entry in entries}) for host_id, entries in links.items() if entries}
         unmet = {host_id: set(each) for host_id, each in keys.items()}
-        marks = {host_id: mark for host_id in keys if (mark := self._following.mark(host_id)) is not None}
+        marks = self._following.marks(keys)
         calls = [("states_of", stem_of(host_id), [pack_keys(keys[host_id])]) for host_id in marks]
         for (host_id, mark), reply in zip(marks.items(), self._link.run_many(calls), strict=True):
             sure = (

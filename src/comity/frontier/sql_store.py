@@ -28,6 +28,9 @@ class SqlChange:
         self._dropped: list[tuple[UUID, int]] = []
         self._put_back: list[tuple[UUID, int, float, int]] = []
 
+    def foresee(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> None:
+        """The database tells new from old itself."""
+
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
         """Queue URLs that this host has never had; gives how many were new."""
         return frontier.add(self.connection, host_id, run_id, entries) if entries else 0

@@ -94,6 +94,10 @@ class FrontierChange(Protocol):
         """The transaction, for whatever else belongs in it."""
         ...
 
+    def foresee(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> None:
+        """Say which links of many hosts are about to be added, where they could not be announced before."""
+        ...
+
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
         """Queue URLs that this host has never had; gives how many were new. Hints are kept for known ones, too."""
         ...

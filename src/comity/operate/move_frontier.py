@@ -1,7 +1,7 @@
 """Bringing the URLs of a state from its own tables to a store beside it, or back, while nobody crawls.
 
 Each step is one transaction: some URLs of a host become a change of the other store and leave the tables; on the way
-back it is a whole host. So each URL is in one place at any moment, and a move that was cut off goes on where it was.
+back these are whole hosts. So each URL is in one place at any moment, and a move that was cut off goes on where it was.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from sqlalchemy import Connection
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from comity.frontier.redis_store import RedisFrontier
 
 _BATCH: Final = 5000
+_HOSTS: Final = 100
 
 
 def move_frontier(
@@ -59,21 +61,34 @@ def move_frontier_back(
     moved = 0
     while True:
         with database.read() as connection:
-            host_id = frontier_journal.any_host(connection)
-        if host_id is None:
+            waiting = frontier_journal.some_hosts(connection, _HOSTS)
+        if not waiting:
             return moved
-        store.take_up([host_id])  # whatever is still on its way there
-        with SqlFrontier(database).change() as change:
-            _refuse_if_held(change.connection, database, clock)
+        store.take_up(waiting)  # whatever is still on its way there
+        came = _move_some_back(database, clock, store, waiting)
+        with suppress(FrontierUnavailable):  # what stays there is in nobody's way
+            for host_id in came:
+                store.wipe(host_id)
+        moved += sum(came.values())
+        if on_moved is not None:
+            on_moved(moved)
+
+
+def _move_some_back(database: Database, clock: Clock, store: RedisFrontier, waiting: Sequence[UUID]) -> dict[UUID, int]:
+    """Whole hosts in one transaction, as many as are not too much for it; gives how many URLs came of each."""
+    came: dict[UUID, int] = {}
+    with SqlFrontier(database).change() as change:
+        _refuse_if_held(change.connection, database, clock)
+        for host_id in waiting:
+            came[host_id] = 0
             for found in store.everything(host_id):
                 change.settle(host_id, None, _settlement_of_found(found, clock.seconds()))
                 change.flush()
-                moved += len(found)
+                came[host_id] += len(found)
             frontier_journal.forget(change.connection, host_id)
-        with suppress(FrontierUnavailable):  # what stays there is in nobody's way
-            store.wipe(host_id)
-        if on_moved is not None:
-            on_moved(moved)
+            if sum(came.values()) >= _BATCH:
+                break
+    return came
 
 
 def _refuse_if_held(connection: Connection, database: Database, clock: Clock) -> None:

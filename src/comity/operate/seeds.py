@@ -101,6 +101,7 @@ def _add_batch(
     connection = change.connection
     new = hosts.add_seeds(connection, best.values(), source, first_score)
     ids = hosts.ids_of(connection, urls)
+    change.foresee({ids[host]: entries for host, entries in urls.items()})
     queued = {ids[host]: change.add(ids[host], None, entries) for host, entries in urls.items()}
     hosts.add_discovered(connection, queued)
     return SeedReport(len(best), new, sum(queued.values()), tuple(sorted(down)))

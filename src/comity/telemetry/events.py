@@ -86,6 +86,9 @@ FRONTIER_BLANK: Final = Event(
 WORKER_DIED: Final = Event(
     "worker_died", Level.WARNING, "A worker process ended by itself and is replaced.", ("error", "code", "pause_s")
 )
+WORKER_FAILED: Final = Event(
+    "worker_failed", Level.ERROR, "A worker cannot begin, or cannot go on, and ends.", ("error",)
+)
 SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state were read.", ("seconds",))
 
 EVENTS: Final = (
@@ -101,6 +104,7 @@ EVENTS: Final = (
     WORKER_DIED,
     STOPPING,
     WORKER_ENDED,
+    WORKER_FAILED,
     SCRAPED,
 )
 

@@ -25,6 +25,8 @@ Result = TypeVar("Result")
 _FIGURES_EVERY_S: Final = 10.0
 _CHECKED_EVERY_S: Final = 2.0
 _PATIENCE_S: Final = 5.0
+_PROBE: Final = "comity1:ready"
+_PROBE_KEPT_MS: Final = 60_000
 
 
 class StateLook:
@@ -123,13 +125,14 @@ class StateLook:
 
 
 async def redis_check(url: str) -> Check:
-    """Whether the server of a shared frontier answers; the URL may hold a password and is never shown."""
+    """Whether the server of a shared frontier takes writes; the URL may hold a password and is never shown."""
     try:
         from redis.asyncio import Redis
 
         client = Redis.from_url(url, socket_timeout=_PATIENCE_S, socket_connect_timeout=_PATIENCE_S)
         try:
-            await client.ping()
+            # A replica, and a server that is full or cannot write to its disk, would answer a mere PING.
+            await client.set(_PROBE, 1, px=_PROBE_KEPT_MS)
         finally:
             await client.aclose()
     except Exception as error:

@@ -24,7 +24,7 @@ from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_numb
 from comity.doors.cli.output import counted
 from comity.doors.cli.teaching import command
 from comity.doors.cli.work_frontier import FrontierWatch
-from comity.doors.cli.work_watch import log_host, log_of, log_run, log_start, observed
+from comity.doors.cli.work_watch import log_host, log_of, log_run, log_start, observed, told_as_logged
 from comity.model.errors import BadInput, StateUnavailable
 from comity.telemetry import events, metrics
 
@@ -114,21 +114,28 @@ def work(
         max_image_bytes=max_image_bytes,
     )
     _check(door)
-    if door.settings.processes > 1 and not ends_with_stdin:
-        from comity.doors.cli.work_processes import run_workers
-
-        code = run_workers(door, hosts, max_minutes or 0.0, idle_exit=idle_exit)
-    else:
-        from comity.doors.event_loop import runner_of_loops
-        from comity.walk.worker import WorkerTerms
-
-        stint_minutes = min(_STINT_MINUTES, door.settings.max_minutes or _STINT_MINUTES)
-        terms = WorkerTerms(stint_minutes, max_minutes=max_minutes or 0.0, is_to_exit_when_idle=idle_exit)
-        desk = _Desk(door, hosts, terms, ends_with_stdin=ends_with_stdin, reports_to=reports_to)
-        with runner_of_loops() as runner:
-            code = runner.run(desk.run())
+    with told_as_logged(door):
+        code = _run(door, hosts, max_minutes or 0.0, idle_exit, ends_with_stdin, reports_to)
     if code:
         raise typer.Exit(code)
+
+
+def _run(
+    door: Chosen, hosts: int | None, max_minutes: float, idle_exit: bool, is_child: bool, reports_to: int | None
+) -> int:
+    """Work in as many processes as the settings say; gives the exit code."""
+    if door.settings.processes > 1 and not is_child:
+        from comity.doors.cli.work_processes import run_workers
+
+        return run_workers(door, hosts, max_minutes, idle_exit=idle_exit)
+    from comity.doors.event_loop import runner_of_loops
+    from comity.walk.worker import WorkerTerms
+
+    stint_minutes = min(_STINT_MINUTES, door.settings.max_minutes or _STINT_MINUTES)
+    terms = WorkerTerms(stint_minutes, max_minutes=max_minutes, is_to_exit_when_idle=idle_exit)
+    desk = _Desk(door, hosts, terms, ends_with_stdin=is_child, reports_to=reports_to)
+    with runner_of_loops() as runner:
+        return runner.run(desk.run())
 
 
 def _check(door: Chosen) -> None:

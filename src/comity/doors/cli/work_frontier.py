@@ -38,8 +38,8 @@ class FrontierWatch:
         self.on_silence(None)
         if is_blank and not self._is_blank:
             said = (
-                "Redis has none of the URLs of this state: it lost them, or COMITY_REDIS_URL names the wrong server "
-                "or database. If so, stop now: each host that is taken is made anew there, and visited again"
+                "Redis has none of the URLs of this state: it lost them, or COMITY_REDIS_URL names the wrong server or "
+                "database (then stop now). Each host that is taken is made anew in it, and visited again"
             )
             self._log.tell(events.FRONTIER_BLANK, said, error="frontier_blank")
         self._is_blank = is_blank

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import typer
+
 from comity import __version__
 from comity.doors.cli.options import Chosen
 from comity.doors.cli.output import counted
+from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
 from comity.telemetry.address import read_address
 from comity.telemetry.events import Level
@@ -125,6 +128,19 @@ class _Pages:
         if self._redis_url:
             checks.append(await redis_check(self._redis_url))
         return page_of([*checks, *(lease_check(reading) for reading in self._read()[:1])])
+
+
+@contextmanager
+def told_as_logged(door: Chosen) -> Iterator[None]:
+    """Where the log is JSON, so is the line with which a worker ends that cannot begin or go on."""
+    try:
+        yield
+    except ComityError as error:
+        log = log_of(door)
+        if door.as_json or not log.as_json:
+            raise
+        log.tell(events.WORKER_FAILED, str(error), error=error.code)
+        raise typer.Exit(error.exit_code) from None
 
 
 def log_start(log: Log, door: Chosen) -> None:
