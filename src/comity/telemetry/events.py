@@ -73,6 +73,31 @@ STATE_LOST: Final = Event(
 WORKER_DIED: Final = Event(
     "worker_died", Level.WARNING, "A worker process ended by itself and is replaced.", ("error", "code", "pause_s")
 )
+SOURCE_RUN: Final = Event(
+    "source_run",
+    Level.INFO,
+    "A source was run; a warning if the run failed or is not believed as a whole.",
+    (
+        "source_id",
+        "careers_url",
+        "host",
+        "status",
+        "reason",
+        "found",
+        "inserted",
+        "updated",
+        "skipped",
+        "closed",
+        "pages",
+        "duration_ms",
+        "next_run_at",
+        "next_run_reason",
+        "source_status",
+    ),
+)
+SOURCE_LEFT: Final = Event(
+    "source_left", Level.DEBUG, "A source was left for later: nothing was asked.", ("source_id", "why", "reason")
+)
 SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state were read.", ("seconds",))
 
 EVENTS: Final = (
@@ -85,6 +110,8 @@ EVENTS: Final = (
     WORKER_DIED,
     STOPPING,
     WORKER_ENDED,
+    SOURCE_RUN,
+    SOURCE_LEFT,
     SCRAPED,
 )
 
