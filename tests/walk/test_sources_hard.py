@@ -28,6 +28,7 @@ from comity.operate.sources import (
 from comity.operate.sources import test_fetch as head_of
 from comity.operate.takedown import add_takedown, remove_takedown
 from comity.reports.sources import find_source
+from comity.rules.canonical import resolve_link
 from comity.upkeep.due_sources import PassReport
 from comity.walk.listing_reader import ListingReader
 from comity.walk.read_source import SourceDesk
@@ -145,6 +146,20 @@ def test_a_source_that_missed_its_hours_waits_for_the_next_ones(web: Web, bureau
     assert timedelta(hours=18.9) < after.next_run_at - now < timedelta(hours=19.1)
     assert (after.last_crawl_message or "").startswith("waiting: it is outside of its time window")
     assert bureau.run(after).status is RunStatus.OK  # by hand, whatever the hour
+
+
+def test_hosts_that_are_given_back_from_two_sides_are_given_back_once(embedded_bureau: Office) -> None:
+    addresses = [resolve_link(url, url) for url in ("http://one.example/", "http://two.example/")]
+
+    async def both(desk: SourceDesk) -> None:
+        for address in addresses:
+            assert address is not None
+            assert await desk._board.host_of(address) is not None
+        # The upkeep of leases goes through all of them while a run that has ended gives back the second.
+        await asyncio.gather(desk._board.release_guests(idle_only=False), desk._board.release_guest("two.example"))
+
+    embedded_bureau.do(both)
+    assert embedded_bureau.rows("SELECT DISTINCT claimed_by FROM domains") == [{"claimed_by": None}]
 
 
 def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: Office) -> None:
