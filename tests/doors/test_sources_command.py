@@ -146,3 +146,20 @@ def test_the_scheduler_runs_what_is_due_until_it_is_stopped(comity: CommandLine,
         process.communicate()
     assert comity.rows("SELECT count(*) FROM crawl_locks") == [(0,)]
     assert comity.rows("SELECT claimed_by FROM domains") == [(None,)]
+
+
+def test_without_a_terminal_each_run_is_an_event_in_the_log(comity: CommandLine, site: Site) -> None:
+    url = site.url("/careers")
+    source = comity.json("sources", "add", url)
+    environment = {"COMITY_ALLOW_NETWORKS": "127.0.0.0/8", "COMITY_SOURCE_DELAY": "0"}
+    with comity.started("sources", "serve", environment=environment) as process:
+        assert process.stderr is not None
+        assert b"every 5 minutes" in process.stderr.readline()
+        told = json.loads(process.stderr.readline())
+        process.send_signal(signal.SIGTERM)
+        assert (process.wait(30), process.communicate()[0]) == (0, b"")
+    assert (told["event"], told["level"], told["source_id"]) == ("source_run", "info", source["id"])
+    assert (told["careers_url"], told["host"], told["found"], told["inserted"]) == (url, site.host, 4, 4)
+    assert told["duration_ms"] >= 0
+    assert told["next_run_at"]
+    assert told["next_run_reason"].startswith("4 postings new or changed")

@@ -341,6 +341,8 @@ def test_one_posting_is_kept_once() -> None:
         ('<iframe src="/portal/vacancies#top"></iframe>', "https://aid.example/portal/vacancies"),
         ('<iframe src="https://hr.example/widget" title="Job openings"></iframe>', "https://hr.example/widget"),
         ('<iframe src="https://video.example/embed/42" title="Our work"></iframe>', None),
+        ('<iframe src="https://docs.google.com/forms/d/1" title="Job application"></iframe>', None),
+        ('<iframe src="https://www.youtube.com/embed/1" title="A job at ours"></iframe>', None),
         ('<iframe src="about:blank" title="Jobs"></iframe><iframe title="Jobs"></iframe>', None),
     ],
 )

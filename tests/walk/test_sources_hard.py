@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from comity.database.sources import change
 from comity.model.job import ListingKind
 from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import NotRun, RunStatus, SourceReport, SourceStatus
@@ -26,6 +27,8 @@ from comity.operate.sources import (
 )
 from comity.operate.sources import test_fetch as head_of
 from comity.operate.takedown import add_takedowns, remove_takedowns
+from comity.reports.sources import find_source
+from comity.rules.canonical import resolve_link
 from comity.upkeep.due_sources import PassReport
 from comity.walk.listing_reader import ListingReader
 from comity.walk.read_source import SourceDesk
@@ -120,6 +123,43 @@ def test_what_is_edited_while_it_runs_holds_for_the_next_run(web: Web, bureau: O
     report, _ = during(lambda each: resume_source(bureau.database, bureau.state.clock, each), status=404)
     assert report.status is RunStatus.FAIL
     assert report.source_status is SourceStatus.ACTIVE  # the fifth failure in a row, had nobody resumed it
+
+
+def test_a_source_that_missed_its_hours_waits_for_the_next_ones(web: Web, bureau: Office) -> None:
+    now = datetime.now(UTC)
+
+    def planned(hours_ago: float, opened: float, closed: float) -> UUID:
+        """A source that was to be read so long ago, with a window from one hour before now to another."""
+        window = "-".join(f"{now - timedelta(hours=hours):%H:%M}" for hours in (opened, closed))
+        url = web.site({"/careers": listing(jobs(1))}).url("/careers")
+        source = bureau.add(url, time_window=window, time_zone="UTC")
+        with bureau.database.write() as connection:
+            change(connection, source.id, {"next_run_at": now - timedelta(hours=hours_ago)}, now)
+        return source.id
+
+    missed, late, asked_for = planned(4, 5, 3), planned(4, 5, 0.1), planned(0, 5, 3)
+    done = bureau.run_due()
+    assert {report.source_id for report in done.reports} == {late, asked_for}
+    assert [(skipped.source_id, skipped.why) for skipped in done.skipped] == [(missed, NotRun.OUTSIDE_WINDOW)]
+    after = find_source(bureau.database, str(missed))
+    assert after.next_run_at is not None
+    assert timedelta(hours=18.9) < after.next_run_at - now < timedelta(hours=19.1)
+    assert (after.last_crawl_message or "").startswith("waiting: it is outside of its time window")
+    assert bureau.run(after).status is RunStatus.OK  # by hand, whatever the hour
+
+
+def test_hosts_that_are_given_back_from_two_sides_are_given_back_once(embedded_bureau: Office) -> None:
+    addresses = [resolve_link(url, url) for url in ("http://one.example/", "http://two.example/")]
+
+    async def both(desk: SourceDesk) -> None:
+        for address in addresses:
+            assert address is not None
+            assert await desk._board.host_of(address) is not None
+        # The upkeep of leases goes through all of them while a run that has ended gives back the second.
+        await asyncio.gather(desk._board.release_guests(idle_only=False), desk._board.release_guest("two.example"))
+
+    embedded_bureau.do(both)
+    assert embedded_bureau.rows("SELECT DISTINCT claimed_by FROM domains") == [{"claimed_by": None}]
 
 
 def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: Office) -> None:

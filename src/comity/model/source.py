@@ -213,6 +213,7 @@ class NotRun(StrEnum):
     LOCKED = "locked"
     NOT_DUE = "not_due"
     BUSY = "host_busy"
+    OUTSIDE_WINDOW = "outside_window"
     LOST = "lost"
     BROKEN = "broken"
 

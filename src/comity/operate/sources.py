@@ -269,7 +269,8 @@ def _what_is_read(source: Source) -> Iterator[tuple[str, Any]]:
 def _replanned(before: Source, values: dict[str, Any], now: datetime) -> dict[str, Any]:
     """When an edit has a source read; one that has no time yet, or is due, is left as it is."""
     planned = before.next_run_at
-    if planned is not None and any(values.get(name, known) != known for name, known in _what_is_read(before)):
+    is_planned = planned is not None or before.status is SourceStatus.ACTIVE
+    if is_planned and any(values.get(name, known) != known for name, known in _what_is_read(before)):
         return {"next_run_at": now}  # also where it is due: it may be being run as it was
     if planned is None or planned <= now:
         return {}

@@ -89,6 +89,31 @@ WORKER_DIED: Final = Event(
 WORKER_FAILED: Final = Event(
     "worker_failed", Level.ERROR, "A worker cannot begin, or cannot go on, and ends.", ("error",)
 )
+SOURCE_RUN: Final = Event(
+    "source_run",
+    Level.INFO,
+    "A source was run; a warning if the run failed or is not believed as a whole.",
+    (
+        "source_id",
+        "careers_url",
+        "host",
+        "status",
+        "reason",
+        "found",
+        "inserted",
+        "updated",
+        "skipped",
+        "closed",
+        "pages",
+        "duration_ms",
+        "next_run_at",
+        "next_run_reason",
+        "source_status",
+    ),
+)
+SOURCE_LEFT: Final = Event(
+    "source_left", Level.DEBUG, "A source was left for later: nothing was asked.", ("source_id", "why", "reason")
+)
 SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state were read.", ("seconds",))
 
 EVENTS: Final = (
@@ -105,6 +130,8 @@ EVENTS: Final = (
     STOPPING,
     WORKER_ENDED,
     WORKER_FAILED,
+    SOURCE_RUN,
+    SOURCE_LEFT,
     SCRAPED,
 )
 

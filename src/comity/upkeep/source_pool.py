@@ -53,6 +53,10 @@ class SourcePool:
         """How many runs that somebody asked for wait for their turn."""
         return len(self._asked) - len(self._begun)
 
+    def has_begun(self, source_id: UUID) -> bool:
+        """Whether a run that somebody asked for is under way here, or has just ended."""
+        return source_id in self._begun
+
     async def run(self, source_id: UUID, *, due_only: bool = False) -> Result:
         """Run a source when it is its turn, and wait for the end."""
         async with self._turns:

@@ -104,6 +104,8 @@ class HostBoard:
         for name, guest in list(self._guests.items()):
             if name in but or (idle_only and _may_be_waited_for(guest, now)):
                 continue
+            if self._guests.get(name) is not guest:
+                continue  # whoever used it gave it back while we gave back another
             del self._guests[name]
             guest.host.close()
             await self._thread.run(self._release_quietly, guest.host)

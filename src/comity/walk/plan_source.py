@@ -14,18 +14,20 @@ from sqlalchemy import Connection
 
 from comity.database import sources as sources_table
 from comity.model.revisit import Allocation, Claim, RevisitState
-from comity.model.schedule import SourcePace, SourceRun
+from comity.model.schedule import SourcePace, SourceRun, TimeWindow
 from comity.model.source import RunStatus, ScheduleName, Source
 from comity.rules.canonical import resolve_link
 from comity.rules.change_rate import prior_belief
 from comity.rules.next_run import base_days, compute_next_run, within_window
 from comity.rules.revisit import claim_of, compute_revisit
 from comity.rules.revisit_budget import allocate
+from comity.rules.time_window import is_open, opening_at_or_after, parse_time_window
 from comity.schedule.zones import find_zone
 from comity.walk.settle_source import Planned, RunEnded
 
 _ALLOCATED_FOR: Final = timedelta(minutes=10)
 _DAY_S: Final = 86_400.0
+_LATE: Final = timedelta(minutes=15)  # three looks of the scheduler: a short window must not be missed every time
 
 
 class SourcePlanner:
@@ -101,6 +103,20 @@ class SourcePlanner:
                 budget = sum(1.0 / base_days(row.crawl_frequency_days, row.org_type)[0] for row in rows)
             self._allocation, self._allocated_at = allocate([_claim(row) for row in rows], budget), now
         return self._allocation
+
+
+def missed_opening(source: Source, now: datetime) -> datetime | None:
+    """When a source that is due comes to its hours again, if it missed those that it was planned for.
+
+    A time outside of its hours was set by somebody who wants it read then.
+    """
+    window = parse_time_window(source.time_window) if source.time_window else None
+    zone = find_zone(source.time_zone, source.country).zone
+    if not isinstance(window, TimeWindow) or zone is None or source.next_run_at is None:
+        return None
+    if is_open(window, now, zone) or is_open(window, now - _LATE, zone):
+        return None
+    return opening_at_or_after(window, now, zone) if is_open(window, source.next_run_at, zone) else None
 
 
 def pace_of(source: Source) -> SourcePace:

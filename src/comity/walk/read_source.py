@@ -52,6 +52,7 @@ from comity.walk.capacity import Capacity
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.host_board import HostBoard
 from comity.walk.listing_reader import ListingReader
+from comity.walk.plan_source import missed_opening
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
 from comity.walk.settle_source import FinishedRun, Plan, SourceSettling
@@ -65,6 +66,7 @@ _TAKEDOWNS_FRESH_S: Final = 2.0
 _AT_ONCE: Final = 16
 _SETTLES: Final = 3
 _SETTLE_AGAIN_S: Final = 0.5
+_NO_HEADS: Final = "the site answers no HEAD requests, so this says nothing about the page; a run asks with GET"
 
 Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting]]
 
@@ -158,6 +160,11 @@ class SourceDesk:
             return found
         source, known = found
         visit, started_at = SourceVisit(), self._clock.now()
+        opening = missed_opening(source, started_at) if due_only else None
+        if opening is not None:
+            reason = f"it is outside of its time window {source.time_window}"
+            await self._thread.run(self._settling.put_off, source, started_at, opening, reason)
+            return SourceSkipped(source.id, NotRun.OUTSIDE_WINDOW, reason)
         self._visits.append(visit)
         result: SourceReport | SourceSkipped
         try:
@@ -261,7 +268,7 @@ class SourceDesk:
             response.headers.get("etag"),
             response.headers.get("last-modified"),
             round((self._clock.seconds() - began) * 1000),
-            SCRIPTS_NOT_RUN if visit.reading.wants_scripts else None,
+            _note_on(response.status, wants_scripts=visit.reading.wants_scripts),
         )
 
     @property
@@ -360,6 +367,11 @@ def _broken(source: Source, message: str) -> RunVerdict:
         last_found=source.last_found,
         empty_reads=source.empty_reads,
     )
+
+
+def _note_on(status: int, *, wants_scripts: bool) -> str | None:
+    said = [_NO_HEADS] if status in (405, 501) else []
+    return "; ".join(said + [SCRIPTS_NOT_RUN] * wants_scripts) or None
 
 
 def _as_error(obstacle: Obstacle) -> ComityError:

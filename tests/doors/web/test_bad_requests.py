@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,18 @@ def test_a_torn_request_does_not_hurt_the_server(api: Served, admin: httpx.Clien
         with socket.create_connection(("127.0.0.1", api.port), timeout=10) as torn:
             torn.sendall(head + rest)
     assert admin.get("/healthz").status_code == 200
+
+
+def test_a_head_is_bounded(shared_api: httpx.Client) -> None:
+    port = shared_api.base_url.port
+    assert port is not None
+    for headers in (b"X: " + b"a" * 1_000_000 + b"\r\n", b"X: a\r\n" * 200_000):
+        answer = b""
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as endless, suppress(ConnectionError):
+            endless.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + headers)
+            answer = endless.recv(1000)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
+    assert shared_api.get("/healthz").status_code == 200
 
 
 def test_a_state_that_went_away_is_no_fault_and_no_secret(

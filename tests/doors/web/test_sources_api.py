@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import pytest
 
+from comity.walk.read_source import SourceDesk
+from comity.walk.source_pages import SourceVisit
 from tests.doors.web.served import served, until
 from tests.walk.site import Answer, Site, Web
 from tests.walk.sourcing import jobs, listing
@@ -59,6 +63,23 @@ def test_run_due_begins_at_once_and_due_count_falls_while_it_runs(admin: httpx.C
     until(lambda: len(_logs(admin)) == 5)
     assert max(each["in_flight"] for each in seen) <= 3
     assert admin.post("/admin/crawl/run_due").json() == {"queued": 0}
+
+
+def test_a_run_that_is_asked_for_while_the_last_one_ends_is_not_forgotten(
+    admin: httpx.Client, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_back = SourceDesk._give_back
+
+    async def slowly(desk: SourceDesk, visit: SourceVisit) -> None:
+        await asyncio.sleep(0.3)  # the log is there, the lock is gone, and the host's lease is about to be
+        await give_back(desk, visit)
+
+    monkeypatch.setattr(SourceDesk, "_give_back", slowly)
+    source = _add(admin, web.site({"/careers": listing(jobs(1))}))
+    for runs in (1, 2):
+        asked = admin.post(f"/admin/sources/{source}/run")
+        assert (asked.status_code, asked.json()["queued"]) == (202, True)
+        until(lambda runs=runs: len(_logs(admin, source)) == runs)  # type: ignore[misc]
 
 
 def test_a_source_that_is_being_run_is_not_run_twice(admin: httpx.Client, web: Web) -> None:
@@ -127,6 +148,7 @@ def test_the_table_is_filtered_paged_changed_and_emptied(admin: httpx.Client) ->
     taken = admin.patch(path, json={"careers_url": "https://1.example/careers"})
     assert (taken.status_code, taken.json()["error"]) == (409, "already_exists")
     edited = admin.patch(path, json={"org_name": None, "time_window": "22:00-05:00", "crawl_frequency_days": 9}).json()
+    assert [note.partition(" is ")[0] for note in edited["notes"]] == ["the time window 22:00-05:00"]
     assert (edited["org_name"], edited["time_window"], edited["crawl_frequency_days"]) == (None, "22:00-05:00", 9)
     for word, status in (("pause", "paused"), ("resume", "active"), ("approve", "active")):
         assert admin.post(f"{path}/{word}").json()["status"] == status

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING
 
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen
-from comity.doors.cli.output import json_line, note
-from comity.doors.cli.sources_shown import shown_result, write_report
+from comity.doors.cli.output import note
+from comity.doors.cli.sources_told import teller
 from comity.doors.cli.work import obey
 from comity.doors.event_loop import runner_of_loops
-
-if TYPE_CHECKING:
-    from comity.upkeep.due_sources import Result
 
 
 def serve_sources(door: Chosen) -> int:
@@ -24,7 +20,7 @@ def serve_sources(door: Chosen) -> int:
     async def serve() -> None:
         with door.open_or_make() as opened:
             async with opened.fetcher() as fetcher, opened.source_desk(fetcher) as desk:
-                due = opened.due_sources(desk, _tell_as_json if door.as_json else write_report)
+                due = opened.due_sources(desk, teller(door))
 
                 def on_signal(number: int) -> None:
                     codes.append(INTERRUPTED if number == signal.SIGINT else 0)
@@ -44,7 +40,3 @@ def serve_sources(door: Chosen) -> int:
     with runner_of_loops() as runner:
         runner.run(serve())
     return codes[0] if codes else 0
-
-
-def _tell_as_json(result: Result) -> None:
-    print(json_line(shown_result(result)), flush=True)

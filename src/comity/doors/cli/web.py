@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen
-from comity.doors.cli.output import Cell, json_line, note, write_json, write_line
+from comity.doors.cli.output import Cell, note, write_json, write_line
 from comity.doors.cli.teaching import CalmGroup, command, reflowed, shown_examples
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.doors.cli.options import Chosen
-    from comity.upkeep.due_sources import Result
 
 _LONGEST_PASSWORD = 1024
 _SHORTEST_PASSWORD = 8
@@ -103,6 +102,7 @@ def make_token(context: typer.Context, state: StateOption = None, as_json: JsonO
 
 def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
     from comity.doors.cli.failures import INTERRUPTED
+    from comity.doors.cli.sources_told import teller
     from comity.doors.cli.work import obey
     from comity.doors.event_loop import runner_of_loops
     from comity.doors.web.serving import DATABASE_CONNECTIONS, build_server, listen
@@ -110,7 +110,7 @@ def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
     codes: list[int] = []
 
     async def serve_until_stopped(opened: State, socket: Any) -> None:
-        server = build_server(opened, host, schedules=schedules, tell=_tell_as_json if door.as_json else _tell)
+        server = build_server(opened, host, schedules=schedules, tell=teller(door))
 
         def on_signal(number: int) -> None:
             codes.append(INTERRUPTED if number == signal.SIGINT else 0)
@@ -141,15 +141,3 @@ def _introduce(door: Chosen, host: str, port: int, *, schedules: bool) -> None:
             if terms.is_dev
             else "no login is configured: the admin is closed; see comity web hash-password"
         )
-
-
-def _tell(result: Result) -> None:
-    from comity.doors.cli.sources_shown import write_report
-
-    write_report(result)
-
-
-def _tell_as_json(result: Result) -> None:
-    from comity.doors.cli.sources_shown import shown_result
-
-    print(json_line(shown_result(result)), flush=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -14,6 +14,9 @@ from comity.doors.web.refusals import Refused, documented
 from comity.doors.web.shown import DueQueued, LogShown, LogsShown, PoolShown, RunQueued, StatusShown, shown_list
 from comity.model.errors import HostBusy
 from comity.reports.sources import list_runs, sources_status
+
+_ENDING_LOOKS: Final = 100
+_ENDING_PAUSE_S: Final = 0.05
 
 router = APIRouter(prefix="/admin/crawl", tags=["crawl"])
 
@@ -63,14 +66,19 @@ def logs(
 
 
 async def queue_run(office: Office, source_id: UUID) -> RunQueued:
-    """Have a source run that exists and that nobody runs."""
-    is_locked = await asyncio.to_thread(_look, office, source_id)
-    if is_locked:
-        raise HostBusy("the source is being run already; see /admin/crawl/status")
-    try:
-        return RunQueued(source_id=source_id, queued=office.pool.ask(source_id))
-    except HostBusy as error:
-        raise Refused(429, "too_many_runs", str(error), {"Retry-After": "30"}) from None
+    """Have a source run that exists and that nobody runs; where its last run is just ending, after that."""
+    for _ in range(_ENDING_LOOKS):
+        is_locked = await asyncio.to_thread(_look, office, source_id)
+        if is_locked:
+            raise HostBusy("the source is being run already; see /admin/crawl/status")
+        try:
+            is_new = office.pool.ask(source_id)
+        except HostBusy as error:
+            raise Refused(429, "too_many_runs", str(error), {"Retry-After": "30"}) from None
+        if is_new or not office.pool.has_begun(source_id):
+            return RunQueued(source_id=source_id, queued=is_new)
+        await asyncio.sleep(_ENDING_PAUSE_S)  # not locked: it begins in this moment, or its log is there already
+    raise HostBusy("the last run of the source is still ending; try again")
 
 
 def _look(office: Office, source_id: UUID) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DATABASE_CONNECTIONS: Final = 20  # one for each thread that may want one, so that none waits for another
 _MOST_CONNECTIONS: Final = 500
+_MOST_HEAD_BYTES: Final = 65_536
 _ANSWER_WITHIN_S: Final = 10  # what is being answered when the end comes
 
 
@@ -76,7 +77,8 @@ def build_server(
             limit_concurrency=_MOST_CONNECTIONS,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=_ANSWER_WITHIN_S,
-            h11_max_incomplete_event_size=65_536,
+            http="h11",  # the other parser takes a head of any size
+            h11_max_incomplete_event_size=_MOST_HEAD_BYTES,
             ws="none",
         )
     )

@@ -45,6 +45,12 @@ class SourceShown(Shown):
     updated_at: datetime | None
 
 
+class SourceKept(SourceShown):
+    """A source as it was just set."""
+
+    notes: list[str] = Field(description="What is asked for in vain, such as a time window without a time zone.")
+
+
 class SourcesShown(Shown):
     """A part of the table of sources."""
 

@@ -18,10 +18,19 @@ from comity.doors.web.given import (
     Text,
     TryGiven,
 )
-from comity.doors.web.office import OfficeHere
+from comity.doors.web.office import Office, OfficeHere
 from comity.doors.web.refusals import Refused, documented
-from comity.doors.web.shown import HeadShown, RunQueued, SimulationShown, SourceShown, SourcesShown, shown_list
+from comity.doors.web.shown import (
+    HeadShown,
+    RunQueued,
+    SimulationShown,
+    SourceKept,
+    SourceShown,
+    SourcesShown,
+    shown_list,
+)
 from comity.model.errors import ComityError, HostBusy
+from comity.model.source import Source
 from comity.operate.sources import (
     add_source,
     approve_source,
@@ -32,6 +41,7 @@ from comity.operate.sources import (
     simulate_extract,
     source_to_try,
     test_fetch,
+    what_is_not_honoured,
 )
 from comity.reports.sources import list_sources
 
@@ -55,13 +65,13 @@ def list_all(
 
 
 @router.post(
-    "", operation_id="add_source", status_code=201, response_model=SourceShown, responses=documented(409, 413, 415)
+    "", operation_id="add_source", status_code=201, response_model=SourceKept, responses=documented(409, 413, 415)
 )
-def add(office: OfficeHere, given: SourceGiven) -> SourceShown:
+def add(office: OfficeHere, given: SourceGiven) -> SourceKept:
     """Add a source; its first run is due now."""
     state = office.state
     source = add_source(state.database, state.clock, given.careers_url, approved=given.approved, **given.columns())
-    return SourceShown.model_validate(source)
+    return _kept(office, source)
 
 
 @router.get("/{source_id}", operation_id="get_source", response_model=SourceShown, responses=documented(404))
@@ -73,13 +83,13 @@ def show(office: OfficeHere, source_id: SourceId) -> SourceShown:
 @router.patch(
     "/{source_id}",
     operation_id="edit_source",
-    response_model=SourceShown,
+    response_model=SourceKept,
     responses=documented(404, 409, 413, 415),
 )
-def edit(office: OfficeHere, source_id: SourceId, given: SourceChanges) -> SourceShown:
+def edit(office: OfficeHere, source_id: SourceId, given: SourceChanges) -> SourceKept:
     """Change what is named; null takes a value away."""
     changes = given.model_dump(exclude_unset=True)
-    return SourceShown.model_validate(edit_source(office.state.database, office.state.clock, source_id, **changes))
+    return _kept(office, edit_source(office.state.database, office.state.clock, source_id, **changes))
 
 
 @router.delete("/{source_id}", operation_id="delete_source", response_model=SourceShown, responses=documented(404))
@@ -155,3 +165,8 @@ async def simulate(office: OfficeHere, source_id: SourceId, given: TryGiven | No
     source = await asyncio.to_thread(source_to_try, office.state.database, str(source_id), **columns)
     async with office.trying() as desk:
         return SimulationShown.model_validate(await simulate_extract(desk, source))
+
+
+def _kept(office: Office, source: Source) -> SourceKept:
+    notes = what_is_not_honoured(office.state.database, source)
+    return SourceKept(**SourceShown.model_validate(source).model_dump(), notes=notes)

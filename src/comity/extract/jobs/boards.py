@@ -53,7 +53,12 @@ _SYSTEMS: Final = tuple(
     )
 )
 _JOB_NAME: Final = re.compile(
-    r"\b(?:jobs?|careers?|vacanc|openings?|positions?|recruit|stellen|karriere|emplois?|empleos?|vagas|vacature|grnhse|hiring)",
+    r"\b(?:jobs?|careers?|vacanc|openings?|positions?|recruit|hiring|grnhse|stellen|karriere|emplois?|empleos?|vagas|"
+    r"vacature)",
+    re.IGNORECASE,
+)
+_NO_BOARD: Final = re.compile(  # forms to apply with, films and maps
+    r"//(?:docs\.google\.com|forms\.|[^/]*(?:jotform|typeform|youtube|vimeo|recaptcha|googletagmanager)|[^/]*/maps)",
     re.IGNORECASE,
 )
 _NEEDS_SCRIPTS: Final = re.compile(r"\b(?:javascript|java script)\b", re.IGNORECASE)
@@ -72,7 +77,8 @@ def board_of(document: Document, base: str) -> str | None:
         return found
     for frame, address in frames:
         name = " ".join(frame.attr(attribute) or "" for attribute in ("title", "id", "name", "class"))[:300]
-        if address and (SYSTEM_HOST.search(address) or JOB_PATH.search(path_of(address)) or _JOB_NAME.search(name)):
+        is_named = SYSTEM_HOST.search(address) or JOB_PATH.search(path_of(address)) or _JOB_NAME.search(name)
+        if address and is_named and not _NO_BOARD.search(address):
             return without_fragment(address)
     return None
 
