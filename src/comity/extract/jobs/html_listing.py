@@ -9,6 +9,7 @@ from turbohtml import Document
 
 from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
 from comity.extract.jobs.blocks import block_jobs
+from comity.extract.jobs.boards import shown_elsewhere
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
@@ -17,7 +18,7 @@ from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.single import single_job
 from comity.extract.jobs.structured import structured_jobs
-from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs, shown_elsewhere
+from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
@@ -54,7 +55,7 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
             return Listing(ListingKind.ERROR_PAGE, message=apology)
     if not jobs:
         message = "nothing on the page looks like jobs"
-        if elsewhere := shown_elsewhere(document, base=base):
+        if elsewhere := shown_elsewhere(document, base=base, url=url):
             message += f"; it may show those of {elsewhere}, which can be a source of its own"
         return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message)
     return Listing(ListingKind.JOBS, tuple(_in_language(jobs, language)), following)
