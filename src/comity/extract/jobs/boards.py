@@ -1,4 +1,4 @@
-"""Where a board's jobs are answered in public: the address of its page, frame or script enters, that of the answer leaves.
+"""Where a board's jobs are answered in public: address of its page, frame or script in, that of the answer out.
 
 Pages of these systems are often filled by a script; what the script asks can be a source itself.
 """
