@@ -216,7 +216,8 @@ CHALLENGE_TEXT: Final = re.compile(
     r"checking (?:if the site connection is secure|your browser before)|unusual traffic from your|"
     r"unusual activity (?:has been |was )?detected|the requested url was rejected|(?:enable|turn on) cookies|"
     r"your (?:request|access|ip(?: address)?) (?:has been|was|is) (?:blocked|temporarily blocked|denied)|"
-    r"complete the (?:security check|captcha)|i['’]?m not a robot|prove (?:that )?you are (?:not a robot|human)|"
+    r"complete (?:the|a|this) (?:security check|captcha)|i['’]?m not a robot|"
+    r"prove (?:that )?you are (?:not a robot|human)|"
     r"press (?:&|and) hold|vous n['’]êtes pas un robot|no eres un robot|kein roboter|non sei un robot|não (?:é|"
     r"sou) um robô|не робот|我不是机器人|私はロボットではありません)",
     _I,
