@@ -7,6 +7,7 @@ import json
 import pytest
 
 from comity.extract.jobs import read_listing
+from comity.extract.jobs.boards import public_answer
 from comity.extract.jobs.lenient_json import read_lenient
 from comity.extract.jobs.read import distinct
 from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
@@ -350,3 +351,33 @@ def test_an_embedded_board_is_where_a_page_without_jobs_goes_on(embedded: str, l
     body = f"<!doctype html><title>Join us</title><h1>Join us</h1><p>Our openings:</p>{embedded}"
     listing = read(body, url="https://aid.example/join")
     assert (listing.kind, listing.next_url) == (ListingKind.NOTHING_FOUND, leads_to)
+
+
+@pytest.mark.parametrize(
+    ("page", "answer"),
+    [
+        (
+            "https://acme.wd3.myworkdayjobs.com/en-US/Careers",
+            "https://acme.wd3.myworkdayjobs.com/wday/cxs/acme/Careers/jobs",
+        ),
+        ("https://apply.workable.com/acme/", "https://apply.workable.com/api/v1/widget/accounts/acme"),
+        ("https://careers.smartrecruiters.com/Acme", "https://api.smartrecruiters.com/v1/companies/Acme/postings"),
+        ("https://acme.bamboohr.com/careers", "https://acme.bamboohr.com/careers/list"),
+        ("https://acme.recruitee.com/", "https://acme.recruitee.com/api/offers/"),
+        (
+            "https://boards.greenhouse.io/embed/job_board/js?for=acme",
+            "https://boards-api.greenhouse.io/v1/boards/acme/jobs",
+        ),
+        ("https://acme.jobs.personio.de/?language=de", "https://acme.jobs.personio.de/xml"),
+        ("https://jobs.ashbyhq.com/acme", "https://api.ashbyhq.com/posting-api/job-board/acme"),
+        ("https://jobs.eu.lever.co/acme", "https://api.eu.lever.co/v0/postings/acme?mode=json"),
+        ("https://www.example.org/careers", ""),
+        ("https://acme.wd3.myworkdayjobs.com/wday/cxs/acme/Careers/jobs", ""),
+    ],
+)
+def test_a_board_that_is_filled_by_a_script_tells_where_its_jobs_are_answered(page: str, answer: str) -> None:
+    assert public_answer(page) == answer
+    shell = b'<html><body><div id="root"></div><script src="/app.js"></script></body></html>'
+    listing = read_listing(shell, url=page, content_type="text/html", source_type=SourceType.HTML)
+    assert listing.kind is ListingKind.NOTHING_FOUND
+    assert answer in listing.message

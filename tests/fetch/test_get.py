@@ -19,6 +19,7 @@ from tests.fetch.conftest import MakeFetcher
 from tests.hostile.bodies import PLAIN
 from tests.hostile.statuses import RETRY_KINDS
 from tests.hostile.web import HostileWeb
+from tests.walk.site import Web
 
 
 def answered(result: Response | FetchFailure) -> Response:
@@ -105,6 +106,22 @@ async def test_head_asks_without_taking_a_body(make_fetcher: MakeFetcher, web: H
     assert response.headers.get("Content-Length") == str(len(PLAIN))
     assert answered(await fetcher.get(FetchRequest(web.url("/ok")))).body == PLAIN
     assert [arrival.method for arrival in web.log.arrivals] == ["HEAD", "GET"]
+
+
+async def test_a_handle_that_posted_asks_for_the_next_page_like_any_other(make_fetcher: MakeFetcher) -> None:
+    fetcher = make_fetcher(max_concurrency=1)
+    with Web() as web:
+        site = web.site({"/ok": "<p>fine"})
+        posted = FetchRequest(site.url("/ok"), "POST", (("Content-Type", "application/json"),), body=b'{"offset": 20}')
+        for request in (posted, FetchRequest(site.url("/ok"), "HEAD"), posted, FetchRequest(site.url("/ok"))):
+            assert answered(await fetcher.get(request)).status == 200
+    assert [(seen.method, seen.body) for seen in site.log] == [
+        ("POST", posted.body),
+        ("HEAD", b""),
+        ("POST", posted.body),
+        ("GET", b""),
+    ]
+    assert "content-type" not in site.log[3].headers
 
 
 async def test_head_is_not_refused_for_the_size_or_coding_of_the_body(fetcher: Fetcher, web: HostileWeb) -> None:

@@ -38,6 +38,8 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     count: int
+    method: str = "GET"
+    body: bytes = b""
 
 
 @dataclass(slots=True)
@@ -50,6 +52,8 @@ class Seen:
     headers: Mapping[str, str]
     connection: int
     ended_at: float | None = None
+    method: str = "GET"
+    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,8 @@ class Site:
         self._counts[seen.path] += 1
         route: Any = self.routes.get(seen.path, self.fallback if seen.path != "/robots.txt" else None)
         if callable(route):
-            route = route(Asked(seen.path, seen.headers, self._counts[seen.path]))
+            asked = Asked(seen.path, seen.headers, self._counts[seen.path], seen.method, seen.body)
+            route = route(asked)
         if route is None:
             return Answer(404, page(title="not here"))
         return Answer(body=route) if isinstance(route, str | bytes) else route
@@ -219,6 +224,7 @@ class Web:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 seen = _read_head(head, time.monotonic(), connection)
+                seen.body = await reader.readexactly(int(seen.headers.get("content-length", "0")))
                 site.log.append(seen)
                 answer = site.answer(seen)
                 if answer.after_s:
@@ -250,7 +256,8 @@ def _read_head(head: bytes, at: float, connection: int) -> Seen:
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    return Seen(at, headers.get("host", ""), first.split(" ")[1], headers, connection)
+    method, path, _ = first.split(" ")
+    return Seen(at, headers.get("host", ""), path, headers, connection, method=method)
 
 
 def _encoded(answer: Answer, seen: Seen) -> bytes:

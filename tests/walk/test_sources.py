@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 from comity.model.source import NotRun, RunStatus, SourceStatus
@@ -92,6 +93,45 @@ def test_what_another_source_lists_too_keeps_its_name(web: Web, bureau: Office) 
         counts = bureau.run(bureau.again(source)).counts
         assert (counts.inserted, counts.updated, counts.closed) == (0, 0, 0)
     assert len(bureau.titles()) == 4
+
+
+WORKDAY = "/wday/cxs/relief/Careers/jobs"
+
+
+def workday(asked: Asked) -> Answer:
+    """A board of 45 jobs as Workday answers: twenty at a time, and the total on the first page only."""
+    question = json.loads(asked.body)
+    start, length = question["offset"], min(question["limit"], 20)
+    some = [{"title": f"Nurse {at}", "externalPath": f"/job/Bern/Nurse_JR{at}"} for at in range(100, 145)]
+    answer = {"total": 45 if start == 0 else 0, "jobPostings": some[start : start + length]}
+    return Answer(body=json.dumps(answer), type="application/json")
+
+
+def test_a_system_that_wants_to_be_posted_to_is_read_to_its_end(web: Web, bureau: Office) -> None:
+    site = web.site(fallback=lambda asked: workday(asked) if asked.method == "POST" else Answer(405))
+    source = bureau.add(site.url(WORKDAY), source_type="api")
+    report = bureau.run(source)
+    assert (report.status, report.counts.inserted, report.pages) == (RunStatus.OK, 45, 3)
+    asked = [seen for seen in site.log if seen.path.startswith("/wday")]
+    assert [seen.method for seen in asked] == ["POST"] * 3
+    assert [seen.path for seen in asked] == [WORKDAY, f"{WORKDAY}?offset=20", f"{WORKDAY}?offset=40"]
+    assert {seen.headers["content-type"] for seen in asked} == {"application/json"}
+    again = bureau.run(source).counts
+    assert (again.inserted, again.updated, again.closed) == (0, 0, 0)
+    assert [seen.method for seen in site.log if seen.path == "/robots.txt"] == ["GET"]
+
+
+def test_who_takes_no_question_is_asked_as_usual(web: Web, embedded_bureau: Office) -> None:
+    some = {"total": 1, "jobPostings": [{"title": "Nurse", "externalPath": "/job/Bern/Nurse_JR1"}]}
+
+    def careers(asked: Asked) -> Answer:
+        return Answer(405) if asked.method == "POST" else Answer(body=json.dumps(some), type="application/json")
+
+    site = web.site({WORKDAY: careers, "/wday/cxs/old/Careers/jobs": redirect(WORKDAY)})
+    for path in (WORKDAY, "/wday/cxs/old/Careers/jobs"):
+        report = embedded_bureau.run(embedded_bureau.add(site.url(path), source_type="api"))
+        assert (report.status, report.counts.found) == (RunStatus.OK, 1)
+    assert [(seen.method, seen.body == b"") for seen in site.of(WORKDAY)][-1] == ("GET", True)
 
 
 def test_last_modified_works_without_an_etag_and_goes_to_where_redirects_end(web: Web, embedded_bureau: Office) -> None:

@@ -94,7 +94,7 @@ class Fetcher:
             return self._failure(request, FailureKind.CANCELLED, "the fetcher is closed")
         assert engine is not None
         try:
-            wants = (request.method, request.headers, request.etag, request.last_modified)
+            wants = (request.method, request.headers, request.etag, request.last_modified, request.body)
             if wants != transfer.wants:
                 problem = self._prepare(transfer, request)
                 if problem is not None:
@@ -228,9 +228,13 @@ class Fetcher:
             return lines
         easy = transfer.easy
         easy.setopt(pycurl.HTTPHEADER, lines)
+        if request.method == "HEAD":
+            easy.setopt(pycurl.HTTPGET, 1)  # a handle that posted would post the body again
         easy.setopt(pycurl.NOBODY, 1 if request.method == "HEAD" else 0)
         if request.method == "GET":
             easy.setopt(pycurl.HTTPGET, 1)
+        elif request.method == "POST":
+            easy.setopt(pycurl.POSTFIELDS, request.body)
         return None
 
     def _read_url(self, request: FetchRequest) -> str | FetchFailure:

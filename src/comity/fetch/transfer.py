@@ -84,7 +84,7 @@ class Transfer:
     def __init__(self, dialler: Dialler, *, max_error_body_bytes: int) -> None:
         self._dialler = dialler
         self._max_error_body_bytes = max_error_body_bytes
-        self.wants: tuple[object, ...] = ("GET", (), None, None)  # what the handle's options are set for
+        self.wants: tuple[object, ...] = ("GET", (), None, None, b"")  # what the handle's options are set for
         self._redialled = False
         self.waiter: Any = None
         self.on_sent: Callable[[], None] | None = None

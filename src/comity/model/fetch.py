@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-Method = Literal["GET", "HEAD"]
+Method = Literal["GET", "HEAD", "POST"]
 
 
 class Headers:
@@ -124,6 +124,7 @@ class FetchRequest(NamedTuple):
     last_modified: str | None = None
     limits: FetchLimits = DEFAULT_LIMITS
     content_types: ContentTypeRules = ANY_CONTENT_TYPE
+    body: bytes = b""  # what is posted
 
 
 class Response(NamedTuple):

@@ -31,7 +31,7 @@ LOOKS_FOR_A_FALL: Final = 2
 
 _QUARANTINED: Final = {
     ListingKind.LOGIN: "the page asks for a login",
-    ListingKind.CAPTCHA: "the page asks for a captcha",
+    ListingKind.CAPTCHA: "a captcha or another guard stands before the page",
     ListingKind.ERROR_PAGE: "the page is an error page",
     ListingKind.UNREADABLE: "the page could not be read",
 }

@@ -20,6 +20,7 @@ from comity.model.policy import HostPolicy
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
 from comity.rules.backoff import is_retryable, retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
+from comity.rules.jobs.post_question import question_for
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.visit import REDIRECTS, follow
@@ -48,6 +49,7 @@ _ACCEPT: Final = {
 }
 _CAREFUL: Final = HostPolicy("")
 MOST_PAGES: Final = 500  # whatever a policy says: a run is bounded in time, too
+_TAKES_NO_QUESTION: Final = (404, 405, 501)
 
 ReadListing = Callable[[bytes, str, str | None, Source], Awaitable[Listing]]
 
@@ -160,7 +162,7 @@ class SourcePages:
             limits=self._limits(host),
             content_types=LISTING_TYPES,
         )
-        answer = await self._ask(host, address, like, known, reading)
+        answer = await self._ask_as_wanted(host, address, like, known, reading)
         if isinstance(answer, Obstacle):
             reading.obstacle = answer
             return None
@@ -195,6 +197,19 @@ class SourcePages:
             None if listing.is_cut else response.headers.get("etag"),
             None if listing.is_cut else response.headers.get("last-modified"),
         )
+
+    async def _ask_as_wanted(
+        self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
+    ) -> Answer | Obstacle:
+        """Ask for a page, by posting a question where the system wants one; who takes none is asked as usual."""
+        question = question_for(address.url)
+        if question is not None:
+            headers = (*like.headers, ("Content-Type", "application/json"))
+            posted = like._replace(method="POST", headers=headers, body=question)
+            answer = await self._ask(host, address, posted, None, reading)
+            if isinstance(answer, Answer) or answer.status not in _TAKES_NO_QUESTION:
+                return answer
+        return await self._ask(host, address, like, known, reading)
 
     async def _ask(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
@@ -235,6 +250,9 @@ class SourcePages:
                 if target is None:
                     return Obstacle(Trouble.FAILED, f"redirected to {location[:200]!r}", None, result.status), False
                 address, purpose = target, Purpose.REDIRECT
+                if like.method == "POST" and result.status not in (307, 308):  # RFC 9110 §15.4
+                    plain = tuple(pair for pair in like.headers if pair[0] != "Content-Type")
+                    like = like._replace(method="GET", headers=plain, body=b"")
             return Obstacle(Trouble.FAILED, f"more than {rooms.max_redirects} redirects"), False
         finally:
             reading.requests += host.unsettled.requests + trail.requests  # robots.txt came before

@@ -23,9 +23,11 @@ from comity.extract.jobs.words_pages import (
     BYLINE,
     CLOSED_HEADING,
     JOB_CLASS,
+    MANY_OF_THEM,
     NOT_JOBS_HEADING,
     OPENINGS_HEADING,
     POSTING_PART,
+    STORIES_HEADING,
 )
 from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
 from comity.model.job import FoundBy, JobFound
@@ -127,7 +129,7 @@ def _block(outline: Outline, element: int) -> _Block | None:
     title, texts = titled
     if not 3 <= len(title) <= _LONGEST_TITLE or is_navigation(title) or is_news_title(title):
         return None
-    if marked is None and _SENTENCE.search(title):
+    if MANY_OF_THEM.match(title) or (marked is None and _SENTENCE.search(title)):
         return None
     rest = (outline.texts[index] for index in outline.text_range(element, end)[:200] if index not in texts)
     is_bare = not any(text.strip() for text in rest)
@@ -143,8 +145,8 @@ def _score(outline: Outline, blocks: list[_Block], size: int, page: PageWords) -
     if CLOSED_HEADING.search(heading) or (NOT_JOBS_HEADING.search(heading) and job_like < 1):
         return 0.0
     is_headed = OPENINGS_HEADING.search(heading) is not None
-    if not is_headed and POSTING_PART.search(heading) and not is_job_title(heading):
-        return 0.0  # what one job asks for
+    if not is_headed and (POSTING_PART.search(heading) or STORIES_HEADING.search(heading)):
+        return 0.0  # what one job asks for, or who has one
     told = sum(bool(_TELLING & block.fields.keys()) for block in blocks)
     if not is_headed and not any(block.is_marked for block in blocks) and told * 2 < len(blocks):
         return 0.0

@@ -20,6 +20,7 @@ _MOST_FRAMES: Final = 50
 _MOST_SCRIPTS: Final = 200
 _MOST_INLINE: Final = 200_000
 _FEW_WORDS: Final = 300
+_LONGEST: Final = 300
 _ACCOUNT: Final = r"(?P<account>[A-Za-z0-9_.-]{1,80})"
 # How a system is embedded, and where it says the same as data.
 _SYSTEMS: Final = tuple(
@@ -52,6 +53,27 @@ _SYSTEMS: Final = tuple(
         ),
     )
 )
+# The page of a board itself, which a script fills, and where the same is answered as data.
+_BOARDS: Final = tuple(
+    (re.compile(r"^https?://" + page, re.IGNORECASE), answer)
+    for page, answer in (
+        (
+            r"([\w-]+)\.(wd\d+)\.myworkdayjobs\.com/(?:[a-z]{2}-[a-z]{2}/)?(?!wday/)([\w-]+)",
+            r"https://\1.\2.myworkdayjobs.com/wday/cxs/\1/\3/jobs",
+        ),
+        (r"apply\.workable\.com/(?!api/)([\w-]+)", r"https://apply.workable.com/api/v1/widget/accounts/\1"),
+        (r"(?:careers|jobs)\.smartrecruiters\.com/(\w+)", r"https://api.smartrecruiters.com/v1/companies/\1/postings"),
+        (r"([\w-]+)\.bamboohr\.com/(?!careers/list)", r"https://\1.bamboohr.com/careers/list"),
+        (r"([\w-]+)\.recruitee\.com/(?!api/)", r"https://\1.recruitee.com/api/offers/"),
+        (
+            r"(?:job-)?boards\.(?:eu\.)?greenhouse\.io/(?:embed/job_board(?:/js)?\?for=)?(?!embed/)(\w+)",
+            r"https://boards-api.greenhouse.io/v1/boards/\1/jobs",
+        ),
+        (r"([\w-]+)\.jobs\.personio\.(de|com)/(?!xml)", r"https://\1.jobs.personio.\2/xml"),
+        (r"jobs\.ashbyhq\.com/([\w%.-]+)", r"https://api.ashbyhq.com/posting-api/job-board/\1"),
+        (r"jobs\.(eu\.)?lever\.co/([\w-]+)", r"https://api.\1lever.co/v0/postings/\2?mode=json"),
+    )
+)
 _JOB_NAME: Final = re.compile(
     r"\b(?:jobs?|careers?|vacanc|openings?|positions?|recruit|hiring|grnhse|stellen|karriere|emplois?|empleos?|vagas|"
     r"vacature)",
@@ -65,8 +87,18 @@ _NEEDS_SCRIPTS: Final = re.compile(r"\b(?:javascript|java script)\b", re.IGNOREC
 _SHELLS: Final = "#root, #app, #__next, #__nuxt, #___gatsby, app-root, [ng-app], [data-reactroot], [v-cloak]"
 
 
-def board_of(document: Document, base: str) -> str | None:
-    """Where the openings are that a page embeds; None where it embeds none that can be told."""
+def public_answer(url: str) -> str:
+    """The address at which a known board's jobs are answered as data; empty for any other page."""
+    for page, answer in _BOARDS:
+        if found := page.match(url[:_LONGEST]):
+            return found.expand(answer)
+    return ""
+
+
+def board_of(document: Document, *, base: str, url: str) -> str | None:
+    """Where the openings are that a page only shows; None where that cannot be told."""
+    if answer := public_answer(url):
+        return answer
     frames = [
         (frame, resolve(frame.attr("src") or frame.attr("data-src") or "", base))
         for frame in document.select("iframe")[:_MOST_FRAMES]
@@ -79,8 +111,17 @@ def board_of(document: Document, base: str) -> str | None:
         name = " ".join(frame.attr(attribute) or "" for attribute in ("title", "id", "name", "class"))[:300]
         is_named = SYSTEM_HOST.search(address) or JOB_PATH.search(path_of(address)) or _JOB_NAME.search(name)
         if address and is_named and not _NO_BOARD.search(address):
-            return without_fragment(address)
+            return public_answer(address) or without_fragment(address)
     return None
+
+
+def shown_by_script(document: Document, *, base: str) -> str:
+    """The address of the applicant system whose script shows the jobs of a page; empty if there is none."""
+    for script in document.select("script[src]")[:_MOST_SCRIPTS]:
+        address = resolve(script.attr("src") or "", base)[:_LONGEST]
+        if SYSTEM_HOST.search(address):
+            return public_answer(address) or address
+    return ""
 
 
 def is_scripted(document: Document, outline: Outline) -> bool:

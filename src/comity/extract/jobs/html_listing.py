@@ -9,7 +9,7 @@ from turbohtml import Document
 
 from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
 from comity.extract.jobs.blocks import block_jobs
-from comity.extract.jobs.boards import board_of, is_scripted
+from comity.extract.jobs.boards import board_of, is_scripted, shown_by_script
 from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
@@ -18,7 +18,7 @@ from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.single import single_job
 from comity.extract.jobs.structured import structured_jobs
-from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs, shown_by_script
+from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
@@ -54,13 +54,14 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
         if not jobs and (apology := error_words(outline, title=title)):
             return Listing(ListingKind.ERROR_PAGE, message=apology)
     if not jobs:
-        return _nothing(document, outline, base, following)
+        return _nothing(document, outline, url, following)
     return Listing(ListingKind.JOBS, tuple(_in_language(jobs, language)), following)
 
 
-def _nothing(document: Document, outline: Outline, base: str, following: str | None) -> Listing:
+def _nothing(document: Document, outline: Outline, url: str, following: str | None) -> Listing:
     """A page without jobs of its own: perhaps it embeds them, perhaps only its scripts know them."""
-    if board := board_of(document, base):
+    base = outline.base
+    if board := board_of(document, base=base, url=url):
         message = f"its openings are embedded: {board[:150]}"
         return Listing(ListingKind.NOTHING_FOUND, next_url=board, message=message, is_elsewhere=True)
     message = FILLED_BY_SCRIPTS if is_scripted(document, outline) else "nothing on the page looks like jobs"

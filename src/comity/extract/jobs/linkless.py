@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from comity.extract.jobs.addresses import same_page
 from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.repeated import PageWords
 from comity.extract.jobs.text import job
 from comity.extract.jobs.words_labels import without_label
-from comity.extract.jobs.words_pages import CLOSED_HEADING, OPENINGS_HEADING
+from comity.extract.jobs.words_pages import CLOSED_HEADING, MANY_OF_THEM, OPENINGS_HEADING, STORIES_HEADING
 from comity.extract.jobs.words_titles import is_job_title, is_navigation, is_news_title
 from comity.model.job import FoundBy, JobFound
 
@@ -23,11 +24,17 @@ def linkless_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
     if not page.about_careers:
         return []
     by_kind: dict[str, list[int]] = {}
-    opening = page.about_openings
+    opening, told, linked = page.about_openings, "", _linked(outline, page.url)
     for number, tag in enumerate(outline.tags):
         if outline.chrome[number] or not (tag in HEADINGS or tag == "summary"):
             continue
         text = outline.text(number, 250)
+        if tag in HEADINGS and STORIES_HEADING.search(text) and not is_job_title(text):
+            told = tag  # what stands below, in smaller headings, is about people or deeds
+        elif told and tag <= told:
+            told = ""
+        if (told and tag > told) or number in linked or MANY_OF_THEM.match(text):
+            continue
         opening = opening or OPENINGS_HEADING.search(text) is not None or (tag == "h1" and is_navigation(text))
         if 4 <= len(text) <= 160 and not is_navigation(text) and not is_news_title(text):
             by_kind.setdefault(tag, []).append(number)
@@ -41,6 +48,16 @@ def linkless_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
         if len(jobs) >= 2 or any(found.deadline_raw for found in jobs):
             return jobs
     return []
+
+
+def _linked(outline: Outline, url: str) -> set[int]:
+    """Elements that are, hold or stand in a link to another page."""
+    found: set[int] = set()
+    for link in outline.links:
+        if link.url and not same_page(link.url, url):
+            inside = range(link.element, min(outline.ends[link.element], link.element + _REACH))
+            found.update((*inside, *outline.ancestors(link.element, 3)))
+    return found
 
 
 def _is_open_job(text: str) -> bool:

@@ -23,6 +23,7 @@ from comity.extract.jobs.words_pages import (
     CAREERS,
     CLOSED_HEADING,
     CLOSED_MARK,
+    COUNT_OF_JOBS,
     JOB_CLASS,
     JOB_PATH,
     NO_OPENINGS,
@@ -171,6 +172,7 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
         score += 0.75  # "Jobs", "Careers"
     score -= 2.0 * sum(BYLINE.search(_words(outline, item)) is not None for item in sample) / size
     score -= 2.5 * sum(map(is_news_title, titles)) / size
+    score -= 2.5 * sum(_is_category(outline, item) for item in sample) / size
     score -= 1.5 * sum(map(is_person, titles)) / size
     score -= 2.0 * sum(title[0].islower() for title in titles) / size  # words of a sentence
     score -= 1.5 if sum(map(len, titles)) / size > 120 else 0.0
@@ -179,6 +181,11 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
         # A title that is itself a link is the surer sign, unless the buttons say what one does with jobs.
         score += sum(1.0 if APPLY_WORDS.search(item.link.text) else -0.5 for item in sample) / size
     return score
+
+
+def _is_category(outline: Outline, item: Item) -> bool:
+    """Whether an item counts jobs rather than being one: "Design: 3 open roles"."""
+    return not is_job_title(item.title) and COUNT_OF_JOBS.search(_words(outline, item)) is not None
 
 
 def is_person(title: str) -> bool:

@@ -16,6 +16,7 @@ from comity.extract.jobs.mapping import has_items, items_of, mapped_jobs
 from comity.extract.jobs.values import find
 from comity.model.job import FoundBy, JobFound
 from comity.model.parser_hint import ApplicantSystem, HintField, HintProblem, JsonPath, MappingHint, Template
+from comity.rules.jobs.post_question import PAGE_LENGTH
 from comity.rules.parser_hint import json_path, template
 
 
@@ -346,6 +347,17 @@ def _next_of_finder(value: object, url: str) -> str:
     return f"{before}finder={first},offset={following}{mark}{rest}"
 
 
+def _next_of_workday(value: dict[str, object], url: str) -> str:
+    """A full page has another behind it, unless the total says otherwise, which only the first page tells."""
+    query, shown, total = query_of(url), value.get("jobPostings"), value.get("total")
+    offset, limit = query.get("offset", "0"), query.get("limit", str(PAGE_LENGTH))
+    if not (isinstance(shown, list) and all(len(said) < 7 and said.isdecimal() for said in (offset, limit))):
+        return ""
+    following = int(offset) + len(shown)
+    is_last = len(shown) < min(int(limit), PAGE_LENGTH) or (isinstance(total, int) and 0 < total <= following)
+    return "" if is_last or not shown else with_query(url, offset=str(following))
+
+
 def next_offset(value: object, row: JsonSystem, url: str) -> str:
     """The next page of systems that count: SmartRecruiters by its own figures, Lever by the length of a full page."""
     query = query_of(url)
@@ -361,6 +373,8 @@ def next_offset(value: object, row: JsonSystem, url: str) -> str:
             return with_query(url, offset=str(offset + limit), limit=str(limit))
     if row.system is ApplicantSystem.ORACLE:
         return _next_of_finder(value, url)
+    if row.system is ApplicantSystem.WORKDAY and isinstance(value, dict):
+        return _next_of_workday(value, url)
     if row.system is ApplicantSystem.LEVER and isinstance(value, list):
         limit_said, skip = query.get("limit", ""), query.get("skip", "0")
         if (

@@ -8,13 +8,11 @@ from typing import Final
 
 from turbohtml import Document
 
-from comity.extract.jobs.addresses import resolve
 from comity.extract.jobs.lenient_json import read_lenient
 from comity.extract.jobs.mapping import mapped_jobs
 from comity.extract.jobs.plain_json import plain_jobs
 from comity.extract.jobs.selected import selected_jobs
 from comity.extract.jobs.values import find, text_of_value
-from comity.extract.jobs.words_pages import SYSTEM_HOST
 from comity.model.job import FoundBy, JobFound
 from comity.model.parser_hint import (
     ApplicantSystem,
@@ -197,15 +195,6 @@ def embedded_jobs(document: Document, *, base: str, url: str) -> list[JobFound]:
         if jobs:
             return jobs
     return []
-
-
-def shown_by_script(document: Document, *, base: str) -> str:
-    """The address of the applicant system whose script shows the jobs of a page; empty if there is none."""
-    for element in document.select("script[src]")[:MOST_SCRIPTS]:
-        address = resolve(element.attr("src") or "", base)
-        if SYSTEM_HOST.search(address[:200]):
-            return address[:300]
-    return ""
 
 
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)|[{}\[\]]", re.DOTALL)

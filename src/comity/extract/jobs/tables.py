@@ -17,6 +17,7 @@ MOST_TABLES: Final = 2_000
 _MOST_ROWS: Final = 5_000
 _MOST_CELLS: Final = 60
 _HEADER_ROWS: Final = 3
+_SAMPLE: Final = 20
 # Columns of lists of people, who also have positions.
 _PEOPLE: Final = re.compile(
     r"(?:(?:full |first |last |sur|staff )?name|e-?mail(?: address)?|(?:tele)?phone|tel\.?|contact|nom|prénom|"
@@ -110,10 +111,21 @@ def _header(outline: Outline, rows: list[Cells]) -> tuple[int, list[str | None]]
         known = [meaning for meaning in meanings if meaning]
         if "title" in known and (len(set(known)) >= 2 or all(outline.tags[cell] == "th" for cell in cells)):
             return index, meanings
-        if len(set(known)) >= 2 and all(outline.tags[cell] == "th" for cell in cells) and meanings[0] is None:
-            # A header that we cannot read over the first column is most likely the title's.
-            return index, ["title", *meanings[1:]]
+        if len(set(known)) >= 2 and all(outline.tags[cell] == "th" for cell in cells):
+            at = _unread_title(outline, meanings, rows[index + 1 : index + 1 + _SAMPLE])
+            if at is not None:
+                return index, [*meanings[:at], "title", *meanings[at + 1 :]]
     return None
+
+
+def _unread_title(outline: Outline, meanings: list[str | None], rows: list[Cells]) -> int | None:
+    """Of the columns whose headers we cannot read, the one that holds jobs; else the first column, if it is one."""
+    unread = [column for column, meaning in enumerate(meanings) if meaning is None]
+    for column in unread:
+        said = [outline.text(cells[column], 200) for cells in rows if column < len(cells)]
+        if said and sum(map(is_job_title, said)) * 2 >= len(said):
+            return column
+    return 0 if 0 in unread else None
 
 
 def _shown(outline: Outline, cell: int) -> str:

@@ -53,7 +53,7 @@ _WORDS: Final[dict[str, str]] = {
         lieu|localisation|lieu de travail|lieu d'affectation|ville|pays|lieu du poste|site|affectation|
         lieu de mission|
         ubicación|lugar|lugar de trabajo|sede|ciudad|país|localización|destino|lugar de destino|localidad|
-        ort|standort|arbeitsort|einsatzort|dienstort|standorte|dienstsitz|
+        wo|where|ort|standort|arbeitsort|einsatzort|dienstort|standorte|dienstsitz|
         local|localização|local de trabalho|cidade|lotação|localidade|
         sede|luogo|località|sede di lavoro|città|luogo di lavoro|
         locatie|plaats|standplaats|werklocatie|vestiging|
@@ -69,6 +69,7 @@ _WORDS: Final[dict[str, str]] = {
         closing date for applications|last date|last date to apply|expiry date|expires|valid until|
         date of closing|due date|
         application closing date|submission deadline|expires on|closes on|closing on|end date|application due date|
+        bis wann|until when|
         closing date & time|closing date/time|deadline date|vacancy closes|applications close|apply until|open until|
         date limite|date limite de candidature|date de clôture|clôture|échéance|date limite de dépôt|
         candidatures jusqu'au|
@@ -191,7 +192,8 @@ _DEADLINE_PHRASE: Final = re.compile(
     r"(?:accepted|open|due|no later than) (?:until|by)|no later than|until|expires?(?: on)?|"
     r"jusqu['’]au|avant le|au plus tard le|date limite|hasta|antes del|fecha límite|cierre|bis(?: zum)?|"
     r"bewerbungsfrist|"
-    r"até|prazo|entro(?: il)?|scade(?:nza)?|tot(?: en met)?|vóór|sluitingsdatum|uiterlijk|до|срок подачи|"
+    r"até|prazo|entro(?: il)?|scade(?:nza)?|tot(?: en met)?|vóór|"
+    r"(?:reageren|solliciteren|reageer|solliciteer) voor|sluitingsdatum|uiterlijk|до|срок подачи|"
     r"آخر موعد(?: للتقديم)?|قبل|截止(?:日期|时间)?|締切日?|応募締切)"
     r"\s*(?:[:：–-]|is|est|ist|el|le|il|on)?\s*(" + _DATE + r")",
     re.IGNORECASE,

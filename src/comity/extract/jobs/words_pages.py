@@ -19,7 +19,8 @@ NO_OPENINGS: Final = re.compile(
     r"at present|available)"
     r"|(?:not|aren['’]t) (?:currently )?(?:hiring|recruiting)|no (?:job )?(?:listings|results|matches|"
     r"items)(?: were| was)? (?:found|match\w*|available|to display)|(?:no|0) (?:jobs|results|vacancies|positions|"
-    r"openings) (?:were )?found|all (?:positions|vacancies) (?:are|have been) (?:currently )?(?:filled|closed)"
+    r"openings) (?:were )?found|all (?:of )?(?:our |open |the )?(?:positions|vacancies|posts|roles|jobs) "
+    r"(?:are|have been) (?:currently |now )?(?:filled|closed|taken)"
     r"|currently no (?:open |job )?(?:vacanc|positions|openings|jobs|opportunit)|nothing (?:open|"
     r"available) (?:right now|at the moment|currently)|"
     r"(?:^|(?<=\n))0 (?:open |current |job )?(?:vacancies|openings|positions|jobs|roles|results)\b|"
@@ -29,10 +30,12 @@ NO_OPENINGS: Final = re.compile(
     r"en cours|ouvert|trouvée?|publiée?|à pourvoir)|aucune? (?:offre d['’]emploi|poste ouvert|poste à pourvoir)|"
     r"pas d['’](?:offre|annonce|emploi)s?.{0,40}(?:moment|actuellement|disponible)|pas de (?:poste|recrutement|"
     r"offre).{0,40}(?:moment|actuellement|disponible|ouvert)|ne recrut(?:ons|e) pas"
-    r"|(?:no hay|no existen|no tenemos|no contamos con|ninguna) .{0,30}(?:vacante|oferta|convocatoria|plaza|"
+    r"|(?:no hay|no existen|no tenemos|no contamos con|ninguna) .{0,30}(?:vacante|oferta|convocatoria|plaza|proceso|"
     r"puesto|empleo|posicion|búsqueda).{0,40}|sin (?:vacantes|convocatorias|ofertas)"
     r"|(?:keine|leider keine|zur zeit keine|derzeit keine|aktuell keine|momentan keine) .{0,30}(?:stellen|"
-    r"stellenangebote|jobs|vakanzen|positionen|ausschreibungen|stelle)|(?:stellen|stellenangebote).{0,20}(?:keine|"
+    r"stellenangebote|jobs|vakanzen|positionen|ausschreibungen|stelle)|"
+    r"alle (?:unsere )?(?:stellen|positionen) (?:\w+ )?besetzt|"
+    r"(?:stellen|stellenangebote).{0,20}(?:keine|"
     r"nicht) .{0,20}(?:vorhanden|verfügbar|ausgeschrieben|frei)"
     r"|(?:não há|nao ha|não existem|não temos|nenhuma|sem) .{0,30}(?:vaga|oportunidade|posiç|concurso|oferta).{0,30}"
     r"|(?:non ci sono|nessuna?|non sono (?:al momento |attualmente )?(?:presenti|disponibili|previste)|"
@@ -98,6 +101,21 @@ NOT_JOBS_HEADING: Final = re.compile(
     r"お知らせ|スタッフ紹介)\b)",
     _I,
 )
+# Over what is told about people, their deeds and days.
+STORIES_HEADING: Final = re.compile(
+    r"\b(?:meet|news|stor(?:y|ies)|testimonials?|blog|events?|alumni|voices|say about|leadership|rencontrez|"
+    r"témoignages|"
+    r"actualités|conoce a|testimonios|noticias|historias|das sagen|geschichten|lernen sie|aktuelles|veranstaltungen)\b",
+    _I,
+)
+# "12 open roles": what leads to a list of jobs, not to one.
+COUNT_OF_JOBS: Final = re.compile(
+    r"\b\d+\+? (?:open |current |active |available )?(?:roles?|jobs?|positions?|openings?|vacanc(?:y|ies)|offres?|"
+    r"vacantes?|stellen?|vagas?)\b",
+    _I,
+)
+# "120 engineers" boast of many.
+MANY_OF_THEM: Final = re.compile(r"^(?:\d{2,}|\d+[+k%])", _I)
 # Parts of one advertisement.
 POSTING_PART: Final = re.compile(
     r"(?:\b(?:responsibilit|requirement|qualification|duties\b|tasks\b|skills\b|competenc|experience\b|"
@@ -192,14 +210,17 @@ CHALLENGE_TITLE: Final = re.compile(
     r"verify(?:ing)? (?:you are|that you are|you're) (?:a )?human|human verification|security check|"
     r"bot verification|access to this page has been denied|"
     r"please verify|ddos-guard|one moment, please|un momento|un instant|einen moment|pardon our interruption|"
-    r"robot check|captcha|请稍候|安全验证|验证码)",
+    r"robot check|captcha|request rejected|请稍候|安全验证|验证码)",
     _I,
 )
 CHALLENGE_TEXT: Final = re.compile(
     r"(?:verify (?:that )?you are (?:a )?human|enable javascript and cookies to continue|"
     r"enable js and disable any ad ?blocker|"
     r"checking (?:if the site connection is secure|your browser before)|unusual traffic from your|"
-    r"complete the (?:security check|captcha)|i['’]?m not a robot|prove (?:that )?you are (?:not a robot|human)|"
+    r"unusual activity (?:has been |was )?detected|the requested url was rejected|(?:enable|turn on) cookies|"
+    r"your (?:request|access|ip(?: address)?) (?:has been|was|is) (?:blocked|temporarily blocked|denied)|"
+    r"complete (?:the|a|this) (?:security check|captcha)|i['’]?m not a robot|"
+    r"prove (?:that )?you are (?:not a robot|human)|"
     r"press (?:&|and) hold|vous n['’]êtes pas un robot|no eres un robot|kein roboter|non sei un robot|não (?:é|"
     r"sou) um robô|не робот|我不是机器人|私はロボットではありません)",
     _I,
@@ -211,7 +232,8 @@ ERROR_TITLE: Final = re.compile(
     r"too many requests|rate limit|"
     r"unavailable (?:due to|for) legal reasons|(?:down for|scheduled) maintenance|be (?:right )?back (?:soon|shortly)|"
     r"gateway time-?out|"
-    r"^(?:error|oops|whoops|uh[- ]oh)\b|"
+    r"^(?:error|oops|whoops|uh[- ]oh)\b|something (?:has )?(?:went|gone) wrong|"
+    r"temporarily (?:down|unavailable|offline)|"
     r"(?:site|sitio|sito) (?:is |web )?(?:(?:en|em|in) (?:maintenance|mantenimiento|manutenção|manutenzione)|"
     r"maintenance en cours|wartung|onderhoud|техническ\w+ работ|维护中|under maintenance|offline|"
     r"suspended)|under maintenance|"

@@ -46,6 +46,8 @@ _NAVIGATION: Final = re.compile(
     r"(?:all |our |current |open |available |the )*(?:jobs?|careers?|vacanc(?:y|ies)|positions?|roles|openings|"
     r"opportunities|job (?:search|board|listings?|openings?|opportunities|vacancies|alerts?|seekers?))(?: (?:at|"
     r"with|in) .{1,40}| archive| list| page| home)?|"
+    r"(?:(?:view|see|find|browse|our) .{0,20}\bon )?(?:linked ?in|indeed|naukri(?:\.com)?|glassdoor|facebook|twitter|"
+    r"instagram|youtube|monster|stepstone|xing|kununu|telegram|whatsapp|tiktok|github|handshake|bayt(?:\.com)?|jobstreet)|"
     r"home(?:page)?|about(?: us)?|contact(?: us)?|news(?:room)?|blog|events?|donate|privacy(?: policy| notice)?|"
     r"informativ[ae] .{0,40}|"
     r"cookies?(?: policy)?|terms.{0,30}|sign ?(?:in|up)|log ?(?:in|out)|register|subscribe|"
