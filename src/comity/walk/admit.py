@@ -66,7 +66,7 @@ def _admit(
     )
     for href in hrefs:
         address = resolve_link(href, base, collapse=collapse, tracking=tracking)
-        if address is None or address.host != host.name or host.work.is_met(address.key):
+        if address is None or address.host != host.name or host.work.is_met_as_link(address.key):
             continue
         covered = takedowns.covering(address)
         if covered is not None:
