@@ -49,6 +49,10 @@ class HostWork:
         self._keys.add(key)
         return False
 
+    def knows(self, key: int) -> bool:
+        """Whether a link was met before, without noting it."""
+        return key in self._keys
+
     def is_met_as_link(self, key: int) -> bool:
         """The same for what may be a page; that a link leads to what was met as an image is remembered."""
         if not self.is_met(key):

@@ -48,6 +48,15 @@ async def admit_links(
     return entries, refused
 
 
+def leads_on(host: LeasedHost, hrefs: Sequence[str], base: str, rooms: VisitRooms) -> bool:
+    """Whether a page that is too far away to be followed leads to something of its host that was not met before."""
+    for href in hrefs[:_AT_ONCE]:
+        address = resolve_link(href, base, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
+        if address is not None and address.host == host.name and not host.work.knows(address.key):
+            return True
+    return False
+
+
 def _admit(
     host: LeasedHost,
     hrefs: Sequence[str],

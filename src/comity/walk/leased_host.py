@@ -33,6 +33,7 @@ class Tally:
     errors: int = 0
     refused_by_robots: int = 0
     refused_as_trap: int = 0
+    lies_deeper: bool = False  # whether links were seen that lie further from a seed than is followed
     login_walls: int = 0
     login_pages: int = 0
     robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read

@@ -81,7 +81,9 @@ def crawl(
     max_pages: Annotated[
         int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit. Default: 1,000 of each host.")
     ] = None,
-    max_depth: Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed.")] = None,
+    max_depth: Annotated[
+        int | None, _option("--max-depth", "N", "Follow links N steps from a seed; default 50.")
+    ] = None,
     max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
     delay: _Delay = None,
     concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once.")] = None,
