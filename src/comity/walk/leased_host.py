@@ -39,6 +39,7 @@ class Tally:
     robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read
     busy_elsewhere: int = 0  # redirects to hosts that somebody else holds
     errors_in_a_row: int = 0
+    moved_to: str | None = None  # where a seed led, if that is another host
     last_error: tuple[str, int | None, str] | None = None  # code, status, sentence
 
 

@@ -289,6 +289,8 @@ class OpenHosts:
                 f"{host.name}: links that lie more than {depth} steps from a seed were not followed; --max-depth N "
                 f"goes further, after comity domains reset {host.name}."
             )
+        if host.tally.moved_to is not None and host.tally.pages <= 1:
+            told.append(f"{host.name} leads to another host; comity crawl {host.tally.moved_to} crawls that one.")
         self._progress.warnings += told[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
 
     async def _left_with(self, host: LeasedHost, before: int) -> HostLineInSummary:
