@@ -55,8 +55,8 @@ class HostWork:
 
     def is_met_as_link(self, key: int) -> bool:
         """The same for what may be a page; that a link leads to what was met as an image is remembered."""
-        if not self.is_met(key):
-            return False
+        if key not in self._keys:
+            return self.is_met(key)
         if key in self._images:
             self._linked.add(key)
         return True
