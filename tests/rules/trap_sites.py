@@ -426,6 +426,35 @@ def numbered_tree(pages: int = 10_000, address: str = "/p{}") -> Site:
     return Site(answer, {"/", *(address.format(number) for number in range(1, pages))})
 
 
+def tree_of_equal_names(names: Iterable[str], levels: int) -> Site:
+    """Folders in folders, in each of them the same names."""
+    names = list(names)
+    floors = [["/"]]
+    for _ in range(levels):
+        floors.append([f"{folder}{name}/" for folder in floors[-1] for name in names])
+
+    def answer(target: str) -> Page:
+        return f"This is {target}", [f"{target}{name}/" for name in names] if target.count("/") <= levels else ()
+
+    return Site(answer, {folder for floor in floors for folder in floor})
+
+
+def listed_leaves(address: Callable[[int], str], lists: int = 20, on_a_list: int = 60) -> Site:
+    """Lists of pages that lead nowhere, and that differ in nothing but what they are called."""
+    leaves = [address(number) for number in range(lists * on_a_list)]
+    number_of = {leaf: number for number, leaf in enumerate(leaves)}
+
+    def answer(target: str) -> Page:
+        if target == "/":
+            return "Lists", [f"/list/{number}" for number in range(lists)]
+        if target.startswith("/list/"):
+            first = int(target.rpartition("/")[2]) * on_a_list
+            return f"From {first} on", leaves[first : first + on_a_list]
+        return f"Number {number_of[target]} is {target}", ()
+
+    return Site(answer, {"/", *(f"/list/{number}" for number in range(lists)), *leaves})
+
+
 HONEST: dict[str, Callable[[], Site]] = {
     "a shop of 100,000 products": shop,
     "a blog of fifteen years": blog,
@@ -443,6 +472,13 @@ HONEST: dict[str, Callable[[], Site]] = {
     "a site in three languages": translations,
     "a gallery of nearly equal pages": nearly_equal_chain,
     "a tree of nearly equal pages": numbered_tree,
+    "folders with equal names": lambda: tree_of_equal_names((f"dir{number}" for number in range(10)), 3),
+    "folders with equal numbers": lambda: tree_of_equal_names("0123456789", 3),
+    "nearly equal pages named by digests": lambda: listed_leaves(lambda number: f"/item/{token(number)}"),
+    "nearly equal records named by digests": lambda: listed_leaves(lambda number: f"/item?id={token(number)}"),
+    "nearly equal posts under dates": lambda: listed_leaves(
+        lambda number: f"/{2010 + number // 120}/{number // 10 % 12 + 1:02}/post-{number}"
+    ),
     "a tree of nearly equal records": lambda: numbered_tree(address="/record?id={}"),
 }
 

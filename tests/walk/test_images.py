@@ -253,6 +253,27 @@ def test_a_page_that_markup_calls_an_image_stays_a_page(web: Web, place: Place) 
         assert sorted(site.pages()) == sorted(routes)
 
 
+def test_a_page_that_was_met_as_an_image_first_is_crawled_as_soon_as_something_links_to_it(
+    web: Web, place: Place
+) -> None:
+    routes = {
+        "/": shows("/both", "/here.png", "/never", links=("/a", "/here.png")),
+        "/a": page("/both"),
+        "/both": page("/behind"),
+        "/behind": page(),
+        "/never": page("/unseen"),
+        "/here.png": picture(png()),
+    }
+    site = web.site(routes)
+    summary = crawled(place, site)
+    assert (summary["pages"], summary["images_stored"]) == (4, 1)
+    asked = Counter(site.pages())
+    assert (asked["/both"], asked["/behind"], asked["/here.png"]) == (2, 1, 1)
+    assert "/unseen" not in asked, "what only an image leads to is no page"
+    assert place.host(site.host)["status"] == "exhausted"
+    assert set(place.frontier(site.host).values()) == {DONE}
+
+
 def test_a_refresh_without_images_leaves_them_and_sees_them_again_all_the_same(web: Web, place: Place) -> None:
     site = web.site({"/": Answer(body=shows("/a.png"), etag='"1"'), "/a.png": picture(png())})
     crawled(place, site)

@@ -69,6 +69,14 @@ def test_another_host_is_asked_under_its_own_lease_and_robots(web: Web, place: P
     assert place.crawl(other.url("/ok")).pages == 2, "once it is seeded it is crawled like any other"
 
 
+def test_a_site_that_moved_to_another_host_is_told(web: Web, place: Place) -> None:
+    new = web.site({"/": page("/a"), "/a": page()})
+    old, busy = web.site({"/": redirect(new.url())}), web.site({"/": page("/a"), "/a": redirect(new.url("/a"))})
+    assert place.crawl(old.url(), busy.url()).warnings == (
+        f"{old.host} leads to another host; comity crawl {new.url()} crawls that one.",
+    )
+
+
 def test_the_pace_of_another_host_is_kept_by_all_who_are_sent_there(web: Web, place: Place) -> None:
     other = web.site(fallback=page(), robots="User-agent: *\nCrawl-delay: 0.3\n")
     sites = [

@@ -283,6 +283,14 @@ def test_images_that_wait_are_not_lost_with_redis(web: Web, shared: Place, valke
     assert sorted(path for path in site.pages() if path in names) == sorted(names * 2), "known, and asked about again"
 
 
+def test_a_page_that_was_met_as_an_image_first_is_a_page_in_redis_too(web: Web, shared: Place) -> None:
+    site = web.site({"/": page("/a", body='<img src="/both">'), "/a": page("/both"), "/both": page("/c"), "/c": page()})
+    told = shared.comity("crawl", site.url(), "--images", "--json")
+    assert told.json["summary"]["pages"] == 4
+    assert told.json["summary"]["hosts"][0]["queued"] == 0
+    assert told.json["summary"]["hosts"][0]["status"] == "exhausted"
+
+
 def test_a_refresh_finds_again_what_it_had_found_when_redis_lost_it(
     web: Web, shared: Place, valkey: ValkeyServer
 ) -> None:

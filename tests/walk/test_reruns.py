@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from tests.walk.crawling import DONE, QUEUED, Place
@@ -106,6 +108,14 @@ def test_seeds_come_from_a_file_too(web: Web, place: Place) -> None:
     told = place.comity("crawl", "--seeds", file, "--json").json
     assert told["summary"]["pages"] == 9
     assert {place.host(site.host)["seed_rank"] for site in sites} == {1, 2, 3}
+
+
+def test_seeds_come_from_a_pipe_too(web: Web, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = web.site(tree(3))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"# a list\r\n{site.url()}\r\n".encode())))
+    assert place.comity("crawl", "--seeds", "-", "--json").json["summary"]["pages"] == 3
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe")))
+    assert place.comity("crawl", "--seeds", "-").err == "comity: cannot read -: it is not UTF-8 text\n"
 
 
 def test_a_reset_by_hand_written_sql_is_as_good(web: Web, place: Place) -> None:

@@ -29,7 +29,7 @@ MAX_FRAMES: Final = 100
 MAX_TITLE_CHARACTERS: Final = 1000
 
 _HREFS: Final = "//a/@href|//area/@href"
-_HEAD: Final = ("base", "link", "meta", "title", "input", "frame", "iframe")
+_HEAD: Final = ("base", "link", "meta", "title", "input", "frame")
 _IMAGES: Final = ("img", "source", "meta")
 _IMAGE_SOURCES: Final = ("src", "data-src", "data-original", "data-lazy-src")  # the last three by scripts that wait
 _IMAGE_META: Final = frozenset({"og:image", "og:image:url", "og:image:secure_url", "twitter:image"})
@@ -206,7 +206,7 @@ class _Reader:
         elif tag == "base":
             if self.base_href is None and (href := element.attr("href")) is not None:
                 self.base_href = self._address(href)
-        elif tag == "frame" or tag == "iframe":
+        elif tag == "frame":
             href = self._address(element.attr("src") or "")
             if href and href[0] != "#" and len(self.frames) < MAX_FRAMES:
                 self.frames[href] = None

@@ -31,6 +31,8 @@ class HostWork:
         self.has_more = not is_whole  # whether the database has queued URLs that are not here
         self.has_images = False  # whether it has images, which wait there until no page is left
         self.out: set[int] = set()
+        self._images: set[int] = set()  # of the keys, those that were met as images first
+        self._linked: set[int] = set()  # and of these, those that pages link to as well
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -42,13 +44,38 @@ class HostWork:
         if len(self._keys) >= self._keys_most:
             # Too many to remember: from here on the database tells new from old.
             self._keys.clear()
+            self._images.clear()
             self._knows_all = False
         self._keys.add(key)
         return False
 
+    def knows(self, key: int) -> bool:
+        """Whether a link was met before, without noting it."""
+        return key in self._keys
+
+    def is_met_as_link(self, key: int) -> bool:
+        """The same for what may be a page; that a link leads to what was met as an image is remembered."""
+        if key not in self._keys:
+            return self.is_met(key)
+        if key in self._images:
+            self._linked.add(key)
+        return True
+
+    def is_met_as_image(self, key: int) -> bool:
+        """The same for an image."""
+        if self.is_met(key):
+            return True
+        self._images.add(key)
+        return False
+
+    def is_linked_image(self, key: int) -> bool:
+        """Whether links lead to what was met as an image, too."""
+        return key in self._linked
+
     def forget_met(self) -> None:
         """What was met may be gone from the frontier: from here on that tells new from old."""
         self._keys.clear()
+        self._images.clear()
         self._knows_all = False
         self.has_more = True
 

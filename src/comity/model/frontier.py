@@ -8,6 +8,8 @@ from comity.model.sitemap import PageHints
 
 IMAGE_PRIORITY: Final = -1_000_000
 """An entry of this priority is an image: it is asked for when no page of its host waits, and counts as none."""
+LINKED_IMAGE_PRIORITY: Final = IMAGE_PRIORITY - 1
+"""In an outcome: an image to which pages link as to a page."""
 
 
 class FrontierEntry(NamedTuple):

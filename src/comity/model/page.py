@@ -44,7 +44,7 @@ class HtmlPage(NamedTuple):
     images: tuple[str, ...] = ()
     """Addresses of pictures, when they were asked for."""
     frames: tuple[str, ...] = ()
-    """Addresses of the pages that this one shows within itself."""
+    """Addresses of the pages of which a frameset is made; iframes are mostly other people's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from comity.rules.trap_shapes import DATE, NUMBER, FolderShape, folder_shape, re
 ECHO_REASON: Final = "the folders above it hold only what others hold"
 _MOST_FOLDERS: Final = 8192
 _MOST_ORDERS: Final = 2
+_FEW_TWINS: Final = 3
+_TREE_LEVELS: Final = 4
 _ECHOES_ALLOWED: Final = 2
 _MANY_ECHOES: Final = 50
 _ECHOING, _OWN = 1, -1
@@ -47,6 +49,7 @@ class FolderTable:
         self._orders: RecentMap[tuple[int, ...]] = RecentMap(terms.remembered // 4)
         self._repeating = RecentSet(terms.remembered // 4)
         self._repeating_count = 0
+        self._twins = 0  # folders in whose path a name stands twice
         self._echoing: RecentMap[int] = RecentMap(terms.remembered // 2)
         self._echoes = 0
         self._useful = 0
@@ -105,6 +108,8 @@ class FolderTable:
 
     def _objection(self, place: str, seen: FolderShape) -> Objection | None:
         terms = self._terms
+        if seen.has_twin:
+            self._twins += 1
         if seen.segments > terms.most_segments:
             return TrapCode.PATH_TOO_DEEP, f"more than {terms.most_segments} folders deep"
         if seen.repetition is not None:
@@ -130,9 +135,15 @@ class FolderTable:
         return False
 
     def _is_permuted(self, place: str) -> bool:
-        """Whether the same names were met in two other orders: filters written as folders."""
+        """Whether the same names were met in two other orders: filters written as folders.
+
+        Numbers come in any order. So do the names of a tree in which every folder has the same ones; but there a name
+        also comes within itself, while nobody chooses a filter twice. Deep down, such a tree is a maze.
+        """
         segments = place.split("/")[1:-1]
-        if len(set(segments)) < 3:
+        if len({segment for segment in segments if not segment.isdecimal()}) < 3:
+            return False
+        if self._twins >= _FEW_TWINS and len(segments) <= _TREE_LEVELS:
             return False
         together, order = hash(tuple(sorted(segments))), hash(place)
         orders = self._orders.get(together) or ()

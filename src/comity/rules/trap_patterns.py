@@ -6,7 +6,7 @@ from typing import Final
 
 from comity.model.traps import TrapCode, TrapTerms
 from comity.rules.trap_queries import QueryParts
-from comity.rules.trap_shapes import DATE, TOKEN
+from comity.rules.trap_shapes import DATE, NUMBER, TOKEN, read_iso_date
 
 SAME: Final = 4  # how much a page that brought what is known counts towards closing its pattern
 MISSING: Final = 1  # and one that is not there
@@ -37,6 +37,7 @@ class Pattern:
         "fetched",
         "found_inside",
         "is_blurred",
+        "is_dated_query",
         "limit",
         "limit_code",
         "next_probe",
@@ -54,6 +55,7 @@ class Pattern:
         self.limit = limit
         self.limit_code = limit_code
         self.is_blurred = is_blurred  # whether likeness counts as sameness
+        self.is_dated_query = False
         self.admitted = 0
         self.found_inside = 0  # admitted from a page of this very pattern
         self.recalled = 0  # admitted by an earlier watch, nobody knows from where
@@ -86,6 +88,11 @@ class Pattern:
         if not self.is_blurred and admitted >= self.counter_from:
             is_alone = admitted - self.found_inside <= _FEW_DOORS and self.productive * 50 < self.fetched
             self.is_blurred = is_alone
+
+    def names_days(self, shape: Shape) -> bool:
+        """Whether these are the days or months of a calendar: endless by themselves, whatever leads to them."""
+        leaf = self.text[len(shape.text) :]
+        return self.is_dated_query or leaf[:1] == DATE or (leaf in ("", NUMBER) and shape.is_dated())
 
     def bars(self) -> TrapCode | None:
         """Why another link of this kind is not followed; now and then, ever more rarely, one is all the same."""
@@ -199,8 +206,11 @@ class PatternTable:
             key = leaf + _FACET_MARK
         else:
             key = f"{leaf}?{parts.names[:_LONGEST_NAMES]}"
-        known = shape.patterns.get(key)
-        return known or self._made(shape, key, is_blurred=parts.has_token_or_date(), leafs=parts.leafs())
+        pattern = shape.patterns.get(key)
+        if pattern is None:
+            pattern = self._made(shape, key, is_blurred=parts.has_token_or_date(), leafs=parts.leafs())
+            pattern.is_dated_query = any(read_iso_date(value) is not None for _name, value in parts.filters)
+        return pattern
 
     def note_filters(self, shape: Shape, parts: QueryParts) -> None:
         """Remember the filters of a query, for as many shapes as are worth it."""

@@ -42,6 +42,8 @@ class FolderShape(NamedTuple):
     has_loose_number: bool
     """Whether a number stands where no year could."""
     iso_date: date | None
+    has_twin: bool
+    """Whether any name stands twice in the path, also a number or a single letter."""
     repeats: int
     """How many names of the path come a second time or more."""
     repetition: str | None
@@ -78,7 +80,10 @@ def folder_shape(folder: str) -> FolderShape:
     # Comparing runs takes the cube of their number, so a path that is too deep anyway is not looked at.
     if len(segments) <= MOST_COMPARED and (repeats > 1 or len(segments) > len(set(segments)) + 1):
         repetition = _repetition(segments, names, repeats)
-    return FolderShape(text, len(segments), has_token, year, has_month, has_loose_number, iso, repeats, repetition)
+    has_twin = len(set(segments)) < len(segments)
+    return FolderShape(
+        text, len(segments), has_token, year, has_month, has_loose_number, iso, has_twin, repeats, repetition
+    )
 
 
 def segment_shape(segment: str) -> str:

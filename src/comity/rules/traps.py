@@ -66,8 +66,11 @@ class TrapWatch:
         self._folders.note_page(place, first[1] if first is not None and is_copy else None)
         is_blurred = pattern.is_blurred or shape.is_dated()
         is_alike = not is_copy and is_blurred and bool(body) and self._is_alike(pattern, body)
-        pattern.weigh(SAME if is_copy or is_alike else 0, self._terms)
-        return PageWatch(self, pattern, shape)
+        # A page that is only alike, and leads to no more of its kind, is no step into an endless space.
+        is_pardoned = is_alike and not pattern.names_days(shape)
+        if not is_pardoned:
+            pattern.weigh(SAME if is_copy or is_alike else 0, self._terms)
+        return PageWatch(self, pattern, shape, is_pardoned=is_pardoned)
 
     def missed(self, target: str) -> None:
         """Learn that there is no such page."""
@@ -129,7 +132,7 @@ class TrapWatch:
         if mark >= 0 and len(parts.parameters) > 1:
             self._orders.put(known, hash(target))
         if page is not None:
-            page.note_admitted(pattern, shape, self._terms.gain)
+            page.note_admitted(pattern, shape, self._terms)
         return None
 
     def _judge_query(self, shape: Shape, target: str, parts: QueryParts, known: int) -> TrapRefusal | None:
@@ -193,24 +196,28 @@ def _blurred(body: bytes) -> bytes:
 class PageWatch:
     """A page that came, whose links are judged now."""
 
-    __slots__ = ("_is_productive", "_pattern", "_shape", "_watch")
+    __slots__ = ("_is_pardoned", "_is_productive", "_pattern", "_shape", "_watch")
 
-    def __init__(self, watch: TrapWatch, pattern: Pattern, shape: Shape) -> None:
+    def __init__(self, watch: TrapWatch, pattern: Pattern, shape: Shape, *, is_pardoned: bool) -> None:
         self._watch = watch
         self._pattern = pattern
         self._shape = shape
         self._is_productive = False
+        self._is_pardoned = is_pardoned  # brought nothing new, which counts only if it leads to more of its kind
 
     def judge(self, target: str, depth: int) -> TrapRefusal | None:
         """Decide about a link of this page that was not met before."""
         return self._watch.judge_from(self, target, depth)
 
-    def note_admitted(self, pattern: Pattern, shape: Shape, gain: int) -> None:
+    def note_admitted(self, pattern: Pattern, shape: Shape, terms: TrapTerms) -> None:
         """Count in a page's favour that it leads elsewhere."""
         own = self._pattern
         if pattern is own:
             own.found_inside += 1
+            if self._is_pardoned:
+                self._is_pardoned = False
+                own.weigh(SAME, terms)
         elif not self._is_productive and shape is not self._shape:
             self._is_productive = True
             own.productive += 1
-            own.limit += gain
+            own.limit += terms.gain

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from comity.model.evidence import Evidence
 from comity.model.frontier import FrontierEntry
+from comity.model.traps import TrapCode
 from comity.rules.canonical import resolve_link
 from comity.rules.traps import PageWatch
 from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
@@ -48,6 +49,15 @@ async def admit_links(
     return entries, refused
 
 
+def leads_on(host: LeasedHost, hrefs: Sequence[str], base: str, rooms: VisitRooms) -> bool:
+    """Whether a page that is too far away to be followed leads to something of its host that was not met before."""
+    for href in hrefs[:_AT_ONCE]:
+        address = resolve_link(href, base, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
+        if address is not None and address.host == host.name and not host.work.knows(address.key):
+            return True
+    return False
+
+
 def _admit(
     host: LeasedHost,
     hrefs: Sequence[str],
@@ -66,7 +76,7 @@ def _admit(
     )
     for href in hrefs:
         address = resolve_link(href, base, collapse=collapse, tracking=tracking)
-        if address is None or address.host != host.name or host.work.is_met(address.key):
+        if address is None or address.host != host.name or host.work.is_met_as_link(address.key):
             continue
         covered = takedowns.covering(address)
         if covered is not None:
@@ -81,7 +91,7 @@ def _admit(
             continue
         trap = page.judge(address.path, depth) if page is not None else None
         if trap is not None:
-            host.tally.refused_as_trap += 1
+            host.tally.refused_as_trap += trap.code is not TrapCode.PERMUTED_QUERY  # which is no page of its own
             if is_worth_keeping(trap):
                 refused.append(trap_evidence(host, address, trap, now))
             continue

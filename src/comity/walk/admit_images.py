@@ -27,7 +27,7 @@ def admit_images(
         address = resolve_link(written, base, collapse=collapse)
         if address is None or address.host != host.name or address.key in found:
             continue
-        is_met = host.work.is_met(address.key)
+        is_met = host.work.is_met_as_image(address.key)
         covered = takedowns.covering(address)
         robots = host.robots.get(address.origin)
         verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None

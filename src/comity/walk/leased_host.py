@@ -33,11 +33,13 @@ class Tally:
     errors: int = 0
     refused_by_robots: int = 0
     refused_as_trap: int = 0
+    lies_deeper: bool = False  # whether links were seen that lie further from a seed than is followed
     login_walls: int = 0
     login_pages: int = 0
     robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read
     busy_elsewhere: int = 0  # redirects to hosts that somebody else holds
     errors_in_a_row: int = 0
+    moved_to: str | None = None  # where a seed led, if that is another host
     last_error: tuple[str, int | None, str] | None = None  # code, status, sentence
 
 

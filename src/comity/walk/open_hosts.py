@@ -26,6 +26,7 @@ from comity.walk.settling import Settling
 
 _AT_ONCE: Final = 64  # hosts that are opened or given back in one transaction
 _WARNINGS_MOST: Final = 100
+_DEEP: Final = 50
 _IN_STEP_MOST: Final = 8  # hosts that may begin in the same moment
 _LOOK_EVERY_S: Final = 0.02
 # What bounds a run that takes whatever the table offers, and may last.
@@ -246,7 +247,7 @@ class OpenHosts:
         self._board.drop(host.name)
         self._fetcher.forget_host(host.name)  # its connections were ours for as long as its lease
         self._note(line)
-        self._warn_of_traps(host)
+        self._warn_of_what_was_left(host)
         self._progress.hosts_active = len(self._open)
         self._progress.hosts_done += 1
 
@@ -275,14 +276,22 @@ class OpenHosts:
         if self._share is not None:
             self._share.told(line)
 
-    def _warn_of_traps(self, host: LeasedHost) -> None:
+    def _warn_of_what_was_left(self, host: LeasedHost) -> None:
         """Whoever knows the site better than we do is told what was left of it, and how to have it all the same."""
-        count, warnings = host.tally.refused_as_trap, self._progress.warnings
-        if count and len(warnings) < _WARNINGS_MOST:
-            warnings.append(
+        count, depth, told = host.tally.refused_as_trap, self._terms.scope.max_depth, []
+        if count:
+            told.append(
                 f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
                 "filters, copies); comity why URL says why, COMITY_AVOID_TRAPS=false follows them."
             )
+        if host.tally.lies_deeper and depth >= _DEEP:  # who asked for a few steps knows that there are more
+            told.append(
+                f"{host.name}: links that lie more than {depth} steps from a seed were not followed; --max-depth N "
+                f"goes further, after comity domains reset {host.name}."
+            )
+        if host.tally.moved_to is not None and host.tally.pages <= 1:
+            told.append(f"{host.name} leads to another host; comity crawl {host.tally.moved_to} crawls that one.")
+        self._progress.warnings += told[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
 
     async def _left_with(self, host: LeasedHost, before: int) -> HostLineInSummary:
         """Give a lease back, together with those of other hosts that are done at the same time."""

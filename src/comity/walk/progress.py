@@ -120,6 +120,8 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             if outcome.entry.seen is not None:
                 is_same = isinstance(outcome, NotModified) or outcome.content_hash == outcome.entry.seen.content_hash
                 progress.unchanged += is_same
+            if outcome.entry.depth == 0 and outcome.answer.redirect_count and not _concerns(host, outcome):
+                tally.moved_to = outcome.answer.final_url
             evidence = outcome.trail.evidence
             if len(evidence) > 1:  # the first is that it may be asked
                 progress.refused += sum(item.type in _REFUSALS for item in evidence)

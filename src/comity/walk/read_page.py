@@ -21,7 +21,7 @@ from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
 from comity.rules.traps import PageWatch
-from comity.walk.admit import admit_links
+from comity.walk.admit import admit_links, leads_on
 from comity.walk.admit_images import admit_images
 from comity.walk.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
@@ -177,6 +177,8 @@ async def _links(
         if page.frames or page.refresh_href is not None:  # where a reader is taken without a click
             hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
     base = _base(page.base_href, url)
+    if entry.depth >= scope.max_depth and scope.follow_links and not host.tally.lies_deeper:
+        host.tally.lies_deeper = leads_on(host, page.links, base, rooms)
     entries, refused = await admit_links(host, hrefs, watch, base=base, depth=entry.depth + 1, rooms=rooms)
     if page.canonical_href is not None and scope.follow_canonical and entry.depth < scope.max_depth:
         # A step like a link: names that lead to ever more names come to an end like links that do.

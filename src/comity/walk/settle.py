@@ -17,7 +17,7 @@ from comity.leases.room import Leases
 from comity.model.evidence import Evidence
 from comity.model.fetch import FailureKind
 from comity.model.fetch_row import FetchRow
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl
 from comity.model.gate import GateMemory, RetryAt
 from comity.model.host import HostProgress
 from comity.model.lease import Lease
@@ -100,6 +100,7 @@ class _Rows:
     requests: list[LedgerRow] = field(default_factory=list)
     pages: list[PageRecord] = field(default_factory=list)
     put_off: list[tuple[QueuedUrl, float]] = field(default_factory=list)
+    no_images: list[int] = field(default_factory=list)  # asked for as images in vain, and linked to like pages
     images: ImageRows = field(default_factory=ImageRows)
     crawled: int = 0
     errors: int = 0
@@ -253,6 +254,9 @@ class Settler:
         shown = self._write_images(change, batch, rows, result)
         rest = HostSettlement(done=rows.done, dropped=rows.dropped, put_back=rows.again)
         change.settle(host_id, self._run_id, rest)
+        if rows.no_images:  # they are visited once more, as the pages that they may be
+            change.requeue_known(host_id, [(key, 0) for key in rows.no_images])
+            again += len(rows.no_images)
         return found, again + shown.requeued, shown
 
     def _write_images(self, change: FrontierChange, batch: HostBatch, rows: _Rows, result: Settled) -> ImageTotals:
@@ -299,6 +303,8 @@ class Settler:
                     return
             case _:
                 rows.done.append(key)
+                if outcome.entry.priority == LINKED_IMAGE_PRIORITY:
+                    rows.no_images.append(key)
         if isinstance(outcome, ANSWERED):
             rows.received += outcome.answer.wire_bytes
         rows.images.enter_image(outcome)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from comity.extract.images import read_image
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
-from comity.model.frontier import QueuedUrl
+from comity.model.frontier import LINKED_IMAGE_PRIORITY, QueuedUrl
 from comity.model.gate import Reservation, SlotTimeout, Wait
 from comity.model.ledger import Purpose
 from comity.model.outcome import (
@@ -261,6 +261,8 @@ def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: F
     kind = failure.kind
     if kind in NEVER_ASKED:
         return _not_asked(host, entry, address, failure, trail)
+    if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):
+        entry = entry._replace(priority=LINKED_IMAGE_PRIORITY)
     at, code, reason = failure.started_at, str(kind), failure.detail
     ending = Failed if kind.is_network or kind is FailureKind.CANCELLED else Rejected
     return ending(entry, trail, code, reason, at, failure.elapsed_s, failure.status, failure.wire_bytes)

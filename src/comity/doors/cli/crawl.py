@@ -85,7 +85,7 @@ def register(root: typer.Typer) -> None:
 def crawl(
     context: typer.Context,
     urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to begin.")] = None,
-    seeds: Annotated[Path | None, _option("--seeds", "FILE", "More seeds, one a line.")] = None,
+    seeds: Annotated[Path | None, _option("--seeds", "FILE", "More seeds, one a line; - is stdin.")] = None,
     into: _Into = None,
     max_pages: _MaxPages = None,
     max_depth: _MaxDepth = None,
@@ -188,7 +188,8 @@ def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:
     if file is None:
         return read
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        octets = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        lines = octets.decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
     for item in read_seed_lines(lines, collapse=door.collapse):
