@@ -211,7 +211,7 @@ def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool
     if processes > 1 and ":memory:" in door.settings.where:
         raise BadInput("--processes needs a state that processes can share; one in memory is not")
     read_target(door.settings.pages)  # a target that cannot be is refused before anything is made
-    with door.open_or_make() as opened:
+    with door.open_or_make(connections=2) as opened:
         settings = opened.settings
         report = add_seeds(
             opened.database,

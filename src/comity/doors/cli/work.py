@@ -193,7 +193,7 @@ class _Desk:
     @asynccontextmanager
     async def _shift(self) -> AsyncIterator[_OneShift]:
         """Open the state anew; opening and closing wait for a server, so they are done beside the loop."""
-        opened = self._door.open_or_make()
+        opened = self._door.open_or_make(connections=2)
         state = await asyncio.to_thread(opened.__enter__)
         try:
             await asyncio.to_thread(self._frontier.look, state)

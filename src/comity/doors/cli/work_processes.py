@@ -65,7 +65,7 @@ class _Workers:
 
     def _try_state(self) -> None:
         """Whatever is wrong with the state is told once, and here."""
-        with self._door.open_or_make() as state:
+        with self._door.open_or_make(connections=2) as state:
             FrontierWatch(self._log).look(state)
 
     def _readings(self) -> list[Reading]:
