@@ -184,6 +184,20 @@ def test_a_torn_request_does_not_hurt_the_server(api: Served, admin: httpx.Clien
     assert admin.get("/healthz").status_code == 200
 
 
+def test_what_is_no_http_is_told_in_the_one_shape(shared_api: httpx.Client) -> None:
+    port = shared_api.base_url.port
+    assert port is not None
+    for line in (b"Transfer-Encoding: then\r\n", b"Content-Length: -5\r\n", b"\x16\x03\x01\r\n"):
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as odd:
+            odd.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + line + b"\r\n")
+            answer = b"".join(iter(lambda odd=odd: odd.recv(65_536), b""))  # type: ignore[misc]
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400")
+        assert b"content-type: application/json" in head
+        assert b"x-content-type-options: nosniff" in head
+        assert json.loads(body)["error"] == "bad_request"
+
+
 def test_a_head_is_bounded(shared_api: httpx.Client) -> None:
     port = shared_api.base_url.port
     assert port is not None

@@ -165,7 +165,7 @@ def edit(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a source; an empty text takes a value away. What is read otherwise is read anew at the next run."""
+    """Change a source; an empty text takes a value away. With another address, type or hint it is due now."""
     door = chosen(context, state, as_json)
     from comity.operate.sources import checked, edit_source, what_is_not_honoured
     from comity.reports.sources import find_source

@@ -67,6 +67,7 @@ def build_application(
         redoc_url=None,
         redirect_slashes=False,
         dependencies=[Depends(only_known_parameters)],
+        responses=documented(400),
     )
     register_refusals(app, is_dev=terms.is_dev)
     app.include_router(health_routes.router)

@@ -18,7 +18,7 @@ from comity.doors.web.refusals import Refused, answer_to
 MOST_BODY_BYTES: Final = 262_144
 BODY_WITHIN_S: Final = 30.0
 _MOST_THROWN_AWAY_BYTES: Final = 16 * MOST_BODY_BYTES
-_HEADERS: Final = {
+HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -73,7 +73,7 @@ class Guard:
 
     def _add_headers(self, message: Message, scope: Scope) -> None:
         headers = MutableHeaders(scope=message)
-        for name, value in _HEADERS.items():
+        for name, value in HEADERS.items():
             headers.setdefault(name, value)
         if scope.get("scheme") == "https":
             headers.setdefault("Strict-Transport-Security", "max-age=31536000")

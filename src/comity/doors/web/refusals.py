@@ -66,6 +66,7 @@ class Refused(Exception):
 
 
 _MEANINGS: Final = {
+    400: "The request is no HTTP; the connection is closed.",
     401: "Log in, or send a token.",
     403: "Not from here, or not without the CSRF token of the session.",
     404: "There is no such thing.",
