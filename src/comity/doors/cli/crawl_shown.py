@@ -126,7 +126,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
         write_line(Cell(warning, "yellow"))
     queued = sum(line.queued for line in summary.hosts if line.status == "active")
     if queued:
-        write_line(f"{counted(queued, 'URL')} wait to be visited: the same command goes on with them.")
+        write_line(f"Still to be visited: {counted(queued, 'URL')}. The same command goes on there.")
     write_line("")
     parts = "/*.parquet" if places["pages_are_parts"] else ""
     write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")
