@@ -231,6 +231,8 @@ def test_half_a_part_that_a_dead_process_appended_is_not_seen_twice(tmp_path: Pa
     urls = die(place, "while a part is copied")
     with open_reader(find_sources(place)) as reader:
         rows, distinct = next(reader.rows(TALLIES))
-    assert rows == distinct == 10
+    finished = Target(place, Format.JSONL).parts()  # the second perhaps, while the first was being joined
+    assert len(finished) in {1, 2}
+    assert rows == distinct == 10 * len(finished)
     recovered(place, urls)
     assert [url for url, _body in kept(place)] == sorted(urls)
