@@ -34,7 +34,9 @@ crawl: runtime ## Crawl a site, URL=https://…; without URL, a demonstration on
 
 test: check ## Linters, types, import rules, then every test (choose some: ARGS="-k robots")
 	@run() { .venv/bin/pytest "$$@" || [ $$? -eq 5 ]; }  # 5: none of those that were chosen are of this kind
-	run -m "not alone" -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile $(ARGS)
+	cores=$$(getconf _NPROCESSORS_ONLN)
+	run -m "not alone and not roomy" -n $$((cores + 1)) --dist loadfile $(ARGS)
+	run -m roomy -n $$cores --dist worksteal $(ARGS)
 	run -m alone $(ARGS)
 
 check: dev ## Linters, types and import rules only

@@ -21,31 +21,43 @@ from tests.servers.valkey import valkey_for_tests
 for name in ("LINES", "COLUMNS"):
     os.environ.pop(name, None)
 
-# Tests that measure gaps, stalls and pauses: what else runs on the machine would show in them.
+# Tests that measure gaps, stalls and pauses, or keep every core busy: what else runs on the machine would show in them.
 ALONE = (
-    "tests/walk/test_endings.py",
     "tests/walk/test_hard_pages.py",
     "tests/walk/test_hostile_crawl.py",
+    "tests/walk/test_manners.py",
+    "tests/walk/test_many_hands.py",
+    "tests/machines/test_killed_in_turn.py",
+    "tests/machines/test_many_workers.py",
+    "tests/extract/test_apart.py",
+)
+# Tests that start processes and mostly wait for them: a full machine would show in them, one neighbour does not.
+ROOMY = (
+    "tests/walk/test_endings.py",
     "tests/walk/test_killed.py",
     "tests/walk/test_lost_leases.py",
-    "tests/walk/test_manners.py",
-    "tests/walk/test_many_h",
+    "tests/walk/test_many_hosts.py",
     "tests/walk/test_processes.py",
+    "tests/walk/test_redis_crawl.py",
     "tests/walk/test_signals.py",
     "tests/walk/test_sources_due.py",
     "tests/walk/test_two_crawls.py",
-    "tests/walk/test_w",
-    "tests/machines/",
-    "tests/extract/test_apart.py",
+    "tests/walk/test_watched_work.py",
+    "tests/walk/test_whole_site.py",
+    "tests/walk/test_worker.py",
+    "tests/machines/test_cut_off.py",
 )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that are to run alone."""
+    """Mark the tests that are to run alone, or with room around them."""
     for item in items:
-        if item.path.relative_to(config.rootpath).as_posix().startswith(ALONE):
+        path = item.path.relative_to(config.rootpath).as_posix()
+        if path in ALONE:
             item.add_marker("alone")
+        elif path in ROOMY:
+            item.add_marker("roomy")
 
 
 @pytest.fixture(scope="session")

@@ -336,7 +336,7 @@ def opened(place: Place, request: pytest.FixtureRequest, kind: str) -> Database:
     return database
 
 
-@pytest.mark.alone
+@pytest.mark.roomy
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_killed_in_the_midst_of_it_nothing_is_lost_or_kept_twice(
     web: Web, place: Place, request: pytest.FixtureRequest, kind: str

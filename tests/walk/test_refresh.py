@@ -196,7 +196,7 @@ def test_a_worker_refreshes_what_is_due_if_that_is_turned_on(web: Web, place: Pl
     assert (sorted(due.pages()), later.pages()) == (sorted(tree(4)), [])
 
 
-@pytest.mark.alone
+@pytest.mark.roomy
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_killed_in_the_midst_of_a_round_the_next_goes_on_with_what_is_left(
     web: Web, place: Place, request: pytest.FixtureRequest, kind: str

@@ -472,7 +472,7 @@ def test_pages_and_sitemaps_take_turns_at_the_sites_own_pace(web: Web, place: Pl
     assert is_polite(place)
 
 
-@pytest.mark.alone
+@pytest.mark.roomy
 def test_killed_amid_a_large_index_nothing_that_was_read_is_asked_for_again(web: Web, place: Place) -> None:
     """The killed crawls end at different moments, also where every page that is known was fetched."""
     parts = [f"/part{number}.xml" for number in range(24)]
