@@ -6,6 +6,7 @@ A test that kills or restarts its server makes a `PostgresServer` or `ValkeyServ
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,9 @@ from tests.servers.postgres import PostgresDatabases, postgres_for_tests
 from tests.servers.process import ServerUnavailable
 from tests.servers.valkey import valkey_for_tests
 
+# Whoever runs tests in the background of a shell lets them ignore Ctrl-C, which some of them type.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Whoever runs tests side by side tells them a size of terminal that none of theirs has.
 for name in ("LINES", "COLUMNS"):
     os.environ.pop(name, None)

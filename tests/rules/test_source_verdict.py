@@ -116,6 +116,14 @@ def test_a_listing_that_did_not_change_is_believed_as_before() -> None:
     assert (verdict.status, verdict.message, verdict.closes) == (RunStatus.OK, "not modified", True)
 
 
+def test_a_board_that_is_embedded_speaks_for_its_page_but_a_second_page_does_not_speak_for_the_first() -> None:
+    board = page(2, NO, message="no openings")
+    embedded = judge(Reading([page(1, NOTHING, is_elsewhere=True), board]), last_found=12, empty_reads=1)
+    assert (embedded.status, embedded.closes) == (RunStatus.OK, True)
+    listed = judge(Reading([page(1, NOTHING), board]), last_found=12, empty_reads=1)
+    assert (listed.status, listed.closes) == (RunStatus.WARN, False)
+
+
 @given(
     st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 30)), min_size=1, max_size=4),
     st.integers(0, 100),

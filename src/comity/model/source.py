@@ -99,6 +99,7 @@ class PageRead:
     etag: str | None = None
     last_modified: str | None = None
     unchanged: KnownPage | None = None
+    is_elsewhere: bool = False  # it only embeds what the next one lists
 
     @property
     def found(self) -> int:

@@ -62,7 +62,7 @@ def _judged(reading: Reading, last_found: int, empty_reads: int) -> RunVerdict:
         return before.kept(RunStatus.WARN, message, stores=found > 0, last_found=max(last_found, found))
     if found == 0:
         # A page that only embeds a board says nothing about jobs; the board does.
-        telling = next((page for page in reading.pages if page.kind is not ListingKind.NOTHING_FOUND), first)
+        telling = next((page for page in reading.pages if not page.is_elsewhere), first)
         return _empty(telling.kind, telling.message, before)
     if reading.is_cut:
         limit = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"

@@ -333,9 +333,9 @@ def _page_row(page: PageRead, now: datetime, shared: Collection[int]) -> dict[st
     """A page to remember; one that also lists what counts for another page is read anew the next time.
 
     Else its 304 would not say so when the other page lists that posting no more, and the posting would be closed. So is
-    one that shows nothing and leads nowhere: a later version of ours, or of its hint, may see more in the same page.
+    one that shows nothing and embeds nothing: a later version of ours, or of its hint, may see more in the same page.
     """
-    is_blank = page.kind is ListingKind.NOTHING_FOUND and page.next_url is None
+    is_blank = page.kind is ListingKind.NOTHING_FOUND and not page.is_elsewhere
     is_anew = is_blank or page.number in shared
     return {
         "number": page.number,

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import SlotTimeout, Wait
-from comity.model.job import Listing, SourceType
+from comity.model.job import Listing, ListingKind, SourceType
 from comity.model.ledger import Purpose
 from comity.model.outcome import Postponed, Refused, Trail
 from comity.model.policy import HostPolicy
@@ -178,6 +178,7 @@ class SourcePages:
                 etag=response.headers.get("etag") or known.etag,
                 last_modified=response.headers.get("last-modified") or known.last_modified,
                 unchanged=known,
+                is_elsewhere=known.kind is ListingKind.NOTHING_FOUND,  # of these only such are asked with conditions
             )
         if response.status == 304:
             reading.obstacle = Obstacle(Trouble.FAILED, "the server answered 304 to what was no question", None, 304)
@@ -196,6 +197,7 @@ class SourcePages:
             listing.message,
             None if listing.is_cut else response.headers.get("etag"),
             None if listing.is_cut else response.headers.get("last-modified"),
+            is_elsewhere=listing.is_elsewhere,
         )
 
     async def _ask_as_wanted(
