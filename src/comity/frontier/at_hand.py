@@ -57,7 +57,7 @@ class HostWork:
         """The same for what may be a page; that a link leads to what was met as an image is remembered."""
         if key not in self._keys:
             return self.is_met(key)
-        if key in self._images:
+        if key in self._images and len(self._linked) < self._keys_most:
             self._linked.add(key)
         return True
 
