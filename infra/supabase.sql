@@ -10,8 +10,8 @@ CREATE TABLE IF NOT EXISTS alembic_version (
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM alembic_version WHERE version_num <> '0007') THEN
-        RAISE EXCEPTION 'these tables are of another age than 0007: run `comity db upgrade` instead';
+    IF EXISTS (SELECT FROM alembic_version WHERE version_num <> '0001') THEN
+        RAISE EXCEPTION 'these tables are of another age than 0001: run `comity db upgrade` instead';
     END IF;
 END
 $$;
@@ -1213,6 +1213,6 @@ $$ LANGUAGE plpgsql;
 CREATE TRIGGER domains_updated_at_trigger BEFORE UPDATE ON domains
     FOR EACH ROW EXECUTE FUNCTION update_domains_updated_at();
 
-INSERT INTO alembic_version VALUES ('0007') ON CONFLICT DO NOTHING;
+INSERT INTO alembic_version VALUES ('0001') ON CONFLICT DO NOTHING;
 
 COMMIT;

@@ -1,7 +1,7 @@
-"""The way from one age of the tables to the next, forward and back, on both databases.
+"""Migrations, forward and back, on both databases.
 
-Each step is a pair of SQL files per database under `sql/`: frozen, so that an old step never changes
-its meaning when the code moves on. A line of two dashes parts the statements.
+Each step is a pair of SQL files per database under `sql/`, written by `tools/freeze_schema.py`: frozen, so that a
+released step never changes its meaning when the code moves on. A line of two dashes separates the statements.
 """
 
 from __future__ import annotations
@@ -9,26 +9,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect, text
 
 _SCRIPTS: Final = Path(__file__).parent / "sql"
+_OLDER: Final = "older_"  # prefix of tables that an older crawl left, which `domains backfill` reads
+_SHARED_NAMES: Final = ("images", "provenance")  # which S1's crawl has, too
 
 
-def run_script(name: str, direction: str) -> None:
-    """Run one step's statements, in the spelling of the database at hand."""
-    from alembic import op  # slow to import, and a new state does without
-
-    connection = op.get_bind()
-    _run(connection, _SCRIPTS / f"{name}.{connection.dialect.name}.{direction}.sql")
-
-
-def run_every_script(connection: Connection) -> None:
-    """Run the statements of all steps forward, on a database that has none of our tables."""
-    for script in sorted(_SCRIPTS.glob(f"*.{connection.dialect.name}.up.sql")):
-        _run(connection, script)
-
-
-def _run(connection: Connection, script: Path) -> None:
+def run_script(connection: Connection, name: str, direction: str) -> None:
+    """Run one step's statements for the database at hand."""
+    script = _SCRIPTS / f"{name}.{connection.dialect.name}.{direction}.sql"
     for statement in script.read_text(encoding="utf-8").split("\n--\n"):
         # Without parameters the driver reads no placeholders into the text.
         connection.exec_driver_sql(statement.strip(), execution_options={"no_parameters": True})
+
+
+def create_everything(connection: Connection) -> None:
+    """Run all steps forward on a database without our tables; needs no Alembic, which is slow to import."""
+    set_older_tables_aside(connection)
+    for script in sorted(_SCRIPTS.glob(f"*.{connection.dialect.name}.up.sql")):
+        run_script(connection, script.name.split(".")[0], "up")
+
+
+def set_older_tables_aside(connection: Connection) -> None:
+    """Rename tables of an older crawl that have the names of ours."""
+    for name in _SHARED_NAMES:
+        if inspect(connection).has_table(name):
+            connection.execute(text(f"ALTER TABLE {name} RENAME TO {_OLDER}{name}"))
+
+
+def restore_older_tables(connection: Connection) -> None:
+    """Give the tables of an older crawl their names back."""
+    for name in _SHARED_NAMES:
+        if inspect(connection).has_table(_OLDER + name):
+            connection.execute(text(f"ALTER TABLE {_OLDER}{name} RENAME TO {name}"))

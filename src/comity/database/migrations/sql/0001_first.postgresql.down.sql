@@ -6,15 +6,47 @@ DROP FUNCTION IF EXISTS check_domain_status();
 --
 DROP FUNCTION IF EXISTS update_domains_updated_at();
 --
-DROP TABLE politeness_ledger;
+DROP TABLE job_sightings;
 --
-DROP TABLE fetches;
+DROP TABLE image_sightings;
+--
+DROP TABLE image_urls;
+--
+DROP TABLE provenance;
+--
+DROP TABLE politeness_ledger;
 --
 DROP TABLE evidence;
 --
+DROP TABLE fetches;
+--
+DROP TABLE sitemaps;
+--
+DROP TABLE frontier_journal;
+--
+DROP TABLE frontier_epochs;
+--
 DROP TABLE domain_frontier;
 --
+DROP TABLE job_postings;
+--
+DROP TABLE crawl_locks;
+--
+DROP TABLE crawl_logs;
+--
+DROP TABLE source_pages;
+--
+DROP TABLE search_cards;
+--
 DROP TABLE domains;
+--
+DROP TABLE search_outbox;
+--
+DROP TABLE sources;
+--
+DROP TABLE search_documents;
+--
+DROP TABLE images;
 --
 DROP TABLE takedowns;
 --

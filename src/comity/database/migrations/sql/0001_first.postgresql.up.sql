@@ -1,0 +1,551 @@
+CREATE TYPE domain_status AS ENUM ('pending', 'active', 'exhausted', 'blocked', 'unreachable');
+--
+CREATE TABLE crawl_runs (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    door VARCHAR(20) DEFAULT 'crawl' NOT NULL,
+    status VARCHAR(20) DEFAULT 'running' NOT NULL,
+    end_reason VARCHAR(50),
+    settings JSONB,
+    holder VARCHAR(255),
+    started_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE,
+    pages_crawled BIGINT DEFAULT 0 NOT NULL,
+    pages_failed BIGINT DEFAULT 0 NOT NULL,
+    bytes_received BIGINT DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_crawl_runs PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_runs_status CHECK (status IN ('running', 'finished', 'stopped', 'failed'))
+);
+--
+CREATE INDEX idx_crawl_runs_started_at ON crawl_runs (started_at);
+--
+CREATE TABLE domain_policies (
+    host VARCHAR(260) NOT NULL,
+    max_concurrency INTEGER DEFAULT 1 NOT NULL,
+    min_request_interval_ms INTEGER DEFAULT 3000 NOT NULL,
+    max_pages INTEGER DEFAULT 10 NOT NULL,
+    max_kb_per_page INTEGER DEFAULT 1024 NOT NULL,
+    allow_js BOOLEAN DEFAULT false NOT NULL,
+    last_seen_status TEXT,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_domain_policies PRIMARY KEY (host),
+    CONSTRAINT ck_domain_policies_max_concurrency_at_least_1 CHECK (max_concurrency >= 1),
+    CONSTRAINT ck_domain_policies_min_request_interval_ms_at_least_0 CHECK (min_request_interval_ms >= 0),
+    CONSTRAINT ck_domain_policies_max_pages_at_least_0 CHECK (max_pages >= 0),
+    CONSTRAINT ck_domain_policies_max_kb_per_page_at_least_1 CHECK (max_kb_per_page >= 1)
+);
+--
+CREATE TABLE robots_cache (
+    origin VARCHAR(280) NOT NULL,
+    host VARCHAR(260) NOT NULL,
+    robots_txt TEXT,
+    raw BYTEA,
+    fetched_at TIMESTAMP WITH TIME ZONE,
+    expires_at TIMESTAMP WITH TIME ZONE,
+    crawl_delay_ms INTEGER,
+    disallow JSONB,
+    access VARCHAR(20) DEFAULT 'parsed' NOT NULL,
+    http_status INTEGER,
+    version VARCHAR(32),
+    etag TEXT,
+    last_modified TEXT,
+    detail TEXT,
+    CONSTRAINT pk_robots_cache PRIMARY KEY (origin)
+);
+--
+CREATE INDEX idx_robots_cache_host ON robots_cache (host);
+--
+CREATE TABLE takedowns (
+    domain_or_url TEXT NOT NULL,
+    reason TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_takedowns PRIMARY KEY (domain_or_url)
+);
+--
+CREATE TABLE images (
+    id BIGSERIAL NOT NULL,
+    content_hash VARCHAR(64) NOT NULL,
+    url TEXT NOT NULL,
+    format VARCHAR(10) NOT NULL,
+    content_type TEXT,
+    width INTEGER,
+    height INTEGER,
+    bytes BIGINT DEFAULT 0 NOT NULL,
+    stored_path TEXT NOT NULL,
+    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    last_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_images PRIMARY KEY (id),
+    CONSTRAINT uq_images_content_hash UNIQUE (content_hash)
+);
+--
+CREATE TABLE search_documents (
+    number BIGSERIAL NOT NULL,
+    posting_id UUID NOT NULL,
+    source_id UUID,
+    country_iso VARCHAR(2),
+    level_norm VARCHAR(40),
+    work_modality VARCHAR(40),
+    career_type VARCHAR(40),
+    international_eligible BOOLEAN,
+    language VARCHAR(20),
+    mission_tags TEXT DEFAULT '|' NOT NULL,
+    org_name TEXT DEFAULT '' NOT NULL,
+    org_key TEXT DEFAULT '' NOT NULL,
+    deadline TIMESTAMP WITH TIME ZONE,
+    newest_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    closed_at TIMESTAMP WITH TIME ZONE,
+    words TSVECTOR,
+    CONSTRAINT pk_search_documents PRIMARY KEY (number),
+    CONSTRAINT uq_search_documents_posting_id UNIQUE (posting_id)
+);
+--
+CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
+--
+CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
+--
+CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
+--
+CREATE INDEX idx_search_documents_words ON search_documents USING gin (words);
+--
+CREATE TABLE sources (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    org_name TEXT,
+    careers_url TEXT NOT NULL,
+    source_type TEXT DEFAULT 'html' NOT NULL,
+    org_type TEXT,
+    status TEXT DEFAULT 'active' NOT NULL,
+    crawl_frequency_days INTEGER DEFAULT 3,
+    next_run_at TIMESTAMP WITH TIME ZONE,
+    last_crawled_at TIMESTAMP WITH TIME ZONE,
+    last_crawl_status TEXT,
+    last_crawl_message TEXT,
+    consecutive_failures INTEGER DEFAULT 0 NOT NULL,
+    consecutive_nochange INTEGER DEFAULT 0 NOT NULL,
+    parser_hint TEXT,
+    time_window TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    country VARCHAR(2),
+    time_zone VARCHAR(64),
+    schedule VARCHAR(10) DEFAULT 's0' NOT NULL,
+    importance DOUBLE PRECISION DEFAULT 1 NOT NULL,
+    change_statistics JSONB,
+    last_found INTEGER DEFAULT 0 NOT NULL,
+    empty_reads INTEGER DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_sources PRIMARY KEY (id),
+    CONSTRAINT ck_sources_source_type CHECK (source_type IN ('html', 'rss', 'api')),
+    CONSTRAINT ck_sources_status CHECK (status IN ('active', 'paused', 'blocked', 'deleted')),
+    CONSTRAINT ck_sources_schedule CHECK (schedule IN ('s0', 'adaptive')),
+    CONSTRAINT ck_sources_crawl_frequency_days_at_least_1 CHECK (crawl_frequency_days >= 1),
+    CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
+);
+--
+CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
+--
+CREATE INDEX idx_sources_org_type ON sources (org_type);
+--
+CREATE INDEX idx_sources_status ON sources (status);
+--
+CREATE TABLE search_outbox (
+    id BIGSERIAL NOT NULL,
+    posting_id UUID NOT NULL,
+    action VARCHAR(10) NOT NULL,
+    attempts INTEGER DEFAULT 0 NOT NULL,
+    next_attempt_at TIMESTAMP WITH TIME ZONE,
+    last_error TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_search_outbox PRIMARY KEY (id),
+    CONSTRAINT ck_search_outbox_action CHECK (action IN ('upsert', 'delete'))
+);
+--
+CREATE INDEX idx_search_outbox_next_attempt_at ON search_outbox (next_attempt_at, id);
+--
+CREATE TABLE domains (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    domain VARCHAR(260) NOT NULL,
+    parent_domain VARCHAR(260),
+    status domain_status DEFAULT 'pending' NOT NULL,
+    is_seeded BOOLEAN DEFAULT true NOT NULL,
+    block_reason TEXT,
+    block_reason_code VARCHAR(50),
+    first_blocked_at TIMESTAMP WITH TIME ZONE,
+    cooldown_count INTEGER DEFAULT 0 NOT NULL,
+    claimed_by VARCHAR(255),
+    claim_expires_at TIMESTAMP WITH TIME ZONE,
+    lease_token BIGINT DEFAULT 0 NOT NULL,
+    version INTEGER DEFAULT 0 NOT NULL,
+    pages_discovered BIGINT DEFAULT 0 NOT NULL,
+    pages_crawled BIGINT DEFAULT 0 NOT NULL,
+    images_found BIGINT DEFAULT 0 NOT NULL,
+    images_stored BIGINT DEFAULT 0 NOT NULL,
+    max_pages_per_run INTEGER DEFAULT 1000,
+    crawl_depth_reached INTEGER DEFAULT 0 NOT NULL,
+    image_yield_rate DOUBLE PRECISION,
+    avg_images_per_page DOUBLE PRECISION,
+    error_rate DOUBLE PRECISION,
+    total_error_count INTEGER DEFAULT 0 NOT NULL,
+    consecutive_error_count INTEGER DEFAULT 0 NOT NULL,
+    priority_score INTEGER DEFAULT 0 NOT NULL,
+    priority_computed_at TIMESTAMP WITH TIME ZONE,
+    seed_rank INTEGER,
+    source VARCHAR(100),
+    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    last_crawled_at TIMESTAMP WITH TIME ZONE,
+    next_crawl_after TIMESTAMP WITH TIME ZONE,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    last_crawl_run_id UUID,
+    frontier_checkpoint_id VARCHAR(300),
+    frontier_size BIGINT DEFAULT 0 NOT NULL,
+    frontier_updated_at TIMESTAMP WITH TIME ZONE,
+    next_fetch_at TIMESTAMP WITH TIME ZONE,
+    blocked_until TIMESTAMP WITH TIME ZONE,
+    backoff_step INTEGER DEFAULT 0 NOT NULL,
+    adaptive_delay_s DOUBLE PRECISION DEFAULT 0 NOT NULL,
+    latency_baseline_s DOUBLE PRECISION,
+    latency_recent_s DOUBLE PRECISION,
+    unclean_end_at TIMESTAMP WITH TIME ZONE,
+    last_start_at TIMESTAMP WITH TIME ZONE,
+    is_refresh_due BOOLEAN DEFAULT false NOT NULL,
+    refresh_started_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_domains PRIMARY KEY (id),
+    CONSTRAINT ck_domains_domain_not_empty CHECK (domain <> ''),
+    CONSTRAINT ck_domains_lease_has_holder_and_end CHECK ((claimed_by IS NULL) = (claim_expires_at IS NULL)),
+    CONSTRAINT uq_domains_domain UNIQUE (domain),
+    CONSTRAINT fk_domains_last_crawl_run_id FOREIGN KEY(last_crawl_run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
+)
+ WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+--
+CREATE INDEX idx_domains_source ON domains (source);
+--
+CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
+--
+CREATE INDEX idx_domains_status ON domains (status);
+--
+CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
+CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
+CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+--
+CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
+--
+CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
+--
+CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+--
+CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+--
+CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+--
+CREATE TABLE search_cards (
+    number BIGINT NOT NULL,
+    card JSONB NOT NULL,
+    CONSTRAINT pk_search_cards PRIMARY KEY (number),
+    CONSTRAINT fk_search_cards_number FOREIGN KEY(number) REFERENCES search_documents (number) ON DELETE CASCADE
+);
+--
+CREATE TABLE source_pages (
+    source_id UUID NOT NULL,
+    number SMALLINT NOT NULL,
+    url TEXT NOT NULL,
+    final_url TEXT NOT NULL,
+    etag TEXT,
+    last_modified TEXT,
+    next_url TEXT,
+    kind VARCHAR(20) NOT NULL,
+    found INTEGER DEFAULT 0 NOT NULL,
+    content_hash VARCHAR(32),
+    read_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_source_pages PRIMARY KEY (source_id, number),
+    CONSTRAINT fk_source_pages_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
+);
+--
+CREATE TABLE crawl_logs (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    source_id UUID,
+    ran_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    duration_ms INTEGER,
+    found INTEGER,
+    inserted INTEGER,
+    updated INTEGER,
+    skipped INTEGER,
+    status TEXT,
+    message TEXT,
+    closed INTEGER DEFAULT 0 NOT NULL,
+    pages INTEGER DEFAULT 0 NOT NULL,
+    next_run_at TIMESTAMP WITH TIME ZONE,
+    next_run_reason TEXT,
+    CONSTRAINT pk_crawl_logs PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_logs_status CHECK (status IN ('ok', 'warn', 'fail')),
+    CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
+--
+CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
+--
+CREATE TABLE crawl_locks (
+    source_id UUID NOT NULL,
+    locked_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP WITH TIME ZONE,
+    holder VARCHAR(255),
+    CONSTRAINT pk_crawl_locks PRIMARY KEY (source_id),
+    CONSTRAINT fk_crawl_locks_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
+);
+--
+CREATE TABLE job_postings (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    canonical_hash VARCHAR(64) NOT NULL,
+    source_id UUID,
+    title TEXT NOT NULL,
+    org_name TEXT DEFAULT '' NOT NULL,
+    apply_url TEXT NOT NULL,
+    location_raw TEXT DEFAULT '' NOT NULL,
+    description_snippet TEXT DEFAULT '' NOT NULL,
+    deadline TIMESTAMP WITH TIME ZONE,
+    posted_at TIMESTAMP WITH TIME ZONE,
+    city TEXT,
+    country_iso VARCHAR(2),
+    level_norm VARCHAR(40),
+    work_modality VARCHAR(40),
+    career_type VARCHAR(40),
+    international_eligible BOOLEAN,
+    mission_tags JSONB DEFAULT '[]' NOT NULL,
+    language VARCHAR(20),
+    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    last_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    closed_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_job_postings PRIMARY KEY (id),
+    CONSTRAINT uq_job_postings_canonical_hash UNIQUE (canonical_hash),
+    CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
+--
+CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
+--
+CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
+--
+CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
+--
+CREATE TABLE domain_frontier (
+    id BIGSERIAL NOT NULL,
+    domain_id UUID NOT NULL,
+    run_id UUID,
+    url TEXT NOT NULL,
+    url_key BIGINT NOT NULL,
+    depth INTEGER DEFAULT 0 NOT NULL,
+    priority INTEGER DEFAULT 0 NOT NULL,
+    state SMALLINT DEFAULT 0 NOT NULL,
+    attempts SMALLINT DEFAULT 0 NOT NULL,
+    not_before TIMESTAMP WITH TIME ZONE,
+    discovered_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    lastmod TIMESTAMP WITH TIME ZONE,
+    changefreq VARCHAR(10),
+    sitemap_priority DOUBLE PRECISION,
+    CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
+    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2)),
+    CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
+    CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
+--
+CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
+--
+CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
+--
+CREATE TABLE frontier_epochs (
+    domain_id UUID NOT NULL,
+    epoch VARCHAR(16) NOT NULL,
+    batch BIGINT DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_frontier_epochs PRIMARY KEY (domain_id),
+    CONSTRAINT fk_frontier_epochs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE TABLE frontier_journal (
+    domain_id UUID NOT NULL,
+    batch BIGINT NOT NULL,
+    payload BYTEA NOT NULL,
+    CONSTRAINT pk_frontier_journal PRIMARY KEY (domain_id, batch),
+    CONSTRAINT fk_frontier_journal_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE TABLE sitemaps (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    url TEXT NOT NULL,
+    depth SMALLINT DEFAULT 0 NOT NULL,
+    is_guess BOOLEAN DEFAULT false NOT NULL,
+    state VARCHAR(10) NOT NULL,
+    status INTEGER,
+    kind VARCHAR(20),
+    entries INTEGER DEFAULT 0 NOT NULL,
+    detail TEXT,
+    asked_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_sitemaps PRIMARY KEY (domain_id, url_key),
+    CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')),
+    CONSTRAINT fk_sitemaps_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE TABLE fetches (
+    id BIGSERIAL NOT NULL,
+    run_id UUID,
+    domain_id UUID,
+    domain VARCHAR(260) NOT NULL,
+    page_url TEXT NOT NULL,
+    url_key BIGINT NOT NULL,
+    final_url TEXT,
+    redirect_count SMALLINT DEFAULT 0 NOT NULL,
+    outcome VARCHAR(30) NOT NULL,
+    status INTEGER,
+    error TEXT,
+    content_type TEXT,
+    content_hash VARCHAR(32),
+    etag TEXT,
+    last_modified TEXT,
+    bytes_received BIGINT DEFAULT 0 NOT NULL,
+    duration_ms INTEGER,
+    depth INTEGER DEFAULT 0 NOT NULL,
+    images_found INTEGER DEFAULT 0 NOT NULL,
+    crawled_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    images_read BOOLEAN DEFAULT false NOT NULL,
+    CONSTRAINT pk_fetches PRIMARY KEY (id),
+    CONSTRAINT fk_fetches_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
+    CONSTRAINT fk_fetches_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+--
+CREATE UNIQUE INDEX uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
+--
+CREATE INDEX idx_fetches_domain ON fetches (domain, crawled_at);
+--
+CREATE INDEX idx_fetches_url ON fetches (url_key);
+--
+CREATE TABLE evidence (
+    id BIGSERIAL NOT NULL,
+    run_id UUID,
+    domain_id UUID,
+    url TEXT NOT NULL,
+    url_key BIGINT NOT NULL,
+    type VARCHAR(40) NOT NULL,
+    content JSONB NOT NULL,
+    metadata JSONB,
+    confidence VARCHAR(10) DEFAULT 'high' NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_evidence PRIMARY KEY (id),
+    CONSTRAINT fk_evidence_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
+    CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
+--
+CREATE INDEX idx_evidence_domain ON evidence (domain_id, created_at);
+--
+CREATE TABLE politeness_ledger (
+    id BIGSERIAL NOT NULL,
+    run_id UUID,
+    domain_id UUID NOT NULL,
+    lease_token BIGINT NOT NULL,
+    url TEXT NOT NULL,
+    purpose VARCHAR(10) NOT NULL,
+    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    delay_s DOUBLE PRECISION NOT NULL,
+    delay_source VARCHAR(10) NOT NULL,
+    max_concurrency SMALLINT NOT NULL,
+    robots_version VARCHAR(32),
+    rule_line INTEGER,
+    rule TEXT,
+    status INTEGER,
+    blocked_until TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
+    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
+    CONSTRAINT fk_politeness_ledger_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
+--
+CREATE TABLE provenance (
+    id BIGSERIAL NOT NULL,
+    image_id BIGINT NOT NULL,
+    page_key BIGINT NOT NULL,
+    page_url TEXT NOT NULL,
+    source_domain VARCHAR(260) NOT NULL,
+    domain_id UUID,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_provenance PRIMARY KEY (id),
+    CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE,
+    CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_provenance_image ON provenance (image_id);
+--
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
+--
+CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
+--
+CREATE TABLE image_urls (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    url TEXT NOT NULL,
+    image_id BIGINT,
+    asked_at TIMESTAMP WITH TIME ZONE,
+    status INTEGER,
+    error TEXT,
+    final_url TEXT,
+    etag TEXT,
+    last_modified TEXT,
+    CONSTRAINT pk_image_urls PRIMARY KEY (domain_id, url_key),
+    CONSTRAINT fk_image_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
+    CONSTRAINT fk_image_urls_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_image_urls_image ON image_urls (image_id);
+--
+CREATE TABLE image_sightings (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    page_key BIGINT NOT NULL,
+    page_url TEXT NOT NULL,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_image_sightings PRIMARY KEY (domain_id, url_key, page_key),
+    CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE TABLE job_sightings (
+    source_id UUID NOT NULL,
+    posting_id UUID NOT NULL,
+    page_number SMALLINT DEFAULT 0 NOT NULL,
+    seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_job_sightings PRIMARY KEY (source_id, posting_id),
+    CONSTRAINT fk_job_sightings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE,
+    CONSTRAINT fk_job_sightings_posting_id FOREIGN KEY(posting_id) REFERENCES job_postings (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_job_sightings_posting_id ON job_sightings (posting_id);
+--
+CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
+BEGIN
+    IF NOT ((OLD.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (OLD.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (OLD.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (OLD.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (OLD.status = 'unreachable' AND NEW.status IN ('pending', 'active'))) THEN
+        RAISE EXCEPTION 'illegal status change of %: % to %', OLD.domain, OLD.status, NEW.status
+            USING ERRCODE = 'check_violation', HINT = CASE OLD.status::text WHEN 'pending' THEN 'pending may only become active, blocked or unreachable' WHEN 'active' THEN 'active may only become active, exhausted, blocked or unreachable' WHEN 'exhausted' THEN 'exhausted may only become pending or active' WHEN 'blocked' THEN 'blocked may only become pending, active or blocked' WHEN 'unreachable' THEN 'unreachable may only become pending or active' END;
+    END IF;
+    RETURN NEW;
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER domains_status_trigger BEFORE UPDATE OF status ON domains
+    FOR EACH ROW EXECUTE FUNCTION check_domain_status();
+--
+CREATE OR REPLACE FUNCTION update_domains_updated_at() RETURNS TRIGGER AS $$
+BEGIN
+    NEW.updated_at = CURRENT_TIMESTAMP;
+    RETURN NEW;
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER domains_updated_at_trigger BEFORE UPDATE ON domains
+    FOR EACH ROW EXECUTE FUNCTION update_domains_updated_at();

@@ -1,0 +1,55 @@
+DROP TRIGGER IF EXISTS domains_status_trigger;
+--
+DROP TRIGGER IF EXISTS domains_updated_at_trigger;
+--
+DROP TABLE job_sightings;
+--
+DROP TABLE image_sightings;
+--
+DROP TABLE image_urls;
+--
+DROP TABLE provenance;
+--
+DROP TABLE politeness_ledger;
+--
+DROP TABLE evidence;
+--
+DROP TABLE fetches;
+--
+DROP TABLE sitemaps;
+--
+DROP TABLE frontier_journal;
+--
+DROP TABLE frontier_epochs;
+--
+DROP TABLE domain_frontier;
+--
+DROP TABLE job_postings;
+--
+DROP TABLE crawl_locks;
+--
+DROP TABLE crawl_logs;
+--
+DROP TABLE source_pages;
+--
+DROP TABLE search_words;
+--
+DROP TABLE search_cards;
+--
+DROP TABLE domains;
+--
+DROP TABLE search_outbox;
+--
+DROP TABLE sources;
+--
+DROP TABLE search_documents;
+--
+DROP TABLE images;
+--
+DROP TABLE takedowns;
+--
+DROP TABLE robots_cache;
+--
+DROP TABLE domain_policies;
+--
+DROP TABLE crawl_runs;

@@ -1,3 +1,0 @@
-DROP TABLE frontier_journal;
---
-DROP TABLE frontier_epochs;

@@ -1,3 +1,0 @@
-DROP TABLE search_cards;
---
-DROP TABLE search_documents;

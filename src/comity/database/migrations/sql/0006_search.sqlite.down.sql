@@ -1,5 +1,0 @@
-DROP TABLE search_words;
---
-DROP TABLE search_cards;
---
-DROP TABLE search_documents;

@@ -1,1 +1,0 @@
-ALTER TABLE crawl_logs DROP COLUMN next_run_reason;
