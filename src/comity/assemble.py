@@ -319,7 +319,7 @@ class State:
     def fetcher(self) -> Fetcher:
         """A client that says who we are and refuses what it must."""
         from comity.fetch.fetcher import Fetcher
-        from comity.fetch.settings import FetchSettings
+        from comity.fetch.settings import WANTED_CONNECTIONS, FetchSettings, raise_connection_limit
 
         settings = self.settings
         return Fetcher(
@@ -327,7 +327,7 @@ class State:
                 user_agent=settings.identity,
                 contact=settings.contact,
                 max_concurrency=settings.concurrency,
-                max_connections=max(512, settings.concurrency),
+                max_connections=max(raise_connection_limit(WANTED_CONNECTIONS), settings.concurrency),
                 max_connections_per_host=max(6, settings.per_host),
                 allowed_networks=tuple(str(network) for network in settings.allow_networks),
                 proxy=self._proxy(),

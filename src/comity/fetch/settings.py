@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 from urllib.parse import urlsplit
 
 from comity.fetch.inflate import ACCEPT_ENCODING
 
+WANTED_CONNECTIONS: Final = 4096
+"""Kept open at most: a new TLS connection costs more CPU than all other work on a page."""
+_FILES_FOR_OTHERS: Final = 256  # databases, parts, child processes
+_MOST_FILES: Final = 65_536
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+
+
+def raise_connection_limit(wanted: int) -> int:
+    """Raise this process's limit of open files as far as it may; give the number of connections that fit into it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    free = _MOST_FILES if soft == resource.RLIM_INFINITY else soft - _FILES_FOR_OTHERS
+    return max(1, min(wanted, free))
 
 
 @dataclass(frozen=True, slots=True)

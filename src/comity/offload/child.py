@@ -1,0 +1,80 @@
+"""The child's side: take requests one by one, answer them, and end with the parent.
+
+The end of the socket ends the process, so none outlives the parent that started it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+from comity.offload.protocol import DONE, FRAME, OUT_OF_MEMORY, PART, READY, REQUEST, RESIDENT
+
+Work = Callable[[bytes, bytes], Iterable[bytes]]
+"""Arguments and body in, pieces of the answer out."""
+
+_MAX_ADDRESS_BYTES: Final = 1 << 30
+# The parent ends slow work itself; this is for work whose parent died.
+_GRACE_SECONDS: Final = 2.0
+_NICENESS: Final = 5
+
+
+def main(work: Work) -> None:
+    """Lower the priority, bound the memory, then serve the parent that is named on the command line."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    os.nice(_NICENESS)
+    control_fd, memory_fd, memory_bytes = map(int, sys.argv[1:4])
+    with suppress(ValueError, OSError):  # a system without such a limit, or with a lower one
+        resource.setrlimit(resource.RLIMIT_AS, (_MAX_ADDRESS_BYTES + memory_bytes,) * 2)
+    with (
+        suppress(ConnectionError),  # the parent is gone
+        socket.socket(fileno=control_fd) as control,
+        mmap.mmap(memory_fd, memory_bytes, access=mmap.ACCESS_READ) as memory,
+    ):
+        os.close(memory_fd)
+        serve(control, memory, work)
+
+
+def serve(control: socket.socket, memory: mmap.mmap, work: Work) -> None:
+    """Answer request after request, until the parent closes its end."""
+    _send(control, READY)
+    with control.makefile("rb") as requests:
+        while len(head := requests.read(REQUEST.size)) == REQUEST.size:
+            arguments_length, offset, length, seconds = REQUEST.unpack(head)
+            # No handler: the signal ends the process even while C code runs.
+            signal.setitimer(signal.ITIMER_REAL, max(seconds + _GRACE_SECONDS, 0.001))
+            arguments = requests.read(arguments_length)
+            try:
+                _answer(control, work(arguments, memory[offset : offset + length]))
+            except MemoryError:
+                _send(control, OUT_OF_MEMORY)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _answer(control: socket.socket, pieces: Iterable[bytes]) -> None:
+    """Send each piece; the last one, which says that it is, may be the only one."""
+    last = b""
+    for count, piece in enumerate(pieces):
+        if count:
+            _send(control, PART, last)
+        last = piece
+    _send(control, DONE, RESIDENT.pack(_resident_bytes()) + last)
+
+
+def _send(control: socket.socket, kind: int, payload: bytes = b"") -> None:
+    control.sendall(FRAME.pack(kind, len(payload)) + payload)
+
+
+def _resident_bytes() -> int:
+    try:
+        with open("/proc/self/statm", "rb") as statm:
+            return int(statm.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0  # not Linux: the child is not replaced for its size
