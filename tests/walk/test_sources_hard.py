@@ -13,7 +13,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from comity.database.sources import change
-from comity.model.job import ListingKind
+from comity.model.job import Listing, ListingKind
 from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import NotRun, RunStatus, SourceReport, SourceStatus
 from comity.operate.policy import set_policy
@@ -208,8 +208,15 @@ def test_a_heavy_page_is_read_apart_and_the_same(web: Web, bureau: Office) -> No
 def test_a_page_that_takes_too_long_to_read_is_given_up(embedded_bureau: Office) -> None:
     source = embedded_bureau.add("https://careers.example/")
     body = listing(jobs(500, words="x" * 900)).encode()
-    reader = ListingReader(max_seconds=0.01)
-    found = asyncio.run(reader(body, source.careers_url, "text/html", source))
+
+    async def read() -> Listing:
+        reader = ListingReader(max_seconds=0.01)
+        try:
+            return await reader(body, source.careers_url, "text/html", source)
+        finally:
+            await reader.close()
+
+    found = asyncio.run(read())
     assert (found.kind, "0.01 seconds" in found.message) == (ListingKind.UNREADABLE, True)
 
 

@@ -1,27 +1,24 @@
-"""Reading a page of a source: octets in, a `Listing` out. What is not surely light is read in a process apart.
+"""Reading a page of a source: bytes in, a `Listing` out. A page that may be heavy is read in a child process.
 
-The process apart is bounded in time and memory: a hostile page costs its own source a run, and nobody else anything.
+The child is bounded in time and memory: a hostile page costs its own source a run, and the others nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final
 
 from comity.extract.apart import is_light
 from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
 from comity.model.source import Source
+from comity.offload.child_handle import Failed, Failure
+from comity.offload.pool import ChildPool
 
 MAX_SECONDS: Final = 30.0
-_AT_ONCE: Final = 2
-_COMMAND: Final = ("-P", "-m", "comity.walk.listing_worker")
-_LONGEST_ANSWER: Final = 64 << 20
+MAX_BODY_BYTES: Final = 16 << 20
+_MOST_CHILDREN: Final = 2
 
 ReadHere = Callable[[bytes, str, str | None, SourceType, str | None], Listing]
 
@@ -41,47 +38,33 @@ def read_here(
 
 
 class ListingReader:
-    """Reads pages: light ones beside the loop, all others in a process of their own."""
+    """Reads pages: light ones beside the loop, all others in a child process."""
 
     def __init__(self, read: ReadHere | None = None, *, max_seconds: float = MAX_SECONDS) -> None:
         self._read = read
         self._max_seconds = max_seconds
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._pool = ChildPool(
+            "comity.walk.listing_worker", max_body_bytes=MAX_BODY_BYTES, most_children=_MOST_CHILDREN
+        )
 
     async def __call__(self, body: bytes, url: str, content_type: str | None, source: Source) -> Listing:
         """Read a page; one that cannot be read is a listing that says so."""
-        given = (body, url, content_type, source.source_type, source.parser_hint)
         if self._read is not None or is_light(body):
-            return await asyncio.to_thread(self._read or read_here, *given)
-        async with self._turns:
-            return await self._apart(*given)
-
-    async def _apart(
-        self, body: bytes, url: str, content_type: str | None, source_type: SourceType, hint_text: str | None
-    ) -> Listing:
-        words = json.dumps([url, content_type, str(source_type), hint_text, self._max_seconds])
-        pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *_COMMAND,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            async with asyncio.timeout(self._max_seconds):
-                answer, _ = await child.communicate(words.encode() + b"\n" + body)
-        except TimeoutError:
+            read = self._read or read_here
+            return await asyncio.to_thread(read, body, url, content_type, source.source_type, source.parser_hint)
+        if len(body) > MAX_BODY_BYTES:
+            return Listing(ListingKind.UNREADABLE, message=f"it is larger than {MAX_BODY_BYTES >> 20} MB")
+        arguments = json.dumps([url, content_type, str(source.source_type), source.parser_hint])
+        answer = await self._pool.call(arguments.encode(), body, self._max_seconds)
+        if not isinstance(answer, Failed):
+            return listing_from(json.loads(b"".join(answer)))
+        if answer.code is Failure.TOO_SLOW:
             return Listing(ListingKind.UNREADABLE, message=f"it takes more than {self._max_seconds:g} seconds to read")
-        finally:
-            if child.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.kill(child.pid, signal.SIGKILL)
-                await child.wait()
-        if child.returncode or not answer or len(answer) > _LONGEST_ANSWER:
-            return Listing(ListingKind.UNREADABLE, message="it asks for more memory or time than a page may have")
-        return listing_from(json.loads(answer))
+        return Listing(ListingKind.UNREADABLE, message="it asks for more memory or time than a page may have")
+
+    async def close(self) -> None:
+        """End the child processes."""
+        await self._pool.close()
 
 
 def listing_told(listing: Listing) -> dict[str, Any]:

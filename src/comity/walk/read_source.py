@@ -110,8 +110,9 @@ class SourceDesk:
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile, touched_by="source")
         self._settling = SourceSettling(database, leases, plan)
         self._apart = ApartReader()
+        self._reader = reader or ListingReader()
         rooms = self._rooms(fetcher)
-        self._pages = SourcePages(rooms, reader or ListingReader(), terms.profile.retry_limit, self._before_request)
+        self._pages = SourcePages(rooms, self._reader, terms.profile.retry_limit, self._before_request)
         self._visits: list[SourceVisit] = []
         self._upkeep: asyncio.Task[None] | None = None
 
@@ -151,6 +152,7 @@ class SourceDesk:
                 await self._upkeep
         await self._board.release_guests(idle_only=False)
         await self._apart.close()
+        await self._reader.close()
         self._thread.close()
 
     async def run(self, source_id: UUID, *, due_only: bool = False) -> SourceReport | SourceSkipped:
