@@ -1,4 +1,4 @@
-# Comity's house. It asks for Python 3.11 or newer, GNU make and a C toolchain, and brings the rest.
+# Needs Python 3.11 or newer and GNU make; installs everything else from wheels.
 #
 # .venv is made once. Its stamp says what was installed, in which folder, from which lock; it is written last and
 # taken away first, so a stamp that still tells the truth means that nothing is to be done, and a .venv without

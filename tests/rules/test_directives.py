@@ -149,7 +149,8 @@ values = st.lists(st.one_of(st.text(max_size=30), st.lists(words, max_size=6).ma
 def test_no_text_raises(meta: list[str], headers: list[str], agent: str) -> None:
     directives = read_directives(meta, headers, agent)
     assert bool(directives.evidence) or directives == PageDirectives()
-    assert directives.forbids_keeping(datetime(2030, 1, 1, tzinfo=UTC)) in (True, False)
+    end, moment = directives.unavailable_after, datetime(2030, 1, 1, tzinfo=UTC)
+    assert directives.forbids_keeping(moment) == (directives.noindex or (end is not None and end <= moment))
 
 
 @given(values, values, values)

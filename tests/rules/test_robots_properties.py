@@ -54,7 +54,8 @@ def spelled(group: list[tuple[bool, str]]) -> list[tuple[bool, str]]:
 @example(b"user-agent:*\nallow:*$*", "", "://")
 def test_no_bytes_agent_or_target_raise(body: bytes, agent: str, target: str) -> None:
     file = parse_robots(body)
-    assert file.verdict(agent, target).allowed in (True, False)
+    verdict = file.verdict(agent, target)
+    assert verdict.allowed or verdict.line_number is not None  # nothing is forbidden without a line that says so
     assert all(file.sitemaps)
 
 
