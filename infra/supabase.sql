@@ -142,6 +142,7 @@ CREATE TABLE IF NOT EXISTS robots_cache (
     etag TEXT,
     last_modified TEXT,
     detail TEXT,
+    noted VARCHAR(32),
     CONSTRAINT pk_robots_cache PRIMARY KEY (origin)
 );
 
@@ -158,6 +159,7 @@ ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS version VARCHAR(32);
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS etag TEXT;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS last_modified TEXT;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS detail TEXT;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS noted VARCHAR(32);
 
 CREATE INDEX IF NOT EXISTS idx_robots_cache_host ON robots_cache (host);
 
@@ -205,6 +207,86 @@ BEGIN
     END IF;
 END
 $$;
+
+CREATE TABLE IF NOT EXISTS ledger_chains (
+    domain_id UUID NOT NULL,
+    host VARCHAR(260) NOT NULL,
+    requests BIGINT DEFAULT 0 NOT NULL,
+    request_digest VARCHAR(32) DEFAULT '' NOT NULL,
+    notes BIGINT DEFAULT 0 NOT NULL,
+    note_digest VARCHAR(32) DEFAULT '' NOT NULL,
+    gap_until TIMESTAMP WITH TIME ZONE,
+    former_host VARCHAR(260),
+    merged_into UUID,
+    CONSTRAINT pk_ledger_chains PRIMARY KEY (domain_id)
+);
+
+ALTER TABLE ledger_chains ADD COLUMN IF NOT EXISTS host VARCHAR(260);
+ALTER TABLE ledger_chains ADD COLUMN IF NOT EXISTS requests BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE ledger_chains ADD COLUMN IF NOT EXISTS request_digest VARCHAR(32) DEFAULT '' NOT NULL;
+ALTER TABLE ledger_chains ADD COLUMN IF NOT EXISTS notes BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE ledger_chains ADD COLUMN IF NOT EXISTS note_digest VARCHAR(32) DEFAULT '' NOT NULL;
+ALTER TABLE ledger_chains ADD COLUMN IF NOT EXISTS gap_until TIMESTAMP WITH TIME ZONE;
+ALTER TABLE ledger_chains ADD COLUMN IF NOT EXISTS former_host VARCHAR(260);
+ALTER TABLE ledger_chains ADD COLUMN IF NOT EXISTS merged_into UUID;
+
+CREATE INDEX IF NOT EXISTS idx_ledger_chains_host ON ledger_chains (host);
+
+CREATE TABLE IF NOT EXISTS ledger_notes (
+    id BIGSERIAL NOT NULL,
+    domain_id UUID NOT NULL,
+    sequence BIGINT DEFAULT 0 NOT NULL,
+    digest VARCHAR(32) DEFAULT '' NOT NULL,
+    lease_token BIGINT NOT NULL,
+    kind VARCHAR(10) NOT NULL,
+    origin TEXT,
+    version VARCHAR(32),
+    valid_from TIMESTAMP WITH TIME ZONE NOT NULL,
+    valid_until TIMESTAMP WITH TIME ZONE NOT NULL,
+    detail TEXT DEFAULT '{}' NOT NULL,
+    CONSTRAINT pk_ledger_notes PRIMARY KEY (id)
+);
+
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS sequence BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS digest VARCHAR(32) DEFAULT '' NOT NULL;
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS lease_token BIGINT;
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS kind VARCHAR(10);
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS origin TEXT;
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS version VARCHAR(32);
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS valid_from TIMESTAMP WITH TIME ZONE;
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS valid_until TIMESTAMP WITH TIME ZONE;
+ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS detail TEXT DEFAULT '{}' NOT NULL;
+
+CREATE INDEX IF NOT EXISTS idx_ledger_notes_chain ON ledger_notes (domain_id, sequence);
+
+CREATE TABLE IF NOT EXISTS robots_versions (
+    version VARCHAR(32) NOT NULL,
+    body BYTEA NOT NULL,
+    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_robots_versions PRIMARY KEY (version)
+);
+
+ALTER TABLE robots_versions ADD COLUMN IF NOT EXISTS body BYTEA;
+ALTER TABLE robots_versions ADD COLUMN IF NOT EXISTS first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+CREATE TABLE IF NOT EXISTS policy_history (
+    id BIGSERIAL NOT NULL,
+    host VARCHAR(260) NOT NULL,
+    valid_from TIMESTAMP WITH TIME ZONE NOT NULL,
+    is_deleted BOOLEAN DEFAULT false NOT NULL,
+    max_concurrency INTEGER NOT NULL,
+    min_request_interval_ms INTEGER NOT NULL,
+    CONSTRAINT pk_policy_history PRIMARY KEY (id)
+);
+
+ALTER TABLE policy_history ADD COLUMN IF NOT EXISTS host VARCHAR(260);
+ALTER TABLE policy_history ADD COLUMN IF NOT EXISTS valid_from TIMESTAMP WITH TIME ZONE;
+ALTER TABLE policy_history ADD COLUMN IF NOT EXISTS is_deleted BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE policy_history ADD COLUMN IF NOT EXISTS max_concurrency INTEGER;
+ALTER TABLE policy_history ADD COLUMN IF NOT EXISTS min_request_interval_ms INTEGER;
+
+CREATE INDEX IF NOT EXISTS idx_policy_history_host ON policy_history (host, id);
 
 CREATE TABLE IF NOT EXISTS search_documents (
     number BIGSERIAL NOT NULL,
@@ -437,6 +519,8 @@ CREATE TABLE IF NOT EXISTS domains (
     latency_baseline_s DOUBLE PRECISION,
     latency_recent_s DOUBLE PRECISION,
     unclean_end_at TIMESTAMP WITH TIME ZONE,
+    claimed_at TIMESTAMP WITH TIME ZONE,
+    unclean_since TIMESTAMP WITH TIME ZONE,
     last_start_at TIMESTAMP WITH TIME ZONE,
     is_refresh_due BOOLEAN DEFAULT false NOT NULL,
     refresh_started_at TIMESTAMP WITH TIME ZONE,
@@ -490,6 +574,8 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS adaptive_delay_s DOUBLE PRECISION D
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS latency_baseline_s DOUBLE PRECISION;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS latency_recent_s DOUBLE PRECISION;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS unclean_end_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS claimed_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS unclean_since TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS last_start_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS is_refresh_due BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS refresh_started_at TIMESTAMP WITH TIME ZONE;
@@ -537,6 +623,68 @@ CREATE INDEX IF NOT EXISTS idx_domains_refresh_candidates ON domains (status, ne
 CREATE INDEX IF NOT EXISTS idx_domains_source ON domains (source);
 CREATE INDEX IF NOT EXISTS idx_domains_status ON domains (status);
 CREATE INDEX IF NOT EXISTS idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
+
+CREATE TABLE IF NOT EXISTS politeness_ledger (
+    id BIGSERIAL NOT NULL,
+    run_id UUID,
+    domain_id UUID NOT NULL,
+    sequence BIGINT DEFAULT 0 NOT NULL,
+    digest VARCHAR(32) DEFAULT '' NOT NULL,
+    lease_token BIGINT NOT NULL,
+    request_number BIGINT DEFAULT 0 NOT NULL,
+    url TEXT NOT NULL,
+    purpose VARCHAR(10) NOT NULL,
+    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    delay_s DOUBLE PRECISION NOT NULL,
+    delay_source VARCHAR(10) NOT NULL,
+    max_concurrency SMALLINT NOT NULL,
+    policy_interval_ms INTEGER,
+    policy_max_concurrency INTEGER,
+    robots_version VARCHAR(32),
+    rule_line INTEGER,
+    rule TEXT,
+    status INTEGER,
+    retry_after_s DOUBLE PRECISION,
+    blocked_until TIMESTAMP WITH TIME ZONE,
+    has_fetch BOOLEAN DEFAULT false NOT NULL,
+    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
+    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
+);
+
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS run_id UUID;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS sequence BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS digest VARCHAR(32) DEFAULT '' NOT NULL;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS lease_token BIGINT;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS request_number BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS purpose VARCHAR(10);
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS started_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_s DOUBLE PRECISION;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_source VARCHAR(10);
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS max_concurrency SMALLINT;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS policy_interval_ms INTEGER;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS policy_max_concurrency INTEGER;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS robots_version VARCHAR(32);
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS rule_line INTEGER;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS rule TEXT;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS status INTEGER;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS retry_after_s DOUBLE PRECISION;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS blocked_until TIMESTAMP WITH TIME ZONE;
+ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS has_fetch BOOLEAN DEFAULT false NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_politeness_ledger_run_id' AND conrelid = 'politeness_ledger'::regclass) THEN
+        ALTER TABLE politeness_ledger ADD CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
+CREATE INDEX IF NOT EXISTS idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
 
 CREATE TABLE IF NOT EXISTS search_cards (
     number BIGINT NOT NULL,
@@ -992,62 +1140,6 @@ $$;
 CREATE INDEX IF NOT EXISTS idx_evidence_domain ON evidence (domain_id, created_at);
 CREATE INDEX IF NOT EXISTS idx_evidence_url ON evidence (url_key, created_at);
 
-CREATE TABLE IF NOT EXISTS politeness_ledger (
-    id BIGSERIAL NOT NULL,
-    run_id UUID,
-    domain_id UUID NOT NULL,
-    lease_token BIGINT NOT NULL,
-    url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
-    started_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    delay_s DOUBLE PRECISION NOT NULL,
-    delay_source VARCHAR(10) NOT NULL,
-    max_concurrency SMALLINT NOT NULL,
-    robots_version VARCHAR(32),
-    rule_line INTEGER,
-    rule TEXT,
-    status INTEGER,
-    blocked_until TIMESTAMP WITH TIME ZONE,
-    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
-    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
-    CONSTRAINT fk_politeness_ledger_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-);
-
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS run_id UUID;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS domain_id UUID;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS lease_token BIGINT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS url TEXT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS purpose VARCHAR(10);
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS started_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS ended_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_s DOUBLE PRECISION;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS delay_source VARCHAR(10);
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS max_concurrency SMALLINT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS robots_version VARCHAR(32);
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS rule_line INTEGER;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS rule TEXT;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS status INTEGER;
-ALTER TABLE politeness_ledger ADD COLUMN IF NOT EXISTS blocked_until TIMESTAMP WITH TIME ZONE;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_politeness_ledger_domain_id' AND conrelid = 'politeness_ledger'::regclass) THEN
-        ALTER TABLE politeness_ledger ADD CONSTRAINT fk_politeness_ledger_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_politeness_ledger_run_id' AND conrelid = 'politeness_ledger'::regclass) THEN
-        ALTER TABLE politeness_ledger ADD CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL;
-    END IF;
-END
-$$;
-
-CREATE INDEX IF NOT EXISTS idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
-
 CREATE TABLE IF NOT EXISTS provenance (
     id BIGSERIAL NOT NULL,
     image_id BIGINT NOT NULL,
@@ -1189,6 +1281,7 @@ CREATE INDEX IF NOT EXISTS idx_job_sightings_posting_id ON job_sightings (postin
 
 DROP TRIGGER IF EXISTS domains_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains;
+DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
 
 CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
 BEGIN
@@ -1212,6 +1305,34 @@ $$ LANGUAGE plpgsql;
 
 CREATE TRIGGER domains_updated_at_trigger BEFORE UPDATE ON domains
     FOR EACH ROW EXECUTE FUNCTION update_domains_updated_at();
+
+CREATE OR REPLACE FUNCTION note_policy() RETURNS TRIGGER AS $$
+BEGIN
+    IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND NEW.host <> OLD.host) THEN
+        INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms)
+            VALUES (OLD.host, CURRENT_TIMESTAMP, true, OLD.max_concurrency, OLD.min_request_interval_ms);
+    END IF;
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms)
+            VALUES (NEW.host, NEW.updated_at, false, NEW.max_concurrency, NEW.min_request_interval_ms);
+    ELSIF TG_OP = 'UPDATE' THEN
+        IF (NEW.host, NEW.max_concurrency, NEW.min_request_interval_ms)
+            IS DISTINCT FROM (OLD.host, OLD.max_concurrency, OLD.min_request_interval_ms) THEN
+            INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms)
+                VALUES (
+                    NEW.host,
+                    CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at
+                        THEN NEW.updated_at ELSE CURRENT_TIMESTAMP END,
+                    false, NEW.max_concurrency, NEW.min_request_interval_ms
+                );
+        END IF;
+    END IF;
+    RETURN NULL;
+END;
+$$ LANGUAGE plpgsql;
+
+CREATE TRIGGER domain_policies_history_trigger AFTER INSERT OR UPDATE OR DELETE ON domain_policies
+    FOR EACH ROW EXECUTE FUNCTION note_policy();
 
 INSERT INTO alembic_version VALUES ('0001') ON CONFLICT DO NOTHING;
 

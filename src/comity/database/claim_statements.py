@@ -49,6 +49,7 @@ LEASED: Final = (
     domains.c.latency_baseline_s,
     domains.c.latency_recent_s,
     domains.c.unclean_end_at,
+    domains.c.unclean_since,
     domains.c.last_start_at,
 )
 
@@ -137,9 +138,11 @@ def _taken(kind: ClaimKind) -> dict[str, Any]:
         "claim_expires_at": ends_at,
         "lease_token": domains.c.lease_token + 1,
         "version": domains.c.version + 1,
+        "claimed_at": _now(kind),
         "unclean_end_at": case(
             (domains.c.claimed_by.is_not(None), domains.c.claim_expires_at), else_=domains.c.unclean_end_at
         ),
+        "unclean_since": case((domains.c.claimed_by.is_not(None), domains.c.claimed_at), else_=domains.c.unclean_since),
     }
 
 

@@ -66,6 +66,13 @@ class Database:
             yield connection.execution_options(comity_reads=True)
 
     @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """The same, where several statements must see the same moment while others write."""
+        level = {"isolation_level": "REPEATABLE READ"} if self.is_shared else {}
+        with _clear_errors(self), self.engine.connect() as connection:
+            yield connection.execution_options(comity_reads=True, **level)
+
+    @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that is committed as a whole, or leaves no trace."""
         with _clear_errors(self), self.engine.begin() as connection:

@@ -293,6 +293,7 @@ def end_uncleanly(connection: Connection, dead_holders: Collection[str], now: da
             claimed_by=None,
             claim_expires_at=None,
             unclean_end_at=instant(connection, now),
+            unclean_since=domains.c.claimed_at,
             version=domains.c.version + 1,
         )
     )

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, select, update
 
+from comity.database import ledger
 from comity.database.image_tables import provenance
 from comity.database.images import move as move_images
-from comity.database.tables import domain_policies, domains, evidence, fetches, politeness_ledger, robots_cache
+from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
 
 _SUMMED: Final = (
     "pages_discovered",
@@ -63,6 +64,7 @@ def rename(connection: Connection, row: Row[Any], name: str, parent: str | None)
         .where(domains.c.id == row.id)
         .values(domain=name, parent_domain=parent, version=domains.c.version + 1)
     )
+    ledger.rename_chain(connection, row.id, name)
     _rename_loose_references(connection, row.domain, name)
 
 
@@ -70,8 +72,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     """Add the counters of one row to another, move what refers to it, and delete it; its URLs were moved before."""
     connection.execute(update(fetches).where(fetches.c.domain_id == gone.id).values(domain_id=kept.id))
     connection.execute(update(evidence).where(evidence.c.domain_id == gone.id).values(domain_id=kept.id))
-    ledger = politeness_ledger
-    connection.execute(update(ledger).where(ledger.c.domain_id == gone.id).values(domain_id=kept.id))
+    ledger.fold_chain(connection, gone.id, kept.id)
     move_images(connection, gone.id, kept.id)
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
@@ -94,6 +95,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     for old in (kept.domain, gone.domain):
         _rename_loose_references(connection, old, name)
     connection.execute(update(domains).where(domains.c.id == kept.id).values(**values, version=domains.c.version + 1))
+    ledger.rename_chain(connection, kept.id, name)
 
 
 def note_size(connection: Connection, host_id: UUID, queued: int) -> None:
@@ -108,7 +110,8 @@ def _rename_loose_references(connection: Connection, old: str, new: str) -> None
         return
     connection.execute(update(fetches).where(fetches.c.domain == old).values(domain=new))
     connection.execute(update(provenance).where(provenance.c.source_domain == old).values(source_domain=new))
-    connection.execute(update(robots_cache).where(robots_cache.c.host == old).values(host=new))
+    # What is in force is noted anew, in the chain of the host that goes on.
+    connection.execute(update(robots_cache).where(robots_cache.c.host == old).values(host=new, noted=None))
     _fold_policies(connection, old, new)
 
 

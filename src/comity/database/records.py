@@ -1,4 +1,4 @@
-"""Statements that settle writes in bulk: fetches, evidence and the politeness ledger."""
+"""Statements that settle writes in bulk: fetches and evidence."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from uuid import UUID
 from sqlalchemy import Connection, select
 
 from comity.database.bulk import Encoding, insert_rows
-from comity.database.tables import domains, evidence, fetches, politeness_ledger
+from comity.database.tables import domains, evidence, fetches
 from comity.model.evidence import Evidence
 from comity.model.fetch_row import FetchRow
-from comity.model.ledger import LedgerRow
 
 _FETCH = (
     "run_id",
@@ -38,23 +37,6 @@ _FETCH = (
     "images_read",
 )
 _EVIDENCE = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
-_LEDGER = (
-    "run_id",
-    "domain_id",
-    "lease_token",
-    "url",
-    "purpose",
-    "started_at",
-    "ended_at",
-    "delay_s",
-    "delay_source",
-    "max_concurrency",
-    "robots_version",
-    "rule_line",
-    "rule",
-    "status",
-    "blocked_until",
-)
 
 
 def add_fetches(connection: Connection, run_id: UUID, rows: Iterable[FetchRow]) -> None:
@@ -111,33 +93,6 @@ def add_evidence(connection: Connection, run_id: UUID | None, items: Iterable[Ev
     insert_rows(connection, evidence, _EVIDENCE, values)
 
 
-def add_to_ledger(connection: Connection, run_id: UUID | None, rows: Iterable[LedgerRow]) -> None:
-    """Enter requests that were started."""
-    encode = Encoding(connection)
-    run = encode.uuid_or_none(run_id)
-    values = [
-        (
-            run,
-            encode.uuid(row.host_id),
-            row.lease_token,
-            row.url,
-            str(row.purpose),
-            encode.time(row.started_at),
-            encode.time(row.ended_at),
-            row.delay.seconds,
-            str(row.delay.source),
-            row.max_concurrency,
-            row.robots_version,
-            row.rule_line,
-            row.rule,
-            row.status,
-            encode.time_or_none(row.blocked_until),
-        )
-        for row in rows
-    ]
-    insert_rows(connection, politeness_ledger, _LEDGER, values)
-
-
 def committed(connection: Connection, run_id: UUID, keys: Collection[int]) -> set[tuple[int, Any]]:
     """Which visits of a run were settled, by URL key and time."""
     statement = select(fetches.c.url_key, fetches.c.crawled_at).where(
@@ -181,24 +136,3 @@ def last_contents(connection: Connection, host: str, limit: int) -> list[tuple[s
     )
     rows = connection.execute(statement).all()
     return [(row.page_url[row.page_url.index("/", 8) :], row.content_hash) for row in reversed(rows)]
-
-
-def ledger_after(connection: Connection, host_id: UUID, after: tuple[Any, int] | None, limit: int) -> Sequence[Any]:
-    """A host's requests in the order in which they started, in batches."""
-    ledger = politeness_ledger.c
-    statement = select(politeness_ledger).where(ledger.domain_id == host_id)
-    if after is not None:
-        started_at, number = after
-        statement = statement.where(
-            (ledger.started_at > started_at) | ((ledger.started_at == started_at) & (ledger.id > number))
-        )
-    return connection.execute(statement.order_by(ledger.started_at, ledger.id).limit(limit)).all()
-
-
-def hosts_in_ledger(connection: Connection) -> Sequence[Any]:
-    """Hosts that were ever asked for anything."""
-    return connection.execute(
-        select(domains.c.id, domains.c.domain)
-        .where(domains.c.id.in_(select(politeness_ledger.c.domain_id).distinct()))
-        .order_by(domains.c.domain)
-    ).all()

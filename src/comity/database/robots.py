@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, select, update
 
 from comity.database.instants import instant
 from comity.database.spelling import insert_into, named_in
@@ -41,6 +41,11 @@ def put(connection: Connection, values: dict[str, Any]) -> None:
         .values(**values)
         .on_conflict_do_update(index_elements=["origin"], set_=changed)
     )
+
+
+def note(connection: Connection, origin: str, version: str | None, noted: str) -> None:
+    """Remember that the ledger has a note of what this row puts in force."""
+    connection.execute(update(robots_cache).where(robots_cache.c.origin == origin).values(version=version, noted=noted))
 
 
 def expired_of_closed_hosts(

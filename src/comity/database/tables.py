@@ -130,6 +130,9 @@ domains: Final = Table(
     Column("latency_baseline_s", Double()),
     Column("latency_recent_s", Double()),
     Column("unclean_end_at", UtcDateTime()),
+    # When the present lease was taken, and when the one that ended without a release was.
+    Column("claimed_at", UtcDateTime()),
+    Column("unclean_since", UtcDateTime()),
     Column("last_start_at", UtcDateTime()),
     # Refreshing: whether a round is to begin, and when the one that is under way did.
     Column("is_refresh_due", Boolean(), nullable=False, server_default=false()),
@@ -218,6 +221,8 @@ robots_cache: Final = Table(
     Column("etag", Text()),
     Column("last_modified", Text()),
     Column("detail", Text()),
+    # Identifies the ledger note that says what this row puts in force; a row edited by hand no longer fits it.
+    Column("noted", String(32)),
     Index("idx_robots_cache_host", "host"),
 )
 
@@ -356,14 +361,19 @@ evidence: Final = Table(
     Index("idx_evidence_domain", "domain_id", "created_at"),
 )
 
-# One row for every request that was started: what `comity verify-politeness` replays.
+# One row for each request: what `comity verify-politeness` replays. `ledger_tables` has what it is checked against.
+# No foreign key to `domains`: deleting a host must not delete the proof.
 politeness_ledger: Final = Table(
     "politeness_ledger",
     metadata,
     Column("id", RowNumber, primary_key=True, autoincrement=True),
     Column("run_id", Uuid(), ForeignKey("crawl_runs.id", ondelete="SET NULL")),
-    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), nullable=False),
+    Column("domain_id", Uuid(), nullable=False),
+    # The place in the host's chain, and the digest over this row and the one before it.
+    _count("sequence"),
+    Column("digest", String(32), nullable=False, server_default=text("''")),
     Column("lease_token", BigInteger(), nullable=False),
+    _count("request_number"),  # 1 for the first request under a lease
     Column("url", Text(), nullable=False),
     Column("purpose", String(10), nullable=False),
     Column("started_at", UtcDateTime(), nullable=False),
@@ -371,10 +381,16 @@ politeness_ledger: Final = Table(
     Column("delay_s", Double(), nullable=False),
     Column("delay_source", String(10), nullable=False),
     Column("max_concurrency", SmallInteger(), nullable=False),
+    # The operator's policy as the request knew it; NULL where there was none.
+    Column("policy_interval_ms", Integer()),
+    Column("policy_max_concurrency", Integer()),
     Column("robots_version", String(32)),
     Column("rule_line", Integer()),
     Column("rule", Text()),
     Column("status", Integer()),
+    Column("retry_after_s", Double()),
     Column("blocked_until", UtcDateTime()),
+    Column("has_fetch", Boolean(), nullable=False, server_default=false()),  # `fetches` has a row for it
     Index("idx_politeness_ledger_host", "domain_id", "started_at"),
+    Index("idx_politeness_ledger_chain", "domain_id", "sequence"),
 )

@@ -1,4 +1,4 @@
-"""What the database itself guards: the life of a host, and the age of its row.
+"""What the database itself guards: the life of a host, the age of its row, and the history of policies.
 
 The statements are generated from the table of legal moves, so that hand-written SQL is held to
 the same rules as the code.
@@ -8,16 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from comity.database import policy_triggers
+
 Moves = Mapping[str, Sequence[str]]
 
 
 def create_statements(dialect: str, moves: Moves) -> list[str]:
     """The statements that put the guards in place."""
-    return _postgresql(moves) if dialect == "postgresql" else _sqlite(moves)
+    of_hosts = _postgresql(moves) if dialect == "postgresql" else _sqlite(moves)
+    return of_hosts + policy_triggers.create_statements(dialect)
 
 
 def drop_statements(dialect: str) -> list[str]:
     """The statements that take the guards away."""
+    return _drop_of_hosts(dialect) + policy_triggers.drop_statements(dialect)
+
+
+def _drop_of_hosts(dialect: str) -> list[str]:
     if dialect == "postgresql":
         return [
             "DROP TRIGGER IF EXISTS domains_status_trigger ON domains",

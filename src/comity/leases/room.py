@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Row
 
 from comity.clock import Clock
-from comity.database import leasing
+from comity.database import leasing, ledger
 from comity.database.connection import Database
 from comity.database.lease_values import ending_values, lease_from, memory_values, progress_values
 from comity.leases.holder import is_dead, machine_name, new_holder
@@ -72,6 +72,7 @@ class Leases:
                 hosts=hosts,
                 smart=smart,
             )
+            ledger.note_gaps(connection, rows)
         return self._keep(rows, asked_at)
 
     def has_candidate(self) -> bool:
@@ -90,6 +91,7 @@ class Leases:
             rows = leasing.take(
                 connection, hosts=hosts, holder=self.holder, lease_s=self.terms.lease_s, now=self._now()
             )
+            ledger.note_gaps(connection, rows)
         return self._keep(rows, asked_at)
 
     def heartbeat(self) -> list[Lease]:

@@ -1,17 +1,28 @@
-"""The proof of manners: every request in the ledger, replayed against the limits that were in force."""
+"""The check of the politeness ledger: complete, unaltered, and within everything that was in force.
+
+Each host is read twice, in bounded memory: in the order of its chain, and in the order of its starts.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from comity.database import records
+from sqlalchemy import Connection
+
+from comity.database import ledger_reading as reading
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
-from comity.rules.politeness_audit import LedgerLine, Violation, audit
+from comity.model.audit import Breach, LedgerLine, PolicyEntry, RobotsNote, Violation
+from comity.model.ledger import NoteKind
+from comity.rules.ledger_chain import ChainCheck, RequestNumbers
+from comity.rules.politeness_audit import audit
+from comity.rules.politeness_law import PolicyLaw, RobotsLaw
 
 _BATCH: Final = 5000
 _SHOWN: Final = 1000
@@ -19,24 +30,203 @@ _SHOWN: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class HostAudit:
-    """What the replay of one host's requests found."""
+    """What the check of one host found; `remarks` are facts to know that are no violations."""
 
     host: str
     requests: int
     violations: tuple[Violation, ...]
+    remarks: tuple[str, ...] = ()
+    digest: str = ""
+    """The end of the chain, to be written down and compared later."""
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What the notes of a chain say."""
+
+    robots: list[RobotsNote] = field(default_factory=list)
+    gaps: list[tuple[int, float, float]] = field(default_factory=list)
 
 
 def verify_politeness(database: Database, host: str | None = None) -> Iterator[HostAudit]:
-    """Replay the ledger host by host, in bounded memory."""
+    """Check the ledger host by host; each host is seen as it was at one moment, also while it is crawled."""
+    with database.snapshot() as connection:
+        ids = reading.chain_ids(connection, host)
+        strays = reading.stray_rows(connection, _SHOWN) if host is None else []
+        unledgered = reading.asked_without_chain(connection, host, _SHOWN)
+    for host_id in ids:
+        with database.snapshot() as connection:
+            chain = reading.chain(connection, host_id)
+            if chain is not None:
+                yield _check(connection, chain)
+    for row in strays:
+        yield _no_chain(row.domain or str(row.domain_id), "its rows are there, and the head of its chain is missing")
+    for row in unledgered:
+        yield _no_chain(row.domain, "it was asked, and the ledger has no request to it")
+
+
+def is_known(database: Database, host: str) -> bool:
+    """Whether the state knows a host by this name."""
     with database.read() as connection:
-        known = records.hosts_in_ledger(connection)
-    for row in known:
-        if host is None or row.domain == host:
-            counted = _Counted(_lines(database, row.id))
-            violations = tuple(islice(audit(counted), _SHOWN))
-            for _line in counted:
-                pass  # count the rest, should there have been more violations than are shown
-            yield HostAudit(row.domain, counted.number, violations)
+        return reading.is_known(connection, host)
+
+
+def _no_chain(host: str, sentence: str) -> HostAudit:
+    return HostAudit(host, 0, (Violation(Breach.LEDGER_MISSING, 0, "", None, sentence),))
+
+
+def _check(connection: Connection, chain: Any) -> HostAudit:
+    """Check one chain: that it is whole, then what it says."""
+    numbers = RequestNumbers()
+    notes = _Notes()
+    violations = list(islice(_broken_notes(connection, chain, notes), _SHOWN))
+    violations += islice(_broken_requests(connection, chain, numbers), _SHOWN)
+    violations += _unrecorded(chain, numbers, notes)
+    counted = _Counted(_lines(connection, chain.domain_id))
+    violations += islice(_misconduct(connection, chain, counted, notes), _SHOWN)
+    for _line in counted:
+        pass  # count the rest, should there have been more violations than are shown
+    if chain.merged_into is None:
+        violations += _visits(connection, chain)
+    remarks = tuple(_remarks(chain, notes, counted.last))
+    return HostAudit(chain.host, counted.number, tuple(violations[:_SHOWN]), remarks, chain.request_digest)
+
+
+def _broken_notes(connection: Connection, chain: Any, notes: _Notes) -> Iterator[Violation]:
+    check = ChainCheck(chain.domain_id.hex)
+    for row in _batches(connection, reading.notes_from, chain.domain_id):
+        problem = check.row(row.sequence, row.digest, reading.note_values(row))
+        if problem is not None:
+            yield _of_note(row, *problem)
+        if row.kind == NoteKind.GAP:
+            notes.gaps.append((row.lease_token, row.valid_from.timestamp(), row.valid_until.timestamp()))
+        elif row.kind == NoteKind.ROBOTS:
+            notes.robots.append(_robots_note(row))
+    problem = check.end(chain.notes, chain.note_digest)
+    if problem is not None:
+        yield Violation(problem[0], 0, "", None, f"in the notes, {problem[1]}")
+
+
+def _of_note(row: Any, breach: Breach, sentence: str) -> Violation:
+    return Violation(breach, row.sequence, row.origin or "", row.valid_from.timestamp(), f"in the notes, {sentence}")
+
+
+def _robots_note(row: Any) -> RobotsNote:
+    try:
+        detail = json.loads(row.detail)
+    except ValueError:
+        detail = {}  # the digest has shown that it was altered
+    return RobotsNote(
+        row.origin or "",
+        row.version,
+        row.valid_from.timestamp(),
+        row.valid_until.timestamp(),
+        str(detail.get("access", "")) if isinstance(detail, dict) else "",
+        str(detail.get("agent", "")) if isinstance(detail, dict) else "",
+    )
+
+
+def _broken_requests(connection: Connection, chain: Any, numbers: RequestNumbers) -> Iterator[Violation]:
+    check = ChainCheck(chain.domain_id.hex)
+    for row in _batches(connection, reading.requests_from, chain.domain_id):
+        problem = check.row(row.sequence, row.digest, reading.request_values(row))
+        if problem is not None:
+            yield Violation(problem[0], row.sequence, row.url, row.started_at.timestamp(), problem[1])
+        numbers.row(row.lease_token, row.request_number)
+    problem = check.end(chain.requests, chain.request_digest)
+    if problem is not None:
+        yield Violation(problem[0], 0, "", None, problem[1])
+
+
+def _unrecorded(chain: Any, numbers: RequestNumbers, notes: _Notes) -> Iterator[Violation]:
+    """Requests that were never entered, though their lease was given back in order."""
+    is_open = chain.claimed_by is not None or chain.unclean_end_at is not None
+    excused = {chain.lease_token} if is_open else set()
+    for token, count in numbers.missing(excused, [gap[0] for gap in notes.gaps]):
+        sentence = f"requests under lease {token} are not in the ledger: {count:,}"
+        yield Violation(Breach.REQUEST_UNRECORDED, 0, "", None, sentence)
+
+
+def _misconduct(connection: Connection, chain: Any, lines: _Counted, notes: _Notes) -> Iterator[Violation]:
+    """Requests that broke what was in force, in the order of their starts."""
+
+    def load(version: str) -> bytes | None:
+        return reading.robots_body(connection, version)
+
+    robots, policies = RobotsLaw(notes.robots, load), PolicyLaw(_policies(connection, chain))
+
+    def judged() -> Iterator[LedgerLine]:
+        for line in lines:
+            at_hand.extend(robots.check(line))
+            at_hand.extend(policies.check(line))
+            yield line
+
+    at_hand: list[Violation] = []
+    for violation in audit(judged()):
+        yield from at_hand
+        at_hand.clear()
+        yield violation
+    yield from at_hand
+
+
+def _policies(connection: Connection, chain: Any) -> list[list[PolicyEntry]]:
+    names = [chain.host, *([chain.former_host] if chain.former_host else [])]
+    return [
+        [
+            PolicyEntry(
+                row.valid_from.timestamp(),
+                None if row.is_deleted else (row.min_request_interval_ms, row.max_concurrency),
+            )
+            for row in reading.policies_of(connection, name)
+        ]
+        for name in names
+    ]
+
+
+def _visits(connection: Connection, chain: Any) -> Iterator[Violation]:
+    """Compare the ledger with `fetches`, both ways; a host that was folded into this one left its visits to it."""
+    family = [chain.domain_id, *reading.folded_into(connection, chain.domain_id)]
+    visits = reading.visits_without_request(connection, chain.host, family, _SHOWN)
+    requests = reading.requests_without_visit(connection, chain.host, family, _SHOWN)
+    for row in visits:
+        sentence = "the page was stored, and the ledger has no request that started then"
+        yield Violation(Breach.FETCH_WITHOUT_REQUEST, 0, row.page_url, row.crawled_at.timestamp(), sentence)
+    for row in requests:
+        sentence = "the row says that the visit was stored, and it is not"
+        yield Violation(Breach.REQUEST_WITHOUT_FETCH, row.sequence, row.url, row.started_at.timestamp(), sentence)
+
+
+def _remarks(chain: Any, notes: _Notes, last: LedgerLine | None) -> Iterator[str]:
+    """What a reader of the ledger must know besides: where requests may be missing through no fault of the record."""
+    delay_s = last.delay_s if last is not None else 0.0
+    gaps = [(since, until) for _token, since, until in notes.gaps]
+    if chain.claimed_by is None and chain.unclean_end_at is not None:
+        until = chain.unclean_end_at.timestamp()
+        if not any(gap[1] >= until for gap in gaps):
+            gaps.append((_known_since(chain, until), until))
+    for since, until in gaps:
+        most = f"at most {int((until - since) / delay_s) + 1:,} requests" if delay_s > 0 else "requests"
+        yield (
+            f"a process ended without giving the host back: {most} between {_shown(since)} and {_shown(until)} "
+            "may not be recorded"
+        )
+    if chain.claimed_by is not None:
+        since = _known_since(chain, None)
+        yield f"the host is leased now: requests since {_shown(since)} may not be recorded yet"
+    if chain.merged_into is not None:
+        yield "the host was folded into another, and its chain ends here"
+
+
+def _known_since(chain: Any, otherwise: float | None) -> float:
+    """The last start that is recorded, or the beginning of the lease, whichever is later."""
+    began = chain.claimed_at if chain.claimed_by is not None else chain.unclean_since
+    known = [each.timestamp() for each in (began, chain.last_start_at) if each is not None]
+    since = max(known, default=otherwise or 0.0)
+    return since if otherwise is None else min(since, otherwise)
+
+
+def _shown(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 class _Counted:
@@ -45,21 +235,32 @@ class _Counted:
     def __init__(self, lines: Iterator[LedgerLine]) -> None:
         self._lines = lines
         self.number = 0
+        self.last: LedgerLine | None = None
 
     def __iter__(self) -> Iterator[LedgerLine]:
         for line in self._lines:
             self.number += 1
+            self.last = line
             yield line
 
 
-def _lines(database: Database, host_id: UUID) -> Iterator[LedgerLine]:
+def _batches(connection: Connection, fetch: Any, host_id: UUID) -> Iterator[Any]:
+    after: tuple[int, int] | None = None
+    while True:
+        rows = fetch(connection, host_id, after, _BATCH)
+        yield from rows
+        if len(rows) < _BATCH:
+            return
+        after = (rows[-1].sequence, rows[-1].id)
+
+
+def _lines(connection: Connection, host_id: UUID) -> Iterator[LedgerLine]:
     after: tuple[Any, int] | None = None
     while True:
-        with database.read() as connection:
-            rows = records.ledger_after(connection, host_id, after, _BATCH)
+        rows = reading.requests_by_start(connection, host_id, after, _BATCH)
         for row in rows:
             yield LedgerLine(
-                number=row.id,
+                number=row.sequence,
                 url=row.url,
                 lease_token=row.lease_token,
                 started_at=row.started_at.timestamp(),
@@ -68,6 +269,13 @@ def _lines(database: Database, host_id: UUID) -> Iterator[LedgerLine]:
                 max_concurrency=row.max_concurrency,
                 rule=row.rule,
                 blocked_until=to_seconds(row.blocked_until),
+                purpose=row.purpose,
+                status=row.status,
+                retry_after_s=row.retry_after_s,
+                robots_version=row.robots_version,
+                rule_line=row.rule_line,
+                policy_interval_ms=row.policy_interval_ms,
+                policy_max_concurrency=row.policy_max_concurrency,
             )
         if len(rows) < _BATCH:
             return

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-import xxhash
-
 from comity.model.robots import Confidence, RobotsVerdict
+from comity.rules.ledger_chain import content_digest
 from comity.rules.robots_match import RuleIndex
 from comity.rules.robots_octets import target_octets
 from comity.rules.robots_parse import (
@@ -99,7 +98,7 @@ class RobotsFile:
     """A parsed robots.txt."""
 
     version: str
-    """A short hash of the content: equal versions hold equal rules."""
+    """The digest of the part that is read: equal versions hold equal rules."""
     sitemaps: tuple[str, ...]
     """Sitemap addresses as given, without repeats; they belong to no group."""
     truncated: bool
@@ -122,11 +121,16 @@ class RobotsFile:
         return self.for_agent(agent).verdict(target)
 
 
+def parsed_part(body: bytes, max_bytes: int = MAX_BYTES) -> bytes:
+    """As much of a file as its rules depend on: one more octet than is read, which tells whether a line was cut."""
+    return body[: max_bytes + 1]
+
+
 def parse_robots(body: bytes, *, max_bytes: int = MAX_BYTES, version: str | None = None) -> RobotsFile:
     """Parse robots.txt bytes, whatever they hold; never raises."""
     written = read_lines(body, max_bytes)
     return RobotsFile(
-        version=version or xxhash.xxh3_64_hexdigest(body),
+        version=version or content_digest(parsed_part(body, max_bytes)),
         sitemaps=written.sitemaps,
         truncated=written.truncated,
         _written=written,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
+from comity.database import ledger
 from comity.database import policies as policies_table
 from comity.database.connection import Database
 from comity.leases.room import Leases
@@ -181,6 +182,10 @@ class HostBoard:
         return self._leases.take([host.authority])
 
     def _release_quietly(self, host: LeasedHost) -> None:
+        requests, host.unsettled.requests = host.unsettled.requests, []
+        if requests:  # of a visit that was cancelled on its way through
+            with self._database.write() as connection:
+                ledger.append_requests(connection, None, requests)
         with suppress(LeaseLost):
             self._leases.release(host.lease, memory=host.gate.memory())
 

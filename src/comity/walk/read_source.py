@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import records
+from comity.database import ledger
 from comity.database import sources as sources_table
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
@@ -172,11 +172,12 @@ class SourceDesk:
         try:
             result = await self._run(source, known, visit, started_at)
         except LeaseLost as lost:
+            await self._note(visit.reading.requests)
             await self._thread.run(self._unlock, source)
             result = SourceSkipped(source.id, NotRun.LOST, str(lost))
         except BaseException:  # stopped, or the state is gone: the source stays due
             with suppress(ComityError):
-                await asyncio.shield(self._thread.run(self._unlock, source))
+                await asyncio.shield(self._thread.run(self._give_up, source, visit))
             raise
         finally:
             self._visits.remove(visit)
@@ -296,7 +297,7 @@ class SourceDesk:
 
     def _enter(self, rows: Sequence[LedgerRow]) -> None:
         with self._database.write() as connection:
-            records.add_to_ledger(connection, None, rows)
+            ledger.append_requests(connection, None, rows)
 
     def _normalized(self, source: Source, reading: Reading) -> dict[int, list[JobPosting]]:
         """What is kept of the pages that were read anew, without what must never be served."""
@@ -333,6 +334,10 @@ class SourceDesk:
             if sources_table.is_locked(connection, source_id, now):
                 return SourceSkipped(source_id, NotRun.LOCKED, "it is being run by another process")
         return SourceSkipped(source_id, NotRun.NOT_DUE, "it is not due, or there is no such source")
+
+    def _give_up(self, source: Source, visit: SourceVisit) -> None:
+        self._enter(visit.reading.requests)
+        self._unlock(source)
 
     def _unlock(self, source: Source) -> None:
         with self._database.write() as connection:

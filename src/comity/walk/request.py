@@ -10,7 +10,9 @@ from typing import NamedTuple
 from comity.fetch.fetcher import Fetcher
 from comity.model.fetch import FetchFailure, FetchRequest, Response
 from comity.model.gate import Answer, Observation, Reservation, SlotTimeout, Wait
+from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow, Purpose
+from comity.model.policy import HostPolicy
 from comity.model.robots import RobotsVerdict
 from comity.rules.politeness import observed, reached_within
 from comity.rules.retry_after import parse_retry_after
@@ -83,8 +85,9 @@ class Requests:
     ) -> Asked:
         """Use a start that the gate has granted just now."""
         self._capacity.take()
-        seen = _NOTHING
-        retry_after_s: float | None = None
+        # The limits as they are now: an edit while the request is under way does not bind it.
+        started = _Started(host.lease, host.next_request_number(), host.gate.limits.max_concurrency, host.policy)
+        seen, status, retry_after_s, is_over = _NOTHING, None, None, False
         try:
             on_sent = partial(self._note_sent, host, slot) if host.gate.is_to_be_told_when_sent(slot) else None
             result = await self._fetcher.get(request, on_sent)
@@ -94,25 +97,36 @@ class Requests:
                 said = ", ".join(result.headers.get_all("retry-after"))
                 retry_after_s = parse_retry_after(said or None, self._clock(), server_date)
             seen = _observed(result, retry_after_s, slot, host.gate.usual_latency_s)
+            is_over = True
         finally:
             self._capacity.give_back()
+            # Read before the gate sets a block: the ledger must not ask for a longer one than the gate keeps.
+            ended_at = max(slot.started_at, self._clock())
             host.gate.finish(slot, seen)
-        blocked = seen.answer is Answer.RATE_LIMITED or seen.answer is Answer.UNAVAILABLE
-        row = LedgerRow(
-            host.lease.host_id,
-            host.lease.token,
-            request.url,
-            purpose,
-            slot.started_at,
-            self._clock(),
-            slot.delay,
-            host.gate.limits.max_concurrency,
-            robots_version,
-            verdict.line_number if verdict else None,
-            verdict.rule if verdict else None,
-            status,
-            host.gate.memory().blocked_until if blocked else None,
-        )
+            blocked = seen.answer is Answer.RATE_LIMITED or seen.answer is Answer.UNAVAILABLE
+            policy = started.policy
+            row = LedgerRow(
+                started.lease.host_id,
+                started.lease.host,
+                started.lease.token,
+                started.number,
+                request.url,
+                purpose,
+                slot.started_at,
+                ended_at,
+                slot.delay,
+                started.max_concurrency,
+                policy.min_request_interval_ms if policy else None,
+                policy.max_concurrency if policy else None,
+                robots_version,
+                verdict.line_number if verdict else None,
+                verdict.rule if verdict else None,
+                status,
+                retry_after_s,
+                host.gate.memory().blocked_until if blocked else None,
+            )
+            if not is_over:  # cancelled, or our own code failed: the host was asked all the same
+                host.unsettled.requests.append(row)
         return Asked(result, retry_after_s, row)
 
     def look(self) -> None:
@@ -122,6 +136,15 @@ class Requests:
     def _note_sent(self, host: LeasedHost, slot: Reservation) -> None:
         host.gate.note_sent(slot)
         self.on_end(host)  # its next URL may have waited for that
+
+
+class _Started(NamedTuple):
+    """What held for a request when it started."""
+
+    lease: Lease
+    number: int
+    max_concurrency: int
+    policy: HostPolicy | None
 
 
 _NOTHING = Observation(Answer.FAILED)

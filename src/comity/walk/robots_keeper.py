@@ -29,6 +29,7 @@ from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Requests, Unstarted
 from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots_record import RobotsRecord, keep_robots, noted_as, record_of
 
 # More than is parsed, so that a long file is read as far as the rules go instead of closing its site.
 _LIMITS: Final = FetchLimits(max_body_bytes=5 * MAX_BYTES, max_wire_bytes=5 * MAX_BYTES, total_timeout_s=30.0)
@@ -92,7 +93,7 @@ class RobotsKeeper:
         self._collapse = collapse
         self._under_way: dict[tuple[UUID, str], asyncio.Task[Found]] = {}
         self._waits_for_keeping = waits_for_keeping
-        self._unkept: list[dict[str, Any]] = []
+        self._unkept: list[RobotsRecord] = []
         self._keeping: asyncio.Task[None] | None = None
 
     def known(self, host: LeasedHost, origin: str) -> RobotsInForce | None:
@@ -126,6 +127,9 @@ class RobotsKeeper:
         row = await self._thread.run(self._load, origin)
         if row is not None and (to_seconds(row.expires_at) or 0.0) > self._clock():
             found = robots_from_row(row, self._terms.agent, self._terms.unreachable)
+            if row.noted != noted_as(found, self._terms.agent):  # written or edited by hand, or under other settings
+                record = record_of(host.lease, found, self._terms.agent, self._clock(), robots_body(row))
+                await self._keep(record._replace(is_cached=True))
         else:
             if row is not None and row.crawl_delay_ms is not None:
                 host.use_crawl_delay(row.crawl_delay_ms / 1000)  # holds until the file says otherwise
@@ -154,7 +158,9 @@ class RobotsKeeper:
         ttl_s = min(_UNREACHABLE_FOR_S, self._terms.ttl_s) if is_unread(reading) else self._terms.ttl_s
         expires_at = now + ttl_s
         found = self._read(origin, reading, response, row, expires_at)
-        await self._keep(_values(host.name, found, response, row, now))
+        body = robots_body(row) if reading.access is RobotsAccess.UNCHANGED else (response.body if response else b"")
+        record = record_of(host.lease, found, self._terms.agent, now, body)
+        await self._keep(record._replace(values=_values(host.name, found, response, row, now) | record.values))
         return found
 
     async def flush(self) -> None:
@@ -169,12 +175,12 @@ class RobotsKeeper:
                 if self._keeping is keeping and keeping.done():
                     self._keeping = None
 
-    async def _keep(self, values: dict[str, Any]) -> None:
+    async def _keep(self, record: RobotsRecord) -> None:
         """Write a cache row, together with those that wait to be written: many hosts begin at the same time.
 
         A crawl does not wait for it: the host's first page would, and only its delay should hold that up.
         """
-        self._unkept.append(values)
+        self._unkept.append(record)
         if self._waits_for_keeping:
             await self.flush()
         elif self._keeping is None or (self._keeping.done() and self._keeping.exception() is None):
@@ -236,7 +242,7 @@ class RobotsKeeper:
         if reading.access is RobotsAccess.PARSE and response is not None:
             file = parse_robots(response.body)
         elif reading.access is RobotsAccess.UNCHANGED:
-            file = parse_robots(_octets(row), version=row.version)
+            file = parse_robots(robots_body(row))
         rules = file.for_agent(self._terms.agent) if file is not None else None
         return RobotsInForce(origin, reading, file, rules, expires_at)
 
@@ -244,16 +250,15 @@ class RobotsKeeper:
         with self._database.read() as connection:
             return robots_table.get(connection, origin)
 
-    def _store(self, rows: list[dict[str, Any]]) -> None:
+    def _store(self, records: list[RobotsRecord]) -> None:
         with self._database.write() as connection:
-            for values in rows:
-                robots_table.put(connection, values)
+            keep_robots(connection, records)
 
 
 def _values(host: str, found: RobotsInForce, response: Response | None, row: Any, now: float) -> dict[str, Any]:
     """The cache row; a confirmed copy only gets a new date."""
     unchanged = found.reading.access is RobotsAccess.UNCHANGED
-    body = _octets(row) if unchanged else (response.body if found.file is not None and response else None)
+    body = robots_body(row) if unchanged else (response.body if found.file is not None and response else None)
     text = _text(body) if body is not None else None
     delay = found.crawl_delay_s
     return {
@@ -284,7 +289,8 @@ def _text(body: bytes) -> str | None:
     return None if "\0" in text else text
 
 
-def _octets(row: Any) -> bytes:
+def robots_body(row: Any) -> bytes:
+    """The file as it came, from a row of the cache."""
     return bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
 
 
@@ -302,6 +308,7 @@ def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> Rob
         allowed = unreachable is RobotsUnreachable.ALLOW
         access = RobotsAccess.ALLOW_ALL if allowed else RobotsAccess.DISALLOW_ALL
         reading = replace(reading, access=access, confidence=Confidence.LOW if allowed else Confidence.HIGH)
-    file = parse_robots(_octets(row), version=row.version) if access is RobotsAccess.PARSE else None
+    # Named by its content, whatever version the row says: it may have been edited by hand.
+    file = parse_robots(robots_body(row)) if access is RobotsAccess.PARSE else None
     rules = file.for_agent(agent) if file is not None else None
     return RobotsInForce(row.origin, reading, file, rules, to_seconds(row.expires_at) or 0.0)

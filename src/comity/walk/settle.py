@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
-from comity.database import records, runs, sitemaps
+from comity.database import ledger, records, runs, sitemaps
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.room import Leases
 from comity.model.evidence import Evidence
@@ -164,10 +164,12 @@ class Settler:
             connection = change.connection
             held = self._leases.still_held(connection, [batch.lease for batch in batches])
             result.lost = [batch.lease for batch in batches if batch.lease.host_id not in held]
-            self._write(change, [pair for host_id, pair in rows.items() if host_id in held], result)
-            # Requests that went out are facts, also those of a hand that came late.
-            late = (each.requests for host_id, (_batch, each) in rows.items() if host_id not in held)
-            records.add_to_ledger(connection, self._run_id, chain.from_iterable(late))
+            kept = [pair for host_id, pair in rows.items() if host_id in held]
+            self._write(change, kept, result)
+            # Requests that were made are facts, also where the lease was lost meanwhile.
+            requests = chain.from_iterable(each.requests for _batch, each in rows.values())
+            fetched = {(row.host_id, row.at) for _batch, each in kept for row in each.fetches}
+            ledger.append_requests(connection, self._run_id, requests, fetched)
         self._stored = None
         self._store.keep(place for (host_id, _page), place in zip(pages, places, strict=True) if host_id in held)
         return result
@@ -236,7 +238,6 @@ class Settler:
         parts = [each for _batch, each in rows]
         records.add_fetches(connection, self._run_id, chain.from_iterable(each.fetches for each in parts))
         records.add_evidence(connection, self._run_id, chain.from_iterable(each.evidence for each in parts))
-        records.add_to_ledger(connection, self._run_id, chain.from_iterable(each.requests for each in parts))
         if result.pages or result.failed:
             runs.add(connection, self._run_id, crawled=result.pages, failed=result.failed, received=result.received)
 
@@ -282,7 +283,7 @@ class Settler:
 
     def _rows(self, batch: HostBatch) -> _Rows:
         news = batch.news
-        rows = _Rows(requests=news.requests, links=news.links, evidence=news.evidence)
+        rows = _Rows(requests=list(news.requests), links=news.links, evidence=news.evidence)
         for outcome in batch.outcomes:
             rows.requests += outcome.trail.requests
             rows.evidence += outcome.trail.evidence

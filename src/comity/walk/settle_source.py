@@ -13,9 +13,9 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Connection
 
+from comity.database import ledger, records
 from comity.database import policies as policies_table
 from comity.database import postings as postings_table
-from comity.database import records
 from comity.database import sources as sources_table
 from comity.database.connection import Database
 from comity.database.lease_values import memory_values
@@ -128,7 +128,7 @@ class SourceSettling:
                 planned.reason,
             )
             self._log(connection, run, report)
-            records.add_to_ledger(connection, None, run.reading.requests)
+            ledger.append_requests(connection, None, run.reading.requests)
             records.add_evidence(connection, None, run.reading.evidence)
             self._note_status(connection, run.reading)
             sources_table.unlock(connection, source.id, self._leases.holder)

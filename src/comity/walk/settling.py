@@ -36,6 +36,7 @@ class Settling:
         self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
         self._turn = asyncio.Lock()
+        self._is_over = False
 
     @property
     def is_full(self) -> bool:
@@ -49,6 +50,9 @@ class Settling:
 
     def put(self, host: LeasedHost, outcome: Outcome) -> None:
         """Hand over an outcome."""
+        if self._is_over:
+            host.unsettled.requests += outcome.trail.requests
+            return
         self._waiting.setdefault(host, []).append(outcome)
         self._count += 1
         self.bytes_held += _body_bytes(outcome)
@@ -65,11 +69,21 @@ class Settling:
 
     async def run(self) -> None:
         """Settle for as long as the run lasts."""
-        while True:
-            await self._some.wait()
-            if self._count < BATCH:
-                await asyncio.sleep(INTERVAL_S)
-            await self.flush()
+        try:
+            while True:
+                await self._some.wait()
+                if self._count < BATCH:
+                    await asyncio.sleep(INTERVAL_S)
+                await self.flush()
+        finally:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """The run is over: what still waits is visited again, but its requests were made and are to be recorded."""
+        self._is_over = True
+        for host, outcomes in self._waiting.items():
+            _return_requests(host, outcomes)
+        self._waiting, self._count = {}, 0
 
     async def flush(self, host: LeasedHost | None = None) -> None:
         """Settle everything that waits, and what one host still has to say."""
@@ -86,8 +100,14 @@ class Settling:
     async def _settle_some(self) -> None:
         taken = self._under_way = self._take(BATCH)
         begun = self._begun_at = perf_counter()
+        batches = [_batch(host, taken[host]) for host in taken]
         try:
-            result = await self._thread.run(self._settler.settle, [_batch(host, taken[host]) for host in taken])
+            result = await self._thread.run(self._settler.settle, batches)
+        except Exception:
+            for host, batch in zip(taken, batches, strict=True):
+                host.unsettled.requests += batch.news.requests
+                _return_requests(host, batch.outcomes)
+            raise
         finally:
             self._under_way = {}
             self.took_s = perf_counter() - begun
@@ -111,6 +131,12 @@ class Settling:
 
 def _body_bytes(outcome: Outcome) -> int:
     return len(outcome.body) if isinstance(outcome, Fetched | ImageFetched) else 0
+
+
+def _return_requests(host: LeasedHost, outcomes: list[Outcome]) -> None:
+    """Have the requests of outcomes that are not settled recorded when the host is given back."""
+    for outcome in outcomes:
+        host.unsettled.requests += outcome.trail.requests
 
 
 def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:

@@ -83,7 +83,16 @@ def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | Ro
 
 async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: VisitRooms) -> Outcome:
     """Take one leased URL to its end, whatever that is; `slot` is the start that its host's gate granted."""
-    entry, address, trail = cleared.entry, cleared.address, Trail()
+    trail = Trail()
+    try:
+        return await _take(host, cleared, slot, trail, rooms)
+    except BaseException:  # cancelled on its way: what was asked until then is recorded all the same
+        host.unsettled.requests += trail.requests
+        raise
+
+
+async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, rooms: VisitRooms) -> Outcome:
+    entry, address = cleared.entry, cleared.address
     trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
     asked: Asked | Unstarted = await rooms.requests.send(
         host,
@@ -263,7 +272,8 @@ def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: F
         return _not_asked(host, entry, address, failure, trail)
     if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):
         entry = entry._replace(priority=LINKED_IMAGE_PRIORITY)
-    at, code, reason = failure.started_at, str(kind), failure.detail
+    # As the ledger has it: each row in `fetches` can be found there by its start.
+    at, code, reason = trail.requests[0].started_at, str(kind), failure.detail
     ending = Failed if kind.is_network or kind is FailureKind.CANCELLED else Rejected
     return ending(entry, trail, code, reason, at, failure.elapsed_s, failure.status, failure.wire_bytes)
 

@@ -1,4 +1,4 @@
-"""`comity why`, `comity robots` and `comity verify-politeness`: every decision, explained and proved."""
+"""`comity why` and `comity robots`: every decision, explained."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from comity.doors.cli import politeness
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
-from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_json, write_line, write_table
+from comity.doors.cli.output import Cell, Column, Row, shown_time, write_json, write_line, write_table
 from comity.doors.cli.teaching import command
 from comity.model.errors import BadInput
 
@@ -29,9 +30,7 @@ def register(root: typer.Typer) -> None:
         panel=_PANEL,
         examples=("comity robots example.com", "comity robots https://example.com/search?q=x --agent OtherBot"),
     )(robots)
-    command(root, "verify-politeness", panel=_PANEL, examples=("comity verify-politeness --host example.com",))(
-        verify_politeness
-    )
+    politeness.register(root, _PANEL)
 
 
 def why(
@@ -126,40 +125,6 @@ async def _read(opened: Any, address: WebAddress) -> RobotsInForce:
     async with opened.fetcher() as fetcher:
         found: RobotsInForce = await opened.read_robots(fetcher, address)
         return found
-
-
-def verify_politeness(
-    context: typer.Context,
-    host: Annotated[str | None, typer.Option("--host", metavar="HOST", help="Only this host.")] = None,
-    state: StateOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Replay the ledger of every request that was started, and report each that broke a limit.
-
-    Checked are the delay in force, the number at once, blocks that a site asked for, the order of leases,
-    and robots.txt. The exit code is 1 if anything was found.
-    """
-    door = chosen(context, state, as_json)
-    name = door.host(host) if host is not None else None
-    from comity.reports.politeness import verify_politeness as verify
-
-    with door.open_existing() as opened:
-        audits = list(verify(opened.database, name))
-    violations = [(audit.host, violation) for audit in audits for violation in audit.violations]
-    requests = sum(audit.requests for audit in audits)
-    if door.as_json:
-        write_json({"requests": requests, "hosts": len(audits), "violations": len(violations), "found": audits})
-    elif violations:
-        rows = [
-            Row([where, str(violation.breach), violation.url], violation.sentence)
-            for where, violation in violations[:_LONGEST_LIST]
-        ]
-        write_table([Column("HOST"), Column("BREACH"), Column("URL")], rows)
-        write_line(Cell(f"{counted(len(violations), 'violation')} in {counted(requests, 'request')}.", "red"))
-    else:
-        write_line(f"{counted(requests, 'request')} to {counted(len(audits), 'host')} checked: no violation.")
-    if violations:
-        raise typer.Exit(1)
 
 
 def _address(text: str, door: Chosen) -> WebAddress:

@@ -6,6 +6,10 @@ DROP FUNCTION IF EXISTS check_domain_status();
 --
 DROP FUNCTION IF EXISTS update_domains_updated_at();
 --
+DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
+--
+DROP FUNCTION IF EXISTS note_policy();
+--
 DROP TABLE job_sightings;
 --
 DROP TABLE image_sightings;
@@ -13,8 +17,6 @@ DROP TABLE image_sightings;
 DROP TABLE image_urls;
 --
 DROP TABLE provenance;
---
-DROP TABLE politeness_ledger;
 --
 DROP TABLE evidence;
 --
@@ -38,6 +40,8 @@ DROP TABLE source_pages;
 --
 DROP TABLE search_cards;
 --
+DROP TABLE politeness_ledger;
+--
 DROP TABLE domains;
 --
 DROP TABLE search_outbox;
@@ -45,6 +49,14 @@ DROP TABLE search_outbox;
 DROP TABLE sources;
 --
 DROP TABLE search_documents;
+--
+DROP TABLE policy_history;
+--
+DROP TABLE robots_versions;
+--
+DROP TABLE ledger_notes;
+--
+DROP TABLE ledger_chains;
 --
 DROP TABLE images;
 --

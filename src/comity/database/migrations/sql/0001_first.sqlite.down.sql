@@ -2,6 +2,12 @@ DROP TRIGGER IF EXISTS domains_status_trigger;
 --
 DROP TRIGGER IF EXISTS domains_updated_at_trigger;
 --
+DROP TRIGGER IF EXISTS domain_policies_insert_history_trigger;
+--
+DROP TRIGGER IF EXISTS domain_policies_update_history_trigger;
+--
+DROP TRIGGER IF EXISTS domain_policies_delete_history_trigger;
+--
 DROP TABLE job_sightings;
 --
 DROP TABLE image_sightings;
@@ -9,8 +15,6 @@ DROP TABLE image_sightings;
 DROP TABLE image_urls;
 --
 DROP TABLE provenance;
---
-DROP TABLE politeness_ledger;
 --
 DROP TABLE evidence;
 --
@@ -36,6 +40,8 @@ DROP TABLE search_words;
 --
 DROP TABLE search_cards;
 --
+DROP TABLE politeness_ledger;
+--
 DROP TABLE domains;
 --
 DROP TABLE search_outbox;
@@ -43,6 +49,14 @@ DROP TABLE search_outbox;
 DROP TABLE sources;
 --
 DROP TABLE search_documents;
+--
+DROP TABLE policy_history;
+--
+DROP TABLE robots_versions;
+--
+DROP TABLE ledger_notes;
+--
+DROP TABLE ledger_chains;
 --
 DROP TABLE images;
 --

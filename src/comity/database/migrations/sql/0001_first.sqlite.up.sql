@@ -47,6 +47,7 @@ CREATE TABLE robots_cache (
     etag TEXT,
     last_modified TEXT,
     detail TEXT,
+    noted VARCHAR(32),
     CONSTRAINT pk_robots_cache PRIMARY KEY (origin)
 );
 --
@@ -75,6 +76,57 @@ CREATE TABLE images (
     CONSTRAINT uq_images_content_hash UNIQUE (content_hash)
 );
 --
+CREATE TABLE ledger_chains (
+    domain_id CHAR(32) NOT NULL,
+    host VARCHAR(260) NOT NULL,
+    requests BIGINT DEFAULT 0 NOT NULL,
+    request_digest VARCHAR(32) DEFAULT '' NOT NULL,
+    notes BIGINT DEFAULT 0 NOT NULL,
+    note_digest VARCHAR(32) DEFAULT '' NOT NULL,
+    gap_until DATETIME,
+    former_host VARCHAR(260),
+    merged_into CHAR(32),
+    CONSTRAINT pk_ledger_chains PRIMARY KEY (domain_id)
+);
+--
+CREATE INDEX idx_ledger_chains_host ON ledger_chains (host);
+--
+CREATE TABLE ledger_notes (
+    id INTEGER NOT NULL,
+    domain_id CHAR(32) NOT NULL,
+    sequence BIGINT DEFAULT 0 NOT NULL,
+    digest VARCHAR(32) DEFAULT '' NOT NULL,
+    lease_token BIGINT NOT NULL,
+    kind VARCHAR(10) NOT NULL,
+    origin TEXT,
+    version VARCHAR(32),
+    valid_from DATETIME NOT NULL,
+    valid_until DATETIME NOT NULL,
+    detail TEXT DEFAULT '{}' NOT NULL,
+    CONSTRAINT pk_ledger_notes PRIMARY KEY (id)
+);
+--
+CREATE INDEX idx_ledger_notes_chain ON ledger_notes (domain_id, sequence);
+--
+CREATE TABLE robots_versions (
+    version VARCHAR(32) NOT NULL,
+    body BLOB NOT NULL,
+    first_seen_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_robots_versions PRIMARY KEY (version)
+);
+--
+CREATE TABLE policy_history (
+    id INTEGER NOT NULL,
+    host VARCHAR(260) NOT NULL,
+    valid_from DATETIME NOT NULL,
+    is_deleted BOOLEAN DEFAULT 0 NOT NULL,
+    max_concurrency INTEGER NOT NULL,
+    min_request_interval_ms INTEGER NOT NULL,
+    CONSTRAINT pk_policy_history PRIMARY KEY (id)
+);
+--
+CREATE INDEX idx_policy_history_host ON policy_history (host, id);
+--
 CREATE TABLE search_documents (
     number INTEGER NOT NULL,
     posting_id CHAR(32) NOT NULL,
@@ -98,9 +150,9 @@ CREATE TABLE search_documents (
 --
 CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
-CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
---
 CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
+--
+CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
 --
 CREATE TABLE sources (
     id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
@@ -199,6 +251,8 @@ CREATE TABLE domains (
     latency_baseline_s DOUBLE,
     latency_recent_s DOUBLE,
     unclean_end_at DATETIME,
+    claimed_at DATETIME,
+    unclean_since DATETIME,
     last_start_at DATETIME,
     is_refresh_due BOOLEAN DEFAULT 0 NOT NULL,
     refresh_started_at DATETIME,
@@ -210,27 +264,59 @@ CREATE TABLE domains (
     CONSTRAINT fk_domains_last_crawl_run_id FOREIGN KEY(last_crawl_run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_domains_source ON domains (source);
---
-CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
---
-CREATE INDEX idx_domains_status ON domains (status);
---
-CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
---
-CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
---
-CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
---
-CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
---
-CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
---
-CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
 --
 CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
 --
-CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+--
+CREATE INDEX idx_domains_source ON domains (source);
+--
+CREATE INDEX idx_domains_status ON domains (status);
+--
+CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+--
+CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
+CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
+--
+CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
+--
+CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
+CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
+--
+CREATE TABLE politeness_ledger (
+    id INTEGER NOT NULL,
+    run_id CHAR(32),
+    domain_id CHAR(32) NOT NULL,
+    sequence BIGINT DEFAULT 0 NOT NULL,
+    digest VARCHAR(32) DEFAULT '' NOT NULL,
+    lease_token BIGINT NOT NULL,
+    request_number BIGINT DEFAULT 0 NOT NULL,
+    url TEXT NOT NULL,
+    purpose VARCHAR(10) NOT NULL,
+    started_at DATETIME NOT NULL,
+    ended_at DATETIME NOT NULL,
+    delay_s DOUBLE NOT NULL,
+    delay_source VARCHAR(10) NOT NULL,
+    max_concurrency SMALLINT NOT NULL,
+    policy_interval_ms INTEGER,
+    policy_max_concurrency INTEGER,
+    robots_version VARCHAR(32),
+    rule_line INTEGER,
+    rule TEXT,
+    status INTEGER,
+    retry_after_s DOUBLE,
+    blocked_until DATETIME,
+    has_fetch BOOLEAN DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
+    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
+);
+--
+CREATE INDEX idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
+--
+CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
 --
 CREATE TABLE search_cards (
     number INTEGER NOT NULL,
@@ -277,9 +363,9 @@ CREATE TABLE crawl_logs (
     CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
---
 CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
+--
+CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
 --
 CREATE TABLE crawl_locks (
     source_id CHAR(32) NOT NULL,
@@ -320,11 +406,11 @@ CREATE TABLE job_postings (
 --
 CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
 --
-CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
+CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
 --
 CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
-CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
+CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 --
 CREATE TABLE domain_frontier (
     id INTEGER NOT NULL,
@@ -349,9 +435,9 @@ CREATE TABLE domain_frontier (
 --
 CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
 --
-CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
---
 CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
+--
+CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
 --
 CREATE TABLE frontier_epochs (
     domain_id CHAR(32) NOT NULL,
@@ -416,9 +502,9 @@ CREATE TABLE fetches (
 --
 CREATE UNIQUE INDEX uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
 --
-CREATE INDEX idx_fetches_domain ON fetches (domain, crawled_at);
---
 CREATE INDEX idx_fetches_url ON fetches (url_key);
+--
+CREATE INDEX idx_fetches_domain ON fetches (domain, crawled_at);
 --
 CREATE TABLE evidence (
     id INTEGER NOT NULL,
@@ -440,30 +526,6 @@ CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
 --
 CREATE INDEX idx_evidence_domain ON evidence (domain_id, created_at);
 --
-CREATE TABLE politeness_ledger (
-    id INTEGER NOT NULL,
-    run_id CHAR(32),
-    domain_id CHAR(32) NOT NULL,
-    lease_token BIGINT NOT NULL,
-    url TEXT NOT NULL,
-    purpose VARCHAR(10) NOT NULL,
-    started_at DATETIME NOT NULL,
-    ended_at DATETIME NOT NULL,
-    delay_s DOUBLE NOT NULL,
-    delay_source VARCHAR(10) NOT NULL,
-    max_concurrency SMALLINT NOT NULL,
-    robots_version VARCHAR(32),
-    rule_line INTEGER,
-    rule TEXT,
-    status INTEGER,
-    blocked_until DATETIME,
-    CONSTRAINT pk_politeness_ledger PRIMARY KEY (id),
-    CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
-    CONSTRAINT fk_politeness_ledger_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-);
---
-CREATE INDEX idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
---
 CREATE TABLE provenance (
     id INTEGER NOT NULL,
     image_id BIGINT NOT NULL,
@@ -480,9 +542,9 @@ CREATE TABLE provenance (
 --
 CREATE INDEX idx_provenance_image ON provenance (image_id);
 --
-CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
---
 CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
+--
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
 --
 CREATE TABLE image_urls (
     domain_id CHAR(32) NOT NULL,
@@ -535,4 +597,23 @@ CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains
     FOR EACH ROW WHEN NEW.updated_at IS OLD.updated_at
 BEGIN
     UPDATE domains SET updated_at = strftime('%Y-%m-%d %H:%M:%f', 'now') WHERE id = NEW.id;
+END;
+--
+CREATE TRIGGER domain_policies_insert_history_trigger AFTER INSERT ON domain_policies
+    FOR EACH ROW
+BEGIN
+    INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms) SELECT NEW.host, NEW.updated_at, 0, NEW.max_concurrency, NEW.min_request_interval_ms;
+END;
+--
+CREATE TRIGGER domain_policies_update_history_trigger AFTER UPDATE ON domain_policies
+    FOR EACH ROW WHEN NEW.host <> OLD.host OR NEW.max_concurrency <> OLD.max_concurrency OR NEW.min_request_interval_ms <> OLD.min_request_interval_ms
+BEGIN
+    INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms) SELECT OLD.host, strftime('%Y-%m-%d %H:%M:%f', 'now') || '000', 1, OLD.max_concurrency, OLD.min_request_interval_ms WHERE NEW.host <> OLD.host;
+    INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms) SELECT NEW.host, CASE WHEN NEW.updated_at IS OLD.updated_at THEN strftime('%Y-%m-%d %H:%M:%f', 'now') || '000' ELSE NEW.updated_at END, 0, NEW.max_concurrency, NEW.min_request_interval_ms;
+END;
+--
+CREATE TRIGGER domain_policies_delete_history_trigger AFTER DELETE ON domain_policies
+    FOR EACH ROW
+BEGIN
+    INSERT INTO policy_history (host, valid_from, is_deleted, max_concurrency, min_request_interval_ms) SELECT OLD.host, strftime('%Y-%m-%d %H:%M:%f', 'now') || '000', 1, OLD.max_concurrency, OLD.min_request_interval_ms;
 END;
