@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from comity.extract.images import read_image
+from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import LINKED_IMAGE_PRIORITY, QueuedUrl
@@ -109,6 +110,9 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
         if hops == rooms.max_redirects:
             break
         address = target
+        if address.key != entry.key and not (address.host == host.name and host.work.knows(address.key)):
+            code = UnqueuedCode.REDIRECT_TARGET
+            host.note_unqueued(address.url, address.key, code, FoundBy.REDIRECT, entry.key)
         step = await follow(host, entry, address, trail, rooms)
         if not isinstance(step, Asked | Unstarted):
             return step
@@ -194,7 +198,12 @@ def _covered(
 ) -> Refused:
     now = rooms.clock()
     trail.evidence.append(taken_down(host, address, covered, now))
-    return Refused(entry, trail, "taken_down", f"taken down: {covered}", now)
+    return Refused(entry, trail, "taken_down", _there(entry, address, f"taken down: {covered}"), now)
+
+
+def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
+    """A reason, with the address that it is about where a redirect led there."""
+    return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"
 
 
 def _busy(host: LeasedHost, entry: QueuedUrl, trail: Trail, rooms: VisitRooms) -> Postponed:
@@ -224,11 +233,11 @@ def _denied(
     now = rooms.clock()
     trail.evidence.append(robots_evidence(host, address, verdict, now))
     if not robots.is_unreachable:
-        return Refused(entry, trail, "robots_denied", verdict.reason, now)
+        return Refused(entry, trail, "robots_denied", _there(entry, address, verdict.reason), now)
     if address.host == host.name:
         # Nothing was forbidden: the URL is still to be visited once the file can be read.
         return Postponed(entry, trail, "robots_unreachable", robots.expires_at)
-    return Refused(entry, trail, "robots_unreachable", verdict.reason, now)
+    return Refused(entry, trail, "robots_unreachable", _there(entry, address, verdict.reason), now)
 
 
 def _postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) -> Postponed:
@@ -253,7 +262,7 @@ def _not_asked(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure:
             at,
         )
     )
-    return Refused(entry, trail, str(failure.kind), reason, at)
+    return Refused(entry, trail, str(failure.kind), _there(entry, address, reason), at)
 
 
 def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Outcome:
