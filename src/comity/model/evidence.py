@@ -21,6 +21,7 @@ class EvidenceType(StrEnum):
     TRAP = "trap"
     UNREADABLE = "unreadable"
     CANONICAL = "canonical"
+    POSTPONED = "postponed"
 
 
 class Evidence(NamedTuple):

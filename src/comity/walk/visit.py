@@ -140,7 +140,7 @@ async def follow(
         return _covered(host, entry, address, covered, trail, rooms)
     holder = host if address.host == host.name else await rooms.host_of(address)
     if holder is None:
-        return _busy(host, entry, trail, rooms)
+        return _busy(host, entry, address, trail, rooms)
     robots = rooms.robots.known(holder, address.origin) or await rooms.robots.in_force(
         holder, address.origin, rooms.host_of
     )
@@ -150,7 +150,7 @@ async def follow(
     if isinstance(robots, RobotsRefused):
         return _not_asked(host, entry, address, robots.failure, trail)
     if isinstance(robots, RobotsPostponed):
-        return _busy(host, entry, trail, rooms) if holder is not host else _postponed(entry, trail, robots.why)
+        return _busy(host, entry, address, trail, rooms) if holder is not host else _postponed(entry, trail, robots.why)
     verdict = robots.verdict(address.path)
     if not verdict.allowed:
         return _denied(host, entry, address, robots, verdict, trail, rooms)
@@ -172,7 +172,7 @@ async def follow(
         if asked.why is None:  # taken down while it waited for its start
             return _covered(host, entry, address, rooms.takedowns().covering(address) or "", trail, rooms)
         if holder is not host:
-            return _busy(host, entry, trail, rooms)
+            return _busy(host, entry, address, trail, rooms)
     return asked
 
 
@@ -206,11 +206,16 @@ def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
     return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"
 
 
-def _busy(host: LeasedHost, entry: QueuedUrl, trail: Trail, rooms: VisitRooms) -> Postponed:
+def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitRooms) -> Postponed:
     """Another host cannot be asked now; every time that happens, this one has more patience."""
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
-    return Postponed(entry, trail, "host_busy", rooms.clock() + wait_s)
+    now, host_id = rooms.clock(), host.lease.host_id
+    content = {"code": "host_busy", "reason": f"it redirects to {address.url[:500]}, whose host another worker holds"}
+    trail.evidence.append(
+        Evidence(host_id, entry.url, entry.key, EvidenceType.POSTPONED, content, {"url": entry.url}, "high", now)
+    )
+    return Postponed(entry, trail, "host_busy", now + wait_s)
 
 
 def _trapped(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: TrapRefusal, rooms: VisitRooms) -> Refused:
