@@ -6,6 +6,8 @@ DROP FUNCTION IF EXISTS check_domain_status();
 --
 DROP FUNCTION IF EXISTS update_domains_updated_at();
 --
+DROP TABLE unqueued_urls;
+--
 DROP TABLE job_sightings;
 --
 DROP TABLE image_sightings;

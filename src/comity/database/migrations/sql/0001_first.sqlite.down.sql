@@ -2,6 +2,8 @@ DROP TRIGGER IF EXISTS domains_status_trigger;
 --
 DROP TRIGGER IF EXISTS domains_updated_at_trigger;
 --
+DROP TABLE unqueued_urls;
+--
 DROP TABLE job_sightings;
 --
 DROP TABLE image_sightings;
