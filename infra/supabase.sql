@@ -512,6 +512,8 @@ CREATE TABLE IF NOT EXISTS domains (
     frontier_checkpoint_id VARCHAR(300),
     frontier_size BIGINT DEFAULT 0 NOT NULL,
     frontier_updated_at TIMESTAMP WITH TIME ZONE,
+    unqueued_recorded INTEGER DEFAULT 0 NOT NULL,
+    unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL,
     next_fetch_at TIMESTAMP WITH TIME ZONE,
     blocked_until TIMESTAMP WITH TIME ZONE,
     backoff_step INTEGER DEFAULT 0 NOT NULL,
@@ -567,6 +569,8 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS last_crawl_run_id UUID;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS frontier_checkpoint_id VARCHAR(300);
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS frontier_size BIGINT DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS frontier_updated_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS unqueued_recorded INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS next_fetch_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS blocked_until TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS backoff_step INTEGER DEFAULT 0 NOT NULL;
@@ -897,6 +901,8 @@ CREATE TABLE IF NOT EXISTS domain_frontier (
     lastmod TIMESTAMP WITH TIME ZONE,
     changefreq VARCHAR(10),
     sitemap_priority DOUBLE PRECISION,
+    found_by SMALLINT DEFAULT 0 NOT NULL,
+    found_on BIGINT,
     CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
     CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2)),
     CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
@@ -916,6 +922,8 @@ ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS discovered_at TIMESTAMP WIT
 ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS lastmod TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS changefreq VARCHAR(10);
 ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS sitemap_priority DOUBLE PRECISION;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS found_by SMALLINT DEFAULT 0 NOT NULL;
+ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS found_on BIGINT;
 
 DO $$
 BEGIN
@@ -1278,6 +1286,32 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS idx_job_sightings_posting_id ON job_sightings (posting_id);
+
+CREATE TABLE IF NOT EXISTS unqueued_urls (
+    url_key BIGINT NOT NULL,
+    domain_id UUID NOT NULL,
+    url VARCHAR(60) NOT NULL,
+    code VARCHAR(20) NOT NULL,
+    found_by SMALLINT DEFAULT 0 NOT NULL,
+    found_on BIGINT DEFAULT 0 NOT NULL,
+    seen_at BIGINT NOT NULL,
+    CONSTRAINT pk_unqueued_urls PRIMARY KEY (url_key, domain_id),
+    CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS url VARCHAR(60);
+ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS code VARCHAR(20);
+ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS found_by SMALLINT DEFAULT 0 NOT NULL;
+ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS found_on BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE unqueued_urls ADD COLUMN IF NOT EXISTS seen_at BIGINT;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_unqueued_urls_domain_id' AND conrelid = 'unqueued_urls'::regclass) THEN
+        ALTER TABLE unqueued_urls ADD CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
 
 DROP TRIGGER IF EXISTS domains_status_trigger ON domains;
 DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains;

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from comity.fetch.settings import ProxySettings
     from comity.frontier.redis_store import RedisFrontier
     from comity.frontier.store import FrontierStore
+    from comity.model.explanation import Explanation
     from comity.rules.tracking import TrackingRules
     from comity.search.engine import SearchEngine
     from comity.search.served import JobSearch
@@ -260,6 +261,13 @@ class State:
         from comity.upkeep.drain_outbox import OutboxDrain
 
         return OutboxDrain(self.database, self.clock, self.search_engine())
+
+    def why(self, address: WebAddress) -> Explanation:
+        """Explain every decision about a URL, from what the state remembers."""
+        from comity.reports.why import WhyTerms, explain
+
+        terms = WhyTerms(self.settings.identity, self._tracking(), self.settings.collapse_subdomains)
+        return explain(self.database, self.clock, address, terms, self.frontier.find)
 
     def _tracking(self) -> TrackingRules | None:
         from comity.rules.tracking import TRACKING_PARAMETERS, TrackingRules

@@ -63,6 +63,8 @@ ZERO_AT_FIRST = {
     "consecutive_error_count",
     "priority_score",
     "frontier_size",
+    "unqueued_recorded",
+    "unqueued_unrecorded",
     "backoff_step",
     "adaptive_delay_s",
 }

@@ -9,6 +9,7 @@ import pytest
 
 from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.store import HostSettlement, PutBack
+from comity.model.discovery import FoundBy
 from comity.model.sitemap import ChangeFrequency, PageHints
 from tests.frontier.rooms import NOW, Room, entry, key_of
 
@@ -201,12 +202,29 @@ def test_a_url_can_be_found_with_all_that_is_known(room: Room) -> None:
     room.add(entry("a", 2, 3), entry("b", hints=hints))
     room.settle(put_back=[PutBack(key_of("a"), after(5), 1)])
     found = room.store.find([room.host], key_of("a"))
-    assert found == ("https://a.example/a", key_of("a"), 2, 3, QUEUED, 1, NOW + timedelta(seconds=5), None)
+    assert found[:8] == ("https://a.example/a", key_of("a"), 2, 3, QUEUED, 1, NOW + timedelta(seconds=5), None)
     assert room.store.find([room.host], key_of("b")).hints == hints
     room.settle(done=[key_of("b")])
     assert room.store.find([room.host], key_of("b")).state == DONE
     assert room.store.find([room.host], key_of("c")) is None
     assert room.store.find([room.new_host("b.example")], key_of("a")) is None
+
+
+def test_what_named_a_url_first_stays_with_it(room: Room) -> None:
+    """Through a new rank, a second sighting, another state, and a move to another host (spec 2.10)."""
+    named = {"found_by": FoundBy.SITEMAP, "found_on": -(1 << 62)}
+    room.add(entry("a", 2, **named), entry("b", found_by=FoundBy.SEED))
+    room.add(entry("a", 1, found_by=FoundBy.LINK, found_on=5))
+    room.settle(done=[key_of("a"), key_of("b")])
+    with room.store.change() as change:
+        change.requeue_known(room.host, [(key_of("a"), 7)])
+    other = room.new_host("b.example")
+    with room.store.change() as change:
+        change.move(room.host, other)
+    found = room.store.find([other], key_of("a"))
+    assert (found.found_by, found.found_on, found.priority) == (FoundBy.SITEMAP, -(1 << 62), 7)
+    found = room.store.find([other], key_of("b"))
+    assert (found.found_by, found.found_on) == (FoundBy.SEED, 0)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def sums_of_fetches(connection: Connection, first: int, last: int) -> Sequence[R
             func.min(row.c.crawled_at, type_=UtcDateTime()).label("first_at"),
             func.max(row.c.crawled_at, type_=UtcDateTime()).label("last_at"),
         )
-        .where(row.c.id.between(first, last))
+        .where(row.c.id.between(first, last), row.c.discovery_type != "source")
         .group_by(row.c.domain_id, text("origin"))
         .subquery("grouped")
     )

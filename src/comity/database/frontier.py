@@ -24,7 +24,7 @@ _KEYS = (
 )
 _IS_QUEUED = domain_frontier.c.state == literal_column(str(QUEUED))
 _QUEUE = "INDEXED BY idx_domain_frontier_queue"  # SQLite would look at every row's state instead
-_ENTRY = ("domain_id", "run_id", "url", "url_key", "depth", "priority")
+_ENTRY = ("domain_id", "run_id", "url", "url_key", "depth", "priority", "found_by", "found_on")
 
 
 def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Iterable[FrontierEntry]) -> int:
@@ -32,7 +32,10 @@ def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Ite
     encode = Encoding(connection)
     host, run = encode.uuid(host_id), encode.uuid_or_none(run_id)
     entries = list(entries)
-    rows = [(host, run, entry.url, entry.key, entry.depth, entry.priority) for entry in entries]
+    rows = [
+        (host, run, entry.url, entry.key, entry.depth, entry.priority, entry.found_by, entry.found_on)
+        for entry in entries
+    ]
     added = insert_rows(connection, domain_frontier, _ENTRY, rows, unless=("domain_id", "url_key"))
     note_hints(connection, host_id, [(entry.key, entry.hints) for entry in entries if entry.hints is not None])
     return added

@@ -140,7 +140,7 @@ def visits(connection: Connection, host: str, after: Any, limit: int) -> Sequenc
     """What was visited on a host, oldest first, behind the row `after`."""
     table = fetches.c
     statement = select(table.id, table.crawled_at, table.page_url, table.url_key, table.depth, table.outcome)
-    statement = statement.where(table.domain == host)
+    statement = statement.where(table.domain == host, table.discovery_type != "source")
     if after is not None:
         later = or_(
             table.crawled_at > after.crawled_at, and_(table.crawled_at == after.crawled_at, table.id > after.id)

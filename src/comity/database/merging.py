@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, select, update
 
-from comity.database import ledger
+from comity.database import ledger, unqueued
 from comity.database.image_tables import provenance
 from comity.database.images import move as move_images
 from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
@@ -19,6 +19,8 @@ _SUMMED: Final = (
     "images_found",
     "images_stored",
     "total_error_count",
+    "unqueued_recorded",
+    "unqueued_unrecorded",
 )
 _HIGHEST: Final = (
     "crawl_depth_reached",
@@ -74,6 +76,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     connection.execute(update(evidence).where(evidence.c.domain_id == gone.id).values(domain_id=kept.id))
     ledger.fold_chain(connection, gone.id, kept.id)
     move_images(connection, gone.id, kept.id)
+    unqueued.move(connection, gone.id, kept.id)
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
     for column in _HIGHEST:

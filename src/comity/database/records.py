@@ -108,12 +108,12 @@ def evidence_of(connection: Connection, key: int, limit: int = 50) -> Sequence[A
     ).all()
 
 
-def last_budget(connection: Connection, host_id: UUID) -> Any:
-    """The budget that ended the last run of a host, if one did."""
+def last_budget(connection: Connection, host_id: UUID, root_key: int) -> Any:
+    """The budget that ended the last run of a host, if one did; it is kept with the host's start page."""
     return connection.execute(
         select(evidence.c.content)
         .join(domains, (domains.c.id == evidence.c.domain_id) & (domains.c.last_crawl_run_id == evidence.c.run_id))
-        .where(evidence.c.domain_id == host_id, evidence.c.type == "budget")
+        .where(evidence.c.url_key == root_key, evidence.c.domain_id == host_id, evidence.c.type == "budget")
         .order_by(evidence.c.created_at.desc())
         .limit(1)
     ).first()

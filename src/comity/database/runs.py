@@ -50,6 +50,12 @@ def _add_text(dialect: str) -> str:
     return driver_text(dialect, statement, ("crawled", "failed", "received", "run"))
 
 
+def settings_of(connection: Connection, run_id: UUID) -> dict[str, Any]:
+    """The settings of a run; none where it is not known."""
+    found = connection.execute(select(crawl_runs.c.settings).where(crawl_runs.c.id == run_id)).scalar()
+    return found if isinstance(found, dict) else {}
+
+
 def totals(connection: Connection, run_id: UUID) -> Any:
     """What a run has done."""
     done = select(crawl_runs.c.pages_crawled, crawl_runs.c.pages_failed, crawl_runs.c.bytes_received)

@@ -15,6 +15,7 @@ _BATCH: Final = 500
 # A visit that told something of the page; one that failed leaves what was known before.
 _TOLD: Final = ("fetched", "not_modified", "gone", "rejected")
 _GONE: Final = (404, 410)
+_BY_SOURCE: Final = "source"  # what the run of a source saw is no page of a crawl
 
 
 def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPage]:
@@ -39,7 +40,7 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 column.images_read,
                 number.label("number"),
             )
-            .where(column.url_key.in_(some), column.outcome.in_(_TOLD))
+            .where(column.url_key.in_(some), column.outcome.in_(_TOLD), column.discovery_type != _BY_SOURCE)
             .subquery()
         )
         for row in connection.execute(select(ranked).where(ranked.c.number == 1)):
@@ -64,6 +65,7 @@ def were_pages(connection: Connection, keys: Collection[int]) -> set[int]:
         statement = select(column.url_key).where(
             column.url_key.in_(some),
             column.outcome == "fetched",
+            column.discovery_type != _BY_SOURCE,
             or_(column.content_type.is_(None), column.content_type.not_like("image/%")),
         )
         found.update(connection.execute(statement).scalars())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection, delete, func, select
@@ -75,6 +75,13 @@ def of_host(connection: Connection, host_id: UUID) -> list[SitemapRow]:
         )
         for row in connection.execute(statement)
     ]
+
+
+def find(connection: Connection, host_id: UUID, key: int) -> Any:
+    """What is known of one sitemap file."""
+    return connection.execute(
+        select(sitemaps).where(sitemaps.c.domain_id == host_id, sitemaps.c.url_key == key)
+    ).first()
 
 
 def of_hosts(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, list[SitemapRow]]:

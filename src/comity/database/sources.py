@@ -184,6 +184,13 @@ def lock(
     return row
 
 
+def lock_of(connection: Connection, source_id: UUID, now: datetime | None) -> str | None:
+    """Who runs a source now, if anybody does."""
+    statement = select(crawl_locks.c.holder).where(crawl_locks.c.source_id == source_id, _lock_holds(connection, now))
+    row = connection.execute(statement).first()
+    return None if row is None else row.holder or "another process"
+
+
 def is_locked(connection: Connection, source_id: UUID, now: datetime | None) -> bool:
     """Whether somebody runs a source."""
     statement = select(crawl_locks.c.source_id).where(

@@ -237,6 +237,7 @@ def last_runs(connection: Connection, limit: int) -> Sequence[Any]:
             column.bytes_received,
             column.settings["lease_minutes"].as_float().label("lease_minutes"),
         )
+        .where(column.door == "crawl")  # runs of sources are many, and have a log of their own
         .order_by(column.started_at.desc())
         .limit(limit)
     ).all()

@@ -122,6 +122,9 @@ domains: Final = Table(
     Column("frontier_checkpoint_id", String(300)),
     _count("frontier_size"),
     Column("frontier_updated_at", UtcDateTime()),
+    # URLs that its pages name and that were not queued: how many have a row, and how many sightings have none.
+    _count("unqueued_recorded", Integer),
+    _count("unqueued_unrecorded"),
     # What the gate must remember between holders.
     Column("next_fetch_at", UtcDateTime()),
     Column("blocked_until", UtcDateTime()),
@@ -254,6 +257,9 @@ domain_frontier: Final = Table(
     Column("lastmod", UtcDateTime()),
     Column("changefreq", String(10)),
     Column("sitemap_priority", Double()),
+    # What named it first (`model.discovery.FoundBy`), and the key of the page or sitemap that did.
+    _count("found_by", SmallInteger),
+    Column("found_on", BigInteger()),
     CheckConstraint("state IN (0, 1, 2)", name="state"),
     # One row a URL and host, also after it is done: this is what keeps a page from being asked twice.
     Index("uq_domain_frontier_url", "domain_id", "url_key", unique=True),

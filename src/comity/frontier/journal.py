@@ -65,7 +65,10 @@ def settlement_batches(settlement: HostSettlement) -> Iterator[bytes]:
             pack_keys(islice(done, most)),
             pack_keys(islice(dropped, most)),
             b"".join(pack_put_back(*each) for each in islice(back, most)),
-            *(pack_entry(entry.url, entry.key, entry.depth, entry.priority) for entry in new),
+            *(
+                pack_entry(entry.url, entry.key, entry.depth, entry.priority, entry.found_by, entry.found_on)
+                for entry in new
+            ),
         ]
         if not any(parts):
             return

@@ -18,7 +18,7 @@ from comity.database.connection import Database
 from comity.database.frontier_journal import Mark
 from comity.frontier.journal import Apply, ChangeState, MoveIn, Requeue, RequeueSome, read_batch
 from comity.frontier.redis_durability import Durability
-from comity.frontier.redis_layout import pack_kept, stem_of, unpack_element
+from comity.frontier.redis_layout import HEAD_BYTES, pack_kept, stem_of, unpack_element
 from comity.frontier.redis_link import RedisLink
 from comity.frontier.redis_rebuild import rebuild, unlink
 from comity.frontier.store import FrontierUnavailable
@@ -147,7 +147,7 @@ class Following:
             for _sequence, element, state, tries, at, hints in found:
                 url = unpack_element(element, origin)[0]
                 kept = pack_kept(int(state), int(tries), float(at) if at else None)
-                items += [element[:16] + url.encode(), kept, hints]
+                items += [element[:HEAD_BYTES] + url.encode(), kept, hints]
             after = "" if place >= 0 else mark.batch
             if self._link.run("take_in", stem, mark.epoch, mark.batch - 1, after, 0, *items) not in _WELL:
                 return False

@@ -15,11 +15,12 @@ from uuid import UUID
 from comity.frontier.store import FoundUrl
 from comity.model.sitemap import ChangeFrequency, PageHints
 
-LAYOUT: Final = "comity1"
+LAYOUT: Final = "comity2"
 MARKER: Final = f"{LAYOUT}:marker"
 UNKNOWN: Final = b"-"  # the state of a URL that a host never had, as `states_of.lua` has it
 PER_LIST: Final = 64  # as `_host.lua` has it
-_HEAD = Struct(">qii")
+_HEAD = Struct(">qiiBq")
+HEAD_BYTES: Final = _HEAD.size  # before the URL, as `_host.lua` has it
 _PUT_BACK = Struct(">qdH")
 _KEPT = Struct(">BHd")
 _HINTS = Struct(">dBd")
@@ -56,9 +57,9 @@ def unpack_keys(octets: bytes) -> list[int]:
     return [key for (key,) in _KEY.iter_unpack(octets)]
 
 
-def pack_entry(url: str, key: int, depth: int, priority: int) -> bytes:
+def pack_entry(url: str, key: int, depth: int, priority: int, found_by: int = 0, found_on: int = 0) -> bytes:
     """A URL as the scripts take it."""
-    return _HEAD.pack(key, depth, priority) + url.encode()
+    return _HEAD.pack(key, depth, priority, found_by, found_on) + url.encode()
 
 
 def pack_put_back(key: int, until: float, tries: int) -> bytes:
@@ -97,9 +98,9 @@ def unpack_hints(octets: bytes) -> PageHints | None:
 
 def unpack_element(element: bytes, origin: bytes) -> tuple[str, int, int, int]:
     """URL, key, depth and priority of a stored URL; those of the host's usual origin are kept without it."""
-    key, depth, priority = _HEAD.unpack_from(element)
-    start = origin if element[16] == 0 else b""
-    return (start + element[17:]).decode(), key, depth, priority
+    key, depth, priority, _found_by, _found_on = _HEAD.unpack_from(element)
+    start = origin if element[HEAD_BYTES] == 0 else b""
+    return (start + element[HEAD_BYTES + 1 :]).decode(), key, depth, priority
 
 
 def unpack_found(origin: bytes, fields: Sequence[Any]) -> FoundUrl:
@@ -107,7 +108,10 @@ def unpack_found(origin: bytes, fields: Sequence[Any]) -> FoundUrl:
     element, state, tries, at, hints = fields
     url, key, depth, priority = unpack_element(element, origin)
     not_before = instant_of(at)
-    return FoundUrl(url, key, depth, priority, int(state), int(tries), not_before, unpack_hints(hints))
+    _key, _depth, _priority, found_by, found_on = _HEAD.unpack_from(element)
+    return FoundUrl(
+        url, key, depth, priority, int(state), int(tries), not_before, unpack_hints(hints), found_by, found_on
+    )
 
 
 def instant_of(score: bytes | float) -> datetime | None:

@@ -123,7 +123,17 @@ class SqlReads:
         if row is None:
             return None
         return FoundUrl(
-            row.url, row.url_key, row.depth, row.priority, row.state, row.attempts, row.not_before, hints_of(row)
+            row.url,
+            row.url_key,
+            row.depth,
+            row.priority,
+            row.state,
+            row.attempts,
+            row.not_before,
+            hints_of(row),
+            row.found_by,
+            row.found_on or 0,
+            row.discovered_at,
         )
 
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:

@@ -52,6 +52,10 @@ class FoundUrl(NamedTuple):
     attempts: int
     not_before: datetime | None
     hints: PageHints | None
+    found_by: int = 0  # a `FoundBy`
+    found_on: int = 0  # the key of the page or sitemap that named it
+    discovered_at: datetime | None = None
+    """Where the store keeps it."""
 
 
 class PlacedUrl(NamedTuple):

@@ -20,6 +20,8 @@ class EvidenceType(StrEnum):
     ADDRESS_REFUSED = "address_refused"
     TRAP = "trap"
     UNREADABLE = "unreadable"
+    CANONICAL = "canonical"
+    POSTPONED = "postponed"
 
 
 class Evidence(NamedTuple):

@@ -20,6 +20,8 @@ class FrontierEntry(NamedTuple):
     depth: int = 0
     priority: int = 0
     hints: PageHints | None = None
+    found_by: int = 0  # a `FoundBy`
+    found_on: int = 0  # the key of the page or sitemap that named it
 
 
 class SeenPage(NamedTuple):

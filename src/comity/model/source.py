@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from comity.model.evidence import Evidence
+from comity.model.fetch_row import FetchRow
 from comity.model.job import JobFound, ListingKind, SourceType
 from comity.model.ledger import LedgerRow
 
@@ -141,6 +142,7 @@ class Reading:
     page_limit: int = 0
     requests: list[LedgerRow] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
+    fetches: list[FetchRow] = field(default_factory=list)
     host: str = ""
     wants_scripts: bool = False
     """Whether a policy on the way allows scripts, which nobody runs."""

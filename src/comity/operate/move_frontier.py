@@ -100,7 +100,10 @@ def _refuse_if_held(connection: Connection, database: Database, clock: Clock) ->
 def _settlement_of_found(found: Sequence[FoundUrl], now: float) -> HostSettlement:
     waiting = [each for each in found if each.state == QUEUED and (each.attempts or each.not_before is not None)]
     return HostSettlement(
-        links=[FrontierEntry(each.url, each.key, each.depth, each.priority, each.hints) for each in found],
+        links=[
+            FrontierEntry(each.url, each.key, each.depth, each.priority, each.hints, each.found_by, each.found_on)
+            for each in found
+        ],
         done=[each.key for each in found if each.state == DONE],
         dropped=[each.key for each in found if each.state == DROPPED],
         put_back=[
@@ -113,7 +116,10 @@ def _settlement_of_found(found: Sequence[FoundUrl], now: float) -> HostSettlemen
 def _settlement(rows: Any, now: float) -> HostSettlement:
     waiting = [row for row in rows if row.state == QUEUED and (row.attempts or row.not_before is not None)]
     return HostSettlement(
-        links=[FrontierEntry(row.url, row.url_key, row.depth, row.priority, hints_of(row)) for row in rows],
+        links=[
+            FrontierEntry(row.url, row.url_key, row.depth, row.priority, hints_of(row), row.found_by, row.found_on or 0)
+            for row in rows
+        ],
         done=[row.url_key for row in rows if row.state == DONE],
         dropped=[row.url_key for row in rows if row.state == DROPPED],
         put_back=[

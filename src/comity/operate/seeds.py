@@ -10,6 +10,7 @@ from comity.database import hosts, takedowns
 from comity.database.connection import Database
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierStore
+from comity.model.discovery import FoundBy
 from comity.model.frontier import FrontierEntry
 from comity.model.host import Seed
 from comity.rules.canonical import web_address
@@ -95,7 +96,7 @@ def _add_batch(
             continue
         address = web_address(seed.url)
         if refused.covering(address) is None:
-            urls.setdefault(host, []).append(FrontierEntry(address.url, address.key))
+            urls.setdefault(host, []).append(FrontierEntry(address.url, address.key, found_by=FoundBy.SEED))
         else:
             down.add(address.url)
     connection = change.connection

@@ -1,226 +1,273 @@
-"""Why a URL was, or was not, fetched: every decision about it, from the takedown list to the lease.
+"""Gathering what the state knows of a URL, for `rules.why` to explain.
 
-Nothing is asked of the site: what the state knows is read, and the same rules are applied to it.
+Nothing is asked of the site, and every question to the state is answered by an index: it takes a few milliseconds
+however large the state is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
+from sqlalchemy import Connection
+
 from comity.clock import Clock
-from comity.database import frontier, hosts, images, policies, records, takedowns
+from comity.database import hosts, images, policies, records, runs, sitemaps, takedowns, unqueued
 from comity.database import robots as robots_table
+from comity.database import sources as sources_table
 from comity.database.connection import Database
 from comity.database.tables import DONE, DROPPED, QUEUED
-from comity.model.evidence import EvidenceType
-from comity.model.host import HostStatus
+from comity.model.discovery import FoundBy
+from comity.model.explanation import (
+    DecisionFacts,
+    Explanation,
+    HostFacts,
+    ImageFacts,
+    QueueFacts,
+    RobotsFacts,
+    SightingFacts,
+    SitemapFacts,
+    SourceFacts,
+    UrlFacts,
+    VisitFacts,
+)
+from comity.model.frontier import IMAGE_PRIORITY
 from comity.model.robots import RobotsAccess
-from comity.rules.canonical import WebAddress
+from comity.rules.canonical import WebAddress, resolve_link, url_key, web_address
 from comity.rules.robots import parse_robots
 from comity.rules.takedown import Takedowns
+from comity.rules.tracking import TrackingRules, clean_query
+from comity.rules.why import explain_url
 
 Find = Callable[[Collection[UUID], int], Any]
-
+"""Looks a URL up in the frontiers of hosts, wherever these are kept; gives what `FrontierReads.find` does."""
 _STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped"}
+_BY_SOURCE: Final = "source"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One question that stands between a URL and its fetch, and how it is answered now."""
+class WhyTerms:
+    """How the crawl reads addresses and robots.txt."""
 
-    question: str
-    verdict: str  # yes: it lets the URL pass; no: it does not; wait: not yet; unknown
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class UrlHistory:
-    """What happened to a URL so far."""
-
-    at: datetime
-    what: str
-    detail: str | None
+    agent: str
+    tracking: TrackingRules | None = None
+    collapse: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Everything that can be said about one URL."""
-
-    url: str
-    host: str
-    would_be_fetched: bool
-    conclusion: str
-    findings: tuple[Finding, ...]
-    history: tuple[UrlHistory, ...]
+def explain(database: Database, clock: Clock, address: WebAddress, terms: WhyTerms, find: Find) -> Explanation:
+    """What decided last about a URL, the chain from discovery to now, and what would change it."""
+    look = _Look(database, clock.now(), terms, find)
+    facts = look.facts(address)
+    folded = _without_tracking(address, terms)
+    if folded is None:
+        return explain_url(facts)
+    return explain_url(facts, look.facts(folded), _dropped(address.url, folded.url))
 
 
-def explain(database: Database, clock: Clock, address: WebAddress, agent: str, find: Find | None = None) -> Explanation:
-    """Ask every rule about a URL, in the order in which a visit would.
-
-    `find` looks the URL up in the frontier, where that is not in the database.
-    """
-    now = clock.now()
-    with database.read() as connection:
-        host = hosts.get(connection, address.host)
-    entry = find([host.id], address.key) if find is not None and host is not None else None
-    with database.read() as connection:
-        if find is None and host is not None:
-            entry = frontier.find(connection, [host.id], address.key)
-        fetched = list(records.fetches_of(connection, address.key))
-        evidence = list(records.evidence_of(connection, address.key))
-        findings = [
-            _takedown(Takedowns.of(row.domain_or_url for row in takedowns.entries(connection)), address),
-            _known(host, address),
-            *_status(host, now),
-            _robots(robots_table.get(connection, address.origin), address, agent, now),
-            _policy(policies.get(connection, address.host)),
-            *_gate(host, now),
-            *(_trap(evidence, fetched) or _queue(entry, now)),
-            *_budget(host, entry, records.last_budget(connection, host.id) if host is not None else None),
-        ]
-        image = images.find(connection, host.id, address.key) if host is not None else None
-        history = _history(fetched, evidence, image)
-    against = [finding for word in ("no", "wait") for finding in findings if finding.verdict == word]
-    unknown = [finding for finding in findings if finding.verdict == "unknown"]
-    if against:
-        conclusion = against[0].sentence
-    elif unknown:
-        conclusion = f"Nothing is known that stands against it. {unknown[0].sentence}"
-    else:
-        conclusion = "Nothing stands against it: the next crawl of its host fetches it."
-    return Explanation(address.url, address.host, not against, conclusion, tuple(findings), tuple(history))
+def _without_tracking(address: WebAddress, terms: WhyTerms) -> WebAddress | None:
+    """The address under which a link is taken, where that is another."""
+    if terms.tracking is None:
+        return None
+    cleaned = clean_query(address.url, terms.tracking)
+    return resolve_link(cleaned, cleaned, collapse=terms.collapse) if cleaned != address.url else None
 
 
-def _takedown(entries: Takedowns, address: WebAddress) -> Finding:
-    covered = entries.covering(address)
-    if covered is None:
-        return Finding("takedown", "yes", "No takedown covers it.")
-    return Finding("takedown", "no", f"It is taken down by the entry {covered}.")
+def _dropped(url: str, kept: str) -> str:
+    """The parameters that were dropped, by name."""
+    left = set(kept.partition("?")[2].split("&"))
+    names = [each.partition("=")[0] for each in url.partition("?")[2].split("&") if each not in left and each]
+    return ", ".join(f"`{name[:40]}`" for name in names[:5]) or "the mark of a session in its path"
 
 
-def _known(host: Any, address: WebAddress) -> Finding:
-    if host is None:
-        return Finding("host", "unknown", f"{address.host} is not known here; `comity seeds add` makes it known.")
-    if not host.is_seeded:
-        return Finding("host", "no", f"{host.domain} was only touched by {host.source}; it was never seeded.")
-    return Finding("host", "yes", f"{host.domain} was seeded ({host.source or 'no source noted'}).")
+class _Look:
+    """One look at the state."""
 
+    def __init__(self, database: Database, now: datetime, terms: WhyTerms, find: Find) -> None:
+        self._database = database
+        self._now = now
+        self._terms = terms
+        self._find = find
 
-def _status(host: Any, now: datetime) -> list[Finding]:
-    if host is None:
-        return []
-    status, due_at = host.status, host.next_crawl_after
-    when = f"{due_at:%Y-%m-%d %H:%M} UTC" if due_at else "never by itself"
-    findings = []
-    if status in (HostStatus.BLOCKED, HostStatus.UNREACHABLE):
-        reason = host.block_reason or host.block_reason_code or "no reason noted"
-        over = due_at is not None and due_at <= now
-        verdict = "yes" if over else "wait"
-        findings.append(Finding("cooldown", verdict, f"The host is {status} ({reason}); it is tried again {when}."))
-    elif status is HostStatus.EXHAUSTED:
-        findings.append(Finding("status", "wait", f"Everything found on the host was crawled; it is due again {when}."))
-    else:
-        findings.append(Finding("status", "yes", f"The host is {status}."))
-    if host.claimed_by is not None and host.claim_expires_at > now:
-        until = f"{host.claim_expires_at:%H:%M:%S} UTC"
-        findings.append(
-            Finding("lease", "yes", f"{host.claimed_by} holds the lease (token {host.lease_token}) until {until}.")
+    def facts(self, address: WebAddress) -> UrlFacts:
+        """Everything that is known of one URL."""
+        key = address.key
+        with self._database.read() as connection:
+            host = hosts.get(connection, address.host)
+            seen = unqueued.of_url(connection, key)
+            fetched = list(reversed(records.fetches_of(connection, key)))
+            evidence = list(reversed(records.evidence_of(connection, key)))
+            entries = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
+            robots = robots_table.get(connection, address.origin)
+            policy = policies.get(connection, address.host)
+            source = self._source(connection, address, fetched)
+            image = images.find(connection, host.id, key) if host is not None else None
+            sitemap = sitemaps.find(connection, host.id, key) if host is not None else None
+            budget, max_depth = _last_run(connection, host) if host is not None else (None, None)
+        # The frontier may be on another server, and is asked outside of the transaction.
+        entry = self._find([host.id], key) if host is not None else None
+        known = entry is not None or fetched or evidence or seen
+        return UrlFacts(
+            now=self._now,
+            url=address.url,
+            host_name=address.host,
+            path=address.path,
+            takedown=entries.covering(address),
+            host=self._host(host) if host is not None else None,
+            robots=self._robots(robots, address) if robots is not None else None,
+            policy=_policy(policy) if policy is not None else None,
+            queue=self._queue(host.id, entry) if host is not None and entry is not None else None,
+            visits=tuple(map(_visit, fetched)),
+            decisions=tuple(_decision(row) for row in evidence if row.type != "budget"),
+            sightings=tuple(self._sighting(row) for row in reversed(seen)),
+            image=ImageFacts(image.asked_at, image.status, image.error) if image is not None else None,
+            sitemap=_sitemap(sitemap) if sitemap is not None else None,
+            source=source,
+            budget=budget,
+            max_depth=max_depth,
+            variants=() if known or host is None else tuple(self._variants(host.id, address)),
         )
-    else:
-        findings.append(Finding("lease", "yes", f"Nobody holds the lease; the last token was {host.lease_token}."))
-    return findings
 
-
-def _robots(row: Any, address: WebAddress, agent: str, now: datetime) -> Finding:
-    if row is None:
-        return Finding(
-            "robots", "unknown", f"robots.txt of {address.origin} was never read; it is read before any request."
+    def _host(self, row: Any) -> HostFacts:
+        is_held = row.claimed_by is not None and row.claim_expires_at > self._now
+        return HostFacts(
+            row.domain,
+            str(row.status),
+            row.is_seeded,
+            row.source,
+            row.first_seen_at,
+            row.block_reason,
+            row.block_reason_code,
+            row.first_blocked_at,
+            row.next_crawl_after,
+            row.claimed_by if is_held else None,
+            row.claim_expires_at if is_held else None,
+            row.blocked_until,
+            row.next_fetch_at,
+            row.unqueued_unrecorded,
         )
-    age = "" if row.expires_at is None or row.expires_at > now else " (due to be read again)"
-    access = RobotsAccess(row.access)
-    if access is RobotsAccess.PARSE:
-        body = bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
-        verdict = parse_robots(body, version=row.version).verdict(agent, address.path)
-        word = "allows" if verdict.allowed else "forbids"
-        return Finding("robots", "yes" if verdict.allowed else "no", f"robots.txt {word} it: {verdict.reason}{age}.")
-    allowed = access is RobotsAccess.ALLOW_ALL
-    return Finding("robots", "yes" if allowed else "no", f"{row.detail}{age}.")
+
+    def _robots(self, row: Any, address: WebAddress) -> RobotsFacts:
+        access = RobotsAccess(row.access)
+        allowed, reason = access is RobotsAccess.ALLOW_ALL, row.detail or "robots.txt from the cache"
+        if access is RobotsAccess.PARSE:
+            body = bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
+            verdict = parse_robots(body, version=row.version).verdict(self._terms.agent, address.path)
+            allowed, reason = verdict.allowed, verdict.reason
+        delay_s = row.crawl_delay_ms / 1000 if row.crawl_delay_ms is not None else None
+        is_unreadable = access is RobotsAccess.DISALLOW_ALL
+        return RobotsFacts(allowed, reason, is_unreadable, row.fetched_at, row.expires_at, delay_s)
+
+    def _queue(self, host_id: UUID, entry: Any) -> QueueFacts:
+        found_by = FoundBy(entry.found_by)
+        return QueueFacts(
+            _STATES[entry.state],
+            entry.depth,
+            entry.attempts,
+            entry.not_before,
+            found_by,
+            self._address_of(host_id, found_by, entry.found_on),
+            entry.discovered_at,
+            entry.priority <= IMAGE_PRIORITY,
+        )
+
+    def _sighting(self, row: Any) -> SightingFacts:
+        found_by = FoundBy(row.found_by)
+        found_at = self._address_of(row.domain_id, found_by, row.found_on)
+        return SightingFacts(datetime.fromtimestamp(row.seen_at, UTC), row.code, found_by, row.domain, found_at)
+
+    def _address_of(self, host_id: UUID, found_by: FoundBy, key: int) -> str | None:
+        """The page or sitemap that named a URL."""
+        if not key:
+            return None
+        if found_by is FoundBy.SITEMAP:
+            with self._database.read() as connection:
+                row = sitemaps.find(connection, host_id, key)
+            return str(row.url) if row is not None else None
+        entry = self._find([host_id], key)
+        if entry is not None:
+            return str(entry.url)
+        with self._database.read() as connection:
+            visits = records.fetches_of(connection, key, 1)
+        return str(visits[0].page_url) if visits else None
+
+    def _source(self, connection: Connection, address: WebAddress, fetched: list[Any]) -> SourceFacts | None:
+        """The source that this URL is, or that last asked for it."""
+        row = sources_table.with_address(connection, address.url)
+        if row is None:
+            run_id = next((each.run_id for each in reversed(fetched) if each.discovery_type == _BY_SOURCE), None)
+            named = runs.settings_of(connection, run_id).get("source_id") if run_id is not None else None
+            row = sources_table.get(connection, UUID(named)) if named is not None else None
+        if row is None:
+            return None
+        logs = sources_table.logs(connection, row.id, 1)
+        return SourceFacts(
+            row.careers_url,
+            row.status,
+            row.created_at,
+            row.last_crawled_at,
+            row.last_crawl_status,
+            row.last_crawl_message,
+            row.next_run_at,
+            logs[0].next_run_reason if logs else None,
+            sources_table.lock_of(connection, row.id, None if self._database.is_shared else self._now),
+        )
+
+    def _variants(self, host_id: UUID, address: WebAddress) -> Iterator[str]:
+        """Other spellings of an address that the host has: the other scheme, `www.`, a slash at the end."""
+        for url in _spellings(address.url):
+            if self._find([host_id], url_key(url)) is not None:
+                yield url
+                return
 
 
-def _policy(row: Any) -> Finding:
-    if row is None:
-        return Finding("policy", "yes", "No operator's policy; the door's own manners apply.")
-    return Finding(
-        "policy",
-        "yes",
-        f"An operator's policy: at least {row.min_request_interval_ms} ms between requests, "
-        f"{row.max_concurrency} at once, {row.max_kb_per_page} kB a page.",
+def _spellings(url: str) -> Iterator[str]:
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    bare, mark, query = path.partition("?")
+    ends = [bare, bare.rstrip("/") if bare.endswith("/") else f"{bare}/"] if bare else [bare]
+    names = [authority, authority.removeprefix("www.") if authority.startswith("www.") else f"www.{authority}"]
+    for end in ends:
+        for each in (scheme, "http" if scheme == "https" else "https"):
+            for name in names:
+                spelled = f"{each}://{name}{slash}{end}{mark}{query}"
+                if spelled != url:
+                    yield spelled
+
+
+def _last_run(connection: Connection, host: Any) -> tuple[str | None, int | None]:
+    """The budget that the last run of a host ran out of, and how far it followed links."""
+    root = web_address(f"https://{host.domain}/")
+    spent = records.last_budget(connection, host.id, root.key)
+    settings = runs.settings_of(connection, host.last_crawl_run_id) if host.last_crawl_run_id is not None else {}
+    max_depth = settings.get("max_depth")
+    return spent.content["reason"] if spent is not None else None, max_depth if isinstance(max_depth, int) else None
+
+
+def _policy(row: Any) -> str:
+    return (
+        f"an operator's policy: at least {row.min_request_interval_ms} ms between requests, "
+        f"{row.max_concurrency} at once, {row.max_kb_per_page} kB a page"
     )
 
 
-def _gate(host: Any, now: datetime) -> list[Finding]:
-    if host is None:
-        return []
-    if host.blocked_until is not None and host.blocked_until > now:
-        until = f"{host.blocked_until:%Y-%m-%d %H:%M:%S} UTC"
-        return [Finding("block", "wait", f"The host asked for patience until {until}.")]
-    return [Finding("block", "yes", "The host has not asked for patience.")]
+def _visit(row: Any) -> VisitFacts:
+    return VisitFacts(
+        row.crawled_at,
+        row.outcome,
+        row.status,
+        row.error,
+        row.final_url,
+        row.content_type,
+        row.discovery_type == _BY_SOURCE,
+    )
 
 
-def _trap(evidence: Sequence[Any], fetched: Sequence[Any]) -> list[Finding]:
-    """Whether the URL was last met as one of endlessly many; it may be queued as done then, but nobody visited it."""
-    said = [row for row in evidence if row.type == EvidenceType.TRAP]
-    if not said:
-        return []
-    last = max(said, key=lambda row: row.created_at)
-    if any(row.crawled_at >= last.created_at for row in fetched):
-        return []
-    sentence = f"It looks like one of endlessly many ({last.content['code']}): {last.content['reason']}."
-    return [Finding("trap", "no", sentence)]
+def _decision(row: Any) -> DecisionFacts:
+    return DecisionFacts(row.created_at, row.type, row.content, row.confidence)
 
 
-def _queue(entry: Any, now: datetime) -> list[Finding]:
-    if entry is None:
-        return [Finding("frontier", "unknown", "It was never found by a crawl; a crawl that begins there queues it.")]
-    state = _STATES[entry.state]
-    if entry.state == DONE:
-        return [Finding("duplicate", "no", "It was visited already and is not visited twice in one crawl.")]
-    if entry.state == DROPPED:
-        return [Finding("frontier", "no", "It was dropped from the queue; see the history.")]
-    if entry.not_before is not None and entry.not_before > now:
-        return [
-            Finding(
-                "retry", "wait", f"It is tried again at {entry.not_before:%H:%M:%S} UTC (try {entry.attempts + 1})."
-            )
-        ]
-    return [Finding("frontier", "yes", f"It is {state}, {entry.depth} steps from a seed.")]
-
-
-def _budget(host: Any, entry: Any, spent: Any) -> list[Finding]:
-    if host is None or spent is None or entry is None or entry.state != QUEUED:
-        return []
-    return [Finding("budget", "wait", f"{spent.content['reason']} The next run goes on from there.")]
-
-
-def _history(fetched: Any, evidence: Any, image: Any) -> list[UrlHistory]:
-    visits = [
-        UrlHistory(row.crawled_at, row.outcome, row.error or (f"HTTP {row.status}" if row.status else None))
-        for row in fetched
-    ]
-    if image is not None and image.asked_at is not None:
-        visits.append(UrlHistory(image.asked_at, "image", image.error or f"HTTP {image.status}"))
-    decisions = [UrlHistory(row.created_at, row.type, _said(row.content, row.confidence)) for row in evidence]
-    return sorted(decisions + visits, key=lambda event: event.at)  # of the same moment, what was decided comes first
-
-
-def _said(content: dict[str, Any], confidence: str) -> str:
-    doubt = "" if confidence == "high" else f" ({confidence} confidence)"
-    for key in ("reason", "said", "matchedRule"):
-        if content.get(key):
-            value = content[key]
-            return ("; ".join(value) if isinstance(value, list) else str(value)) + doubt
-    return doubt.strip()
+def _sitemap(row: Any) -> SitemapFacts:
+    return SitemapFacts(row.state, row.status, row.entries, row.detail, row.asked_at, row.is_guess)

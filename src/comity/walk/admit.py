@@ -9,13 +9,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
 from comity.model.frontier import FrontierEntry
 from comity.model.traps import TrapCode
 from comity.rules.canonical import resolve_link
 from comity.rules.traps import PageWatch
-from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
-from comity.walk.leased_host import LeasedHost
+from comity.walk.decisions import (
+    is_denial_kept,
+    is_worth_keeping,
+    is_worth_noting,
+    robots_evidence,
+    taken_down,
+    trap_evidence,
+)
+from comity.walk.leased_host import UNQUEUED_MOST, LeasedHost
 from comity.walk.visit_rooms import VisitRooms
 
 _WITHOUT_PATH = ("/", "http://", "https://")
@@ -24,9 +32,17 @@ _AT_ONCE = 500
 
 
 async def admit_links(
-    host: LeasedHost, hrefs: Sequence[str], page: PageWatch | None, *, base: str, depth: int, rooms: VisitRooms
+    host: LeasedHost,
+    hrefs: Sequence[str],
+    page: PageWatch | None,
+    *,
+    base: str,
+    depth: int,
+    found_on: int,
+    rooms: VisitRooms,
+    found_by: FoundBy = FoundBy.LINK,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
-    """Turn addresses written on a page at `depth - 1` into entries for the frontier of the same host."""
+    """Turn addresses written on the page `found_on`, at `depth - 1`, into entries for the frontier of its host."""
     entries: list[FrontierEntry] = []
     refused: list[Evidence] = []
     origin = base[: base.index("/", 8)]
@@ -45,8 +61,37 @@ async def admit_links(
         for first in range(0, len(fresh), _AT_ONCE):
             if first:
                 await asyncio.sleep(0)  # a page of ten thousand links holds nobody up
-            _admit(host, fresh[first : first + _AT_ONCE], page, base, depth, rooms, entries, refused)
+            some = fresh[first : first + _AT_ONCE]
+            _admit(host, some, page, base, depth, (found_by, found_on), rooms, entries, refused)
     return entries, refused
+
+
+async def pass_over(
+    host: LeasedHost, hrefs: Sequence[str], code: UnqueuedCode, *, base: str, found_on: int, rooms: VisitRooms
+) -> None:
+    """Note addresses that are written on a page and not followed; one that was met as a link is none of them."""
+    origin = base[: base.index("/", 8)]
+    passed = host.passed.get(origin)
+    if passed is None:
+        passed = set()
+        if len(host.passed) < _ORIGINS_REMEMBERED:
+            host.passed[origin] = passed
+    new = set(hrefs) - host.met.get(origin, set()) - passed
+    if len(host.unqueued) >= UNQUEUED_MOST:
+        host.unsettled.unrecorded += len(new)
+        return
+    if len(passed) > host.links_remembered:
+        passed.clear()
+    passed.update(href for href in new if href.startswith(_WITHOUT_PATH))
+    collapse, tracking = rooms.scope.collapse_subdomains, rooms.tracking
+    for number, href in enumerate(new):
+        if number % _AT_ONCE == _AT_ONCE - 1:
+            await asyncio.sleep(0)
+        address = resolve_link(href, base, collapse=collapse, tracking=tracking)
+        if address is None or (address.host == host.name and host.work.knows(address.key)):
+            continue
+        why = code if address.host == host.name else UnqueuedCode.OTHER_HOST
+        host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
 
 
 def leads_on(host: LeasedHost, hrefs: Sequence[str], base: str, rooms: VisitRooms) -> bool:
@@ -64,6 +109,7 @@ def _admit(
     page: PageWatch | None,
     base: str,
     depth: int,
+    found: tuple[FoundBy, int],
     rooms: VisitRooms,
     entries: list[FrontierEntry],
     refused: list[Evidence],
@@ -76,23 +122,34 @@ def _admit(
     )
     for href in hrefs:
         address = resolve_link(href, base, collapse=collapse, tracking=tracking)
-        if address is None or address.host != host.name or host.work.is_met_as_link(address.key):
+        if address is None:
+            continue
+        url, key = address.url, address.key
+        if address.host != host.name:
+            host.note_unqueued(url, key, UnqueuedCode.OTHER_HOST, *found)
+            continue
+        if host.work.is_met_as_link(key):
             continue
         covered = takedowns.covering(address)
         if covered is not None:
             refused.append(taken_down(host, address, covered, now))
+            host.note_unqueued(url, key, UnqueuedCode.TAKEDOWN, *found)
             continue
         robots = host.robots.get(address.origin)
         # While the file cannot be read nothing is forbidden for good: it is asked about again before the visit.
         verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None
         if verdict is not None and not verdict.allowed:
             host.tally.refused_by_robots += 1
-            refused.append(robots_evidence(host, address, verdict, now))
+            if is_denial_kept(host):
+                refused.append(robots_evidence(host, address, verdict, now))
+            host.note_unqueued(url, key, UnqueuedCode.ROBOTS, *found)
             continue
         trap = page.judge(address.path, depth) if page is not None else None
         if trap is not None:
             host.tally.refused_as_trap += trap.code is not TrapCode.PERMUTED_QUERY  # which is no page of its own
             if is_worth_keeping(trap):
                 refused.append(trap_evidence(host, address, trap, now))
+            if is_worth_noting(trap):
+                host.note_unqueued(url, key, UnqueuedCode.TRAP, *found)
             continue
-        entries.append(FrontierEntry(address.url, address.key, depth))
+        entries.append(FrontierEntry(url, key, depth, 0, None, *found))

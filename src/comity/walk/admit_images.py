@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
 from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
 from comity.rules.canonical import resolve_link
@@ -13,7 +14,7 @@ from comity.walk.visit_rooms import VisitRooms
 
 
 def admit_images(
-    host: LeasedHost, addresses: Sequence[str], *, base: str, depth: int, rooms: VisitRooms
+    host: LeasedHost, addresses: Sequence[str], *, base: str, depth: int, found_on: int, rooms: VisitRooms
 ) -> tuple[list[FrontierEntry], list[FrontierEntry], list[Evidence]]:
     """The images of a page that are on its host and may be asked for, those of them not met before, and why not others.
 
@@ -25,7 +26,10 @@ def admit_images(
     takedowns, now, collapse = rooms.takedowns(), rooms.clock(), rooms.scope.collapse_subdomains
     for written in addresses:
         address = resolve_link(written, base, collapse=collapse)
-        if address is None or address.host != host.name or address.key in found:
+        if address is None or address.key in found:
+            continue
+        if address.host != host.name:
+            host.note_unqueued(address.url, address.key, UnqueuedCode.OTHER_HOST, FoundBy.IMAGE, found_on)
             continue
         is_met = host.work.is_met_as_image(address.key)
         covered = takedowns.covering(address)
@@ -34,11 +38,15 @@ def admit_images(
         if covered is not None:
             if not is_met:
                 refused.append(taken_down(host, address, covered, now))
+                host.note_unqueued(address.url, address.key, UnqueuedCode.TAKEDOWN, FoundBy.IMAGE, found_on)
         elif verdict is not None and not verdict.allowed:
             if not is_met:
                 refused.append(robots_evidence(host, address, verdict, now))
+                host.note_unqueued(address.url, address.key, UnqueuedCode.ROBOTS, FoundBy.IMAGE, found_on)
         else:
-            entry = found[address.key] = FrontierEntry(address.url, address.key, depth, IMAGE_PRIORITY)
+            entry = found[address.key] = FrontierEntry(
+                address.url, address.key, depth, IMAGE_PRIORITY, None, FoundBy.IMAGE, found_on
+            )
             if not is_met:
                 new.append(entry)
     return list(found.values()), new, refused

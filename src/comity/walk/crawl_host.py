@@ -21,6 +21,7 @@ from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.room import Leases
 from comity.model.budget import BudgetReason, Exhausted
+from comity.model.discovery import FoundBy
 from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.frontier import FrontierEntry, QueuedUrl
@@ -144,7 +145,7 @@ class HostDesk:
         is_begun_anew = self._track and lease.status is HostStatus.PENDING and host.refresh_began_at is None
         if keys is not None and not keys:
             root = web_address(f"https://{lease.host}/")
-            change.add(lease.host_id, self._run_id, [FrontierEntry(root.url, root.key)])
+            change.add(lease.host_id, self._run_id, [FrontierEntry(root.url, root.key, found_by=FoundBy.SEED)])
             if self._track:
                 self._leases.add_progress(change.connection, lease, HostProgress(pages_discovered=1), lease.memory)
             keys, queued = [root.key], 1

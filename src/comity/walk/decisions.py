@@ -16,6 +16,8 @@ from comity.walk.leased_host import LeasedHost
 
 _json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _TRAPS_KEPT: Final = 100  # of one kind on one host: a trap has no end, and its evidence needs one
+_TRAPS_NOTED: Final = 2_000  # of one kind, in the short form: they leave room for what else is not queued
+_DENIALS_KEPT: Final = 1_000  # of one host in one run, in full; the short form names the rest
 
 
 def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
@@ -77,6 +79,16 @@ def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) ->
 def is_worth_keeping(trap: TrapRefusal) -> bool:
     """Whether this is among the first of its kind on its host."""
     return trap.number <= _TRAPS_KEPT
+
+
+def is_worth_noting(trap: TrapRefusal) -> bool:
+    """Whether it is among those of its kind that are noted in the short form."""
+    return trap.number <= _TRAPS_NOTED
+
+
+def is_denial_kept(host: LeasedHost) -> bool:
+    """Whether a link that robots.txt forbids, counted just now, is among the first of its host in this run."""
+    return host.tally.refused_by_robots <= _DENIALS_KEPT
 
 
 def trap_evidence(host: LeasedHost, address: WebAddress, trap: TrapRefusal, now: float) -> Evidence:

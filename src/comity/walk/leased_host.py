@@ -9,6 +9,7 @@ from typing import Final
 from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.gate.host_gate import HostGate
 from comity.model.budget import Exhausted
+from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
 from comity.model.evidence import Evidence
 from comity.model.fetch import FetchFailure, FetchLimits
 from comity.model.frontier import FrontierEntry
@@ -21,6 +22,7 @@ from comity.rules.politeness import limits_for
 from comity.rules.traps import TrapWatch
 from comity.walk.robots_in_force import RobotsInForce
 
+UNQUEUED_MOST: Final = 10_000  # URLs that are noted as seen and not queued, of one host in one run
 PATIENCE_S: Final = 60.0  # a host that cannot be asked anything for longer than this is given back meanwhile
 
 
@@ -52,9 +54,12 @@ class Unsettled:
     evidence: list[Evidence] = field(default_factory=list)
     sitemaps: list[SitemapRow] = field(default_factory=list)
     hints: list[tuple[int, PageHints]] = field(default_factory=list)  # of URLs that are known, by their keys
+    unqueued: list[Unqueued] = field(default_factory=list)  # URLs that were seen and not queued
+    unrecorded: int = 0  # and how many more of them there were than are noted
 
     def __bool__(self) -> bool:
-        return bool(self.requests or self.links or self.evidence or self.sitemaps or self.hints)
+        heard = self.requests or self.links or self.evidence or self.sitemaps or self.hints
+        return bool(heard or self.unqueued or self.unrecorded)
 
 
 class LeasedHost:
@@ -81,6 +86,8 @@ class LeasedHost:
         self.work = HostWork((), knows_all=True, is_whole=True)
         self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
         self.links_remembered = KEYS_MOST
+        self.passed: dict[str, set[str]] = {}  # links as written that were seen and not queued, likewise
+        self.unqueued: set[int] = set()  # keys of URLs that are noted as such
         self.traps: TrapWatch | None = None
         self.unread = 0  # pages that wait to be read apart
         self.hard_pages = 0  # pages that could not be read, or held everybody up
@@ -112,6 +119,17 @@ class LeasedHost:
         number = number + 1 if token == self.lease.token else 1
         self._requests_made = (self.lease.token, number)
         return number
+
+    def note_unqueued(self, url: str, key: int, code: UnqueuedCode, found_by: FoundBy, found_on: int) -> None:
+        """Have it recorded, once in a run, that a URL was seen and not queued, and why (spec 2.10)."""
+        noted = self.unqueued
+        if key in noted:
+            return
+        if len(noted) >= UNQUEUED_MOST:
+            self.unsettled.unrecorded += 1
+            return
+        noted.add(key)
+        self.unsettled.unqueued.append(Unqueued(url, key, code, found_by, found_on))
 
     def use_policy(self, policy: HostPolicy | None) -> bool:
         """Put an operator's edit in force, also on the wait that is under way; whether there was one."""

@@ -10,6 +10,7 @@ from xxhash import xxh3_128_hexdigest
 
 from comity.extract.apart import Hardship, TooHard, is_light
 from comity.extract.html import read_html
+from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.extraction import Extraction, PageShown
 from comity.model.fetch import Response
@@ -21,7 +22,7 @@ from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
 from comity.rules.traps import PageWatch
-from comity.walk.admit import admit_links, leads_on
+from comity.walk.admit import admit_links, leads_on, pass_over
 from comity.walk.admit_images import admit_images
 from comity.walk.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
@@ -54,17 +55,30 @@ async def read_page(
     new_images: list[FrontierEntry] = []
     if page is not None and page.images and not _keeps_images_back(directives, answer.at):
         base = _base(page.base_href, response.url)
-        images, new_images, refused = admit_images(host, page.images, base=base, depth=entry.depth + 1, rooms=rooms)
+        images, new_images, refused = admit_images(
+            host, page.images, base=base, depth=entry.depth + 1, found_on=entry.key, rooms=rooms
+        )
         trail.evidence.extend(refused)
     if page is not None:
-        links, refused = await _links(host, entry, page, watch, directives, response.url, rooms)
+        links, refused = await _links(host, entry, page, watch, directives, answer, rooms)
         trail.evidence.extend(refused)
     if extraction.links and entry.depth < rooms.scope.max_depth:
         more, refused = await admit_links(
-            host, extraction.links, watch, base=response.url, depth=entry.depth + 1, rooms=rooms
+            host,
+            extraction.links,
+            watch,
+            base=response.url,
+            depth=entry.depth + 1,
+            found_on=entry.key,
+            rooms=rooms,
+            found_by=FoundBy.EXTRACTOR,
         )
         links += more
         trail.evidence.extend(refused)
+    elif extraction.links:
+        await pass_over(
+            host, extraction.links, UnqueuedCode.TOO_DEEP, base=response.url, found_on=entry.key, rooms=rooms
+        )
     wall = page is not None and is_login_wall(
         status=answer.status,
         requested_url=entry.url,
@@ -138,7 +152,7 @@ def _wishes(
     wishes = {"said": list(directives.evidence)}
     metadata = {"url": entry.url, "finalUrl": answer.final_url}
     for holds, kind, content in (
-        (directives.noindex, EvidenceType.NOINDEX, wishes),
+        (directives.forbids_keeping(datetime.fromtimestamp(answer.at, UTC)), EvidenceType.NOINDEX, wishes),
         (directives.nofollow, EvidenceType.NOFOLLOW, wishes),
         (wall, EvidenceType.LOGIN_WALL, {"reason": "it asks for a login"}),
     ):
@@ -164,30 +178,66 @@ async def _links(
     page: HtmlPage,
     watch: PageWatch | None,
     directives: PageDirectives,
-    url: str,
+    answer: Answered,
     rooms: VisitRooms,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """Where a page leads, as far as we may follow: its links, and the address that it calls its own."""
     scope = rooms.scope
-    hrefs: Sequence[str] = ()
-    if scope.follow_links and entry.depth < scope.max_depth and not (directives.nofollow and scope.respect_nofollow):
-        hrefs = page.links
-        if page.nofollow and scope.respect_nofollow:
-            hrefs = [href for href in hrefs if href not in page.nofollow]
-        if page.frames or page.refresh_href is not None:  # where a reader is taken without a click
-            hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
-    base = _base(page.base_href, url)
+    hrefs: Sequence[str] = page.links
+    if page.frames or page.refresh_href is not None:  # where a reader is taken without a click
+        hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
+    base = _base(page.base_href, answer.final_url)
+    kept_back = _kept_back(entry, directives, rooms)
+    if kept_back is not None:
+        await pass_over(host, hrefs, kept_back, base=base, found_on=entry.key, rooms=rooms)
+        hrefs = ()
+    elif page.nofollow and scope.respect_nofollow:
+        marked = [href for href in hrefs if href in page.nofollow]
+        await pass_over(host, marked, UnqueuedCode.NOFOLLOW_LINK, base=base, found_on=entry.key, rooms=rooms)
+        hrefs = [href for href in hrefs if href not in page.nofollow]
     if entry.depth >= scope.max_depth and scope.follow_links and not host.tally.lies_deeper:
         host.tally.lies_deeper = leads_on(host, page.links, base, rooms)
-    entries, refused = await admit_links(host, hrefs, watch, base=base, depth=entry.depth + 1, rooms=rooms)
-    if page.canonical_href is not None and scope.follow_canonical and entry.depth < scope.max_depth:
-        # A step like a link: names that lead to ever more names come to an end like links that do.
-        more, also = await admit_links(
-            host, (page.canonical_href,), watch, base=base, depth=entry.depth + 1, rooms=rooms
-        )
-        entries += more
-        refused += also
+    depth, found_on = entry.depth + 1, entry.key
+    entries, refused = await admit_links(host, hrefs, watch, base=base, depth=depth, found_on=found_on, rooms=rooms)
+    said = page.canonical_href
+    own = _canonical_elsewhere(host, entry, said, base, answer, rooms) if said is not None else None
+    if said is not None and own is not None:
+        refused.append(own)
+        if scope.follow_canonical and entry.depth < scope.max_depth:
+            # A step like a link: names that lead to ever more names come to an end like links that do.
+            more, also = await admit_links(
+                host, (said,), watch, base=base, depth=depth, found_on=found_on, rooms=rooms, found_by=FoundBy.CANONICAL
+            )
+            entries += more
+            refused += also
+        else:
+            code = UnqueuedCode.TOO_DEEP if scope.follow_canonical else UnqueuedCode.CANONICAL_OFF
+            await pass_over(host, (said,), code, base=base, found_on=found_on, rooms=rooms)
     return entries, refused
+
+
+def _kept_back(entry: QueuedUrl, directives: PageDirectives, rooms: VisitRooms) -> UnqueuedCode | None:
+    """Why no link of a page is followed, if that is so."""
+    scope = rooms.scope
+    if not scope.follow_links:
+        return UnqueuedCode.LINKS_OFF
+    if directives.nofollow and scope.respect_nofollow:
+        return UnqueuedCode.NOFOLLOW_PAGE
+    return UnqueuedCode.TOO_DEEP if entry.depth >= scope.max_depth else None
+
+
+def _canonical_elsewhere(
+    host: LeasedHost, entry: QueuedUrl, said: str, base: str, answer: Answered, rooms: VisitRooms
+) -> Evidence | None:
+    """That a page names another address as its own; None where it names the one it was asked for by."""
+    own = resolve_link(said, base, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
+    if own is None or own.key == entry.key or own.url == answer.final_url:
+        return None
+    content = {"canonical": own.url, "reason": f"it names {own.url} as its canonical address"}
+    metadata = {"url": entry.url}
+    return Evidence(
+        host.lease.host_id, entry.url, entry.key, EvidenceType.CANONICAL, content, metadata, "high", answer.at
+    )
 
 
 def _keeps_images_back(directives: PageDirectives, at: float) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from comity.extract.sitemap import iter_entries
+from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, Response
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.gate import Wait, WaitReason
@@ -21,8 +22,15 @@ from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, Sitemap
 from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
-from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.decisions import (
+    is_denial_kept,
+    is_worth_keeping,
+    is_worth_noting,
+    robots_evidence,
+    taken_down,
+    trap_evidence,
+)
+from comity.walk.leased_host import PATIENCE_S, UNQUEUED_MOST, LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.settling import Settling
 from comity.walk.visit import REDIRECTS, follow
@@ -232,7 +240,7 @@ class SitemapReader:
             nested += chunk.nested
             problems.update(map(str, chunk.problems))
             entries += len(chunk.entries)
-            self._admit(host, self._accepted(plan, planned, found_at, chunk.entries))
+            self._admit(host, self._accepted(host, plan, planned, found_at, chunk.entries), planned.address.key)
             # Everybody else gets as much time as this file took; most take next to none.
             spent_s = clock() - began
             await asyncio.sleep(spent_s if spent_s > _HELD_UP_S else 0)
@@ -251,14 +259,32 @@ class SitemapReader:
         self._note(host, planned, SitemapState.READ, status=response.status, kind=kind, entries=entries, detail=detail)
 
     def _accepted(
-        self, plan: SitemapPlan, planned: PlannedSitemap, found_at: WebAddress, entries: Iterable[SitemapEntry]
+        self,
+        host: LeasedHost,
+        plan: SitemapPlan,
+        planned: PlannedSitemap,
+        found_at: WebAddress,
+        entries: Iterable[SitemapEntry],
     ) -> Iterable[tuple[WebAddress, SitemapEntry]]:
         for entry in entries:
             address = plan.accept(planned, entry, found_at=found_at)
             if address is not None:
                 yield address, entry
+            elif len(host.unqueued) >= UNQUEUED_MOST:
+                host.unsettled.unrecorded += 1
+            else:
+                self._pass_over(host, planned, found_at, entry.loc)
 
-    def _admit(self, host: LeasedHost, listed: Iterable[tuple[WebAddress, SitemapEntry]]) -> None:
+    def _pass_over(self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str) -> None:
+        """Note an entry of a sitemap that is not taken."""
+        rooms = self._rooms
+        address = resolve_link(loc, found_at.url, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
+        if address is not None:
+            is_ours = address.host == host.name
+            code = UnqueuedCode.SITEMAP_LIMIT if is_ours else UnqueuedCode.OTHER_HOST
+            host.note_unqueued(address.url, address.key, code, FoundBy.SITEMAP, planned.address.key)
+
+    def _admit(self, host: LeasedHost, listed: Iterable[tuple[WebAddress, SitemapEntry]], found_on: int) -> None:
         """Ask of each page what is asked of a link."""
         rooms, now = self._rooms, self._rooms.clock()
         takedowns, links, evidence = rooms.takedowns(), host.unsettled.links, host.unsettled.evidence
@@ -272,17 +298,24 @@ class SitemapReader:
             covered = takedowns.covering(address)
             robots = host.robots.get(address.origin)
             verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None
+            url, key, code = address.url, address.key, None
             if covered is not None:
+                code = UnqueuedCode.TAKEDOWN
                 evidence.append(taken_down(host, address, covered, now))
             elif verdict is not None and not verdict.allowed:
+                code = UnqueuedCode.ROBOTS
                 host.tally.refused_by_robots += 1
-                evidence.append(robots_evidence(host, address, verdict, now))
+                if is_denial_kept(host):
+                    evidence.append(robots_evidence(host, address, verdict, now))
             elif host.traps is not None and (trap := host.traps.judge(address.path, _DEPTH)) is not None:
+                code = UnqueuedCode.TRAP if is_worth_noting(trap) else None
                 host.tally.refused_as_trap += 1
                 if is_worth_keeping(trap):
                     evidence.append(trap_evidence(host, address, trap, now))
             else:
-                found.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints))
+                found.append(FrontierEntry(url, key, _DEPTH, 0, hints, FoundBy.SITEMAP, found_on))
+            if code is not None:
+                host.note_unqueued(url, key, code, FoundBy.SITEMAP, found_on)
         links += found
         if host.unsettled:
             self._settling.put_news(host)

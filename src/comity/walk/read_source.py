@@ -215,7 +215,9 @@ class SourceDesk:
             raise
         except Exception as error:  # what a page said cannot be stored: the run failed, and says so
             said = _broken(source, f"could not be stored: {type(error).__name__}")
-            bare = Reading(obstacle=reading.obstacle, requests=reading.requests, host=reading.host)
+            bare = Reading(
+                obstacle=reading.obstacle, requests=reading.requests, fetches=reading.fetches, host=reading.host
+            )
             return await self._settle(replace(run, verdict=said, reading=bare, postings={}))
 
     async def _read(self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, **bounds: Any) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
-from comity.database import ledger, records, runs, sitemaps
+from comity.database import ledger, records, runs, sitemaps, unqueued
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.room import Leases
 from comity.model.evidence import Evidence
@@ -213,6 +213,9 @@ class Settler:
         for batch, each in rows:
             if batch.news.sitemaps:
                 sitemaps.put(connection, batch.lease.host_id, batch.news.sitemaps)
+            if batch.news.unqueued or batch.news.unrecorded:
+                now, more = self._clock().timestamp(), batch.news.unrecorded
+                unqueued.put(connection, batch.lease.host_id, batch.news.unqueued, now, more)
             found, again, shown = self._enter_frontier(change, batch, each, result)
             counted = HostProgress(
                 pages_crawled=each.crawled,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from comity.model.fetch_row import FetchRow
 from comity.model.lease import Lease
+from comity.model.ledger import LedgerRow, Purpose
 from comity.model.outcome import (
     OUTCOME_NAMES,
     Failed,
@@ -17,6 +18,7 @@ from comity.model.outcome import (
     RateLimited,
     Refused,
     Rejected,
+    Trail,
 )
 from comity.model.page_record import PageRecord
 from comity.rules.surt import surt_key
@@ -30,7 +32,8 @@ def fetch_row(
     """The row of one visit."""
     entry, name = outcome.entry, OUTCOME_NAMES[type(outcome)]
     if isinstance(outcome, Refused):
-        first, last = outcome.trail.requests[0], outcome.trail.requests[-1]
+        asked = pages_asked(outcome.trail) or outcome.trail.requests
+        first, last = asked[0], asked[-1]
         return FetchRow(
             lease.host_id,
             lease.host,
@@ -43,8 +46,11 @@ def fetch_row(
             max(0.0, last.ended_at - first.started_at),
             0,
             entry.depth,
+            last.url,
+            len(asked) - 1,
         )
     if isinstance(outcome, Rejected | Failed):
+        asked = pages_asked(outcome.trail)
         return FetchRow(
             lease.host_id,
             lease.host,
@@ -57,6 +63,8 @@ def fetch_row(
             outcome.elapsed_s,
             outcome.wire_bytes,
             entry.depth,
+            asked[-1].url if asked else None,
+            max(0, len(asked) - 1),
         )
     answer = outcome.answer
     came = isinstance(outcome, Fetched | NotModified)
@@ -79,6 +87,11 @@ def fetch_row(
         answer.etag,
         answer.last_modified,
     )
+
+
+def pages_asked(trail: Trail) -> list[LedgerRow]:
+    """The requests of a visit without those for robots.txt of hosts that it was redirected to."""
+    return [row for row in trail.requests if row.purpose is not Purpose.ROBOTS]
 
 
 def page_record(run_id: UUID, outcome: Outcome, row: FetchRow, *, with_headers: bool) -> PageRecord:

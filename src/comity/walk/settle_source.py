@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Connection
 
-from comity.database import ledger, records
+from comity.database import ledger, records, runs
 from comity.database import policies as policies_table
 from comity.database import postings as postings_table
 from comity.database import sources as sources_table
@@ -28,6 +28,7 @@ from comity.model.source import (
     Counts,
     PageRead,
     Reading,
+    RunStatus,
     RunVerdict,
     Source,
     SourceReport,
@@ -42,6 +43,7 @@ _KEPT_AS_FIRST_SAID: Final = frozenset({"posted_at"})  # "three days ago" is ano
 _FIELDS: Final = tuple(field.name for field in fields(JobPosting) if field.name != "canonical_hash")
 _BELIEVABLE: Final = frozenset({ListingKind.JOBS, ListingKind.NO_OPENINGS, ListingKind.NOTHING_FOUND})
 _LONGEST_MESSAGE: Final = 500
+_CAME: Final = frozenset({"fetched", "not_modified"})
 _LONGEST_VALIDATOR: Final = 1000
 
 
@@ -128,8 +130,7 @@ class SourceSettling:
                 planned.reason,
             )
             self._log(connection, run, report)
-            ledger.append_requests(connection, None, run.reading.requests)
-            records.add_evidence(connection, None, run.reading.evidence)
+            self._note_run(connection, run, report)
             self._note_status(connection, run.reading)
             sources_table.unlock(connection, source.id, self._leases.holder)
         return report
@@ -200,6 +201,23 @@ class SourceSettling:
                 "next_run_reason": _storable(report.next_run_reason),
             },
         )
+
+    def _note_run(self, connection: Connection, run: FinishedRun, report: SourceReport) -> None:
+        """A row of `crawl_runs` and one of `fetches` for each page that was asked for, as every run leaves them."""
+        reading, run_id, ended_at = run.reading, uuid4(), run.ended_at
+        settings = {"source_id": str(report.source_id), "careers_url": report.careers_url}
+        runs.begin(
+            connection, run_id, door="sources", holder=self._leases.holder, settings=settings, now=run.started_at
+        )
+        rows = reading.fetches
+        came = sum(row.outcome in _CAME for row in rows)
+        received = sum(row.wire_bytes for row in rows)
+        runs.add(connection, run_id, crawled=came, failed=len(rows) - came, received=received)
+        status = "failed" if run.verdict.status is RunStatus.FAIL else "finished"
+        runs.end(connection, run_id, status=status, reason=f"source_{run.verdict.status}", now=ended_at)
+        records.add_fetches(connection, run_id, rows)
+        ledger.append_requests(connection, run_id, reading.requests)
+        records.add_evidence(connection, run_id, reading.evidence)
 
     def _note_status(self, connection: Connection, reading: Reading) -> None:
         status = reading.pages[-1].status if reading.pages else None

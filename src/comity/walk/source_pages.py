@@ -23,6 +23,7 @@ from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_question import question_for
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.request import Asked, Unstarted
+from comity.walk.source_rows import source_fetch
 from comity.walk.visit import REDIRECTS, follow
 from comity.walk.visit_rooms import VisitRooms
 
@@ -67,6 +68,13 @@ class SourceVisit:
 
     reading: Reading = field(default_factory=Reading)
     hosts: dict[str, LeasedHost] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _AskedLast:
+    """What the last request of a chain came to."""
+
+    result: Response | FetchFailure | None = None
 
 
 class SourcePages:
@@ -230,36 +238,55 @@ class SourcePages:
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> tuple[Answer | Obstacle, bool]:
         """One attempt, redirect by redirect; says whether another may do better."""
-        rooms, trail, purpose = self._rooms, Trail(), Purpose.PAGE
-        entry = QueuedUrl(address.url, address.key, 0)
+        trail, asked = Trail(), _AskedLast()
+        answer: Answer | Obstacle | None = None
         try:
-            for _hop in range(rooms.max_redirects + 1):
-                step = await follow(
-                    host, entry, address, trail, rooms, purpose=purpose, like=_conditional(like, address, known)
-                )
-                if not isinstance(step, Asked):
-                    return _not_asked(step, address.host), False
-                trail.requests.append(step.row)
-                result = step.result
-                if isinstance(result, FetchFailure):
-                    return _failed(result)
-                location = result.headers.get("location") if result.status in REDIRECTS else None
-                if location is None:
-                    if like.method == "HEAD":  # whatever the site says is what was asked for
-                        return Answer(result, result.url), False
-                    return _answered(result, step.retry_after_s, rooms.clock())
-                target = resolve_location(location, result.url, collapse=rooms.scope.collapse_subdomains)
-                if target is None:
-                    return Obstacle(Trouble.FAILED, f"redirected to {location[:200]!r}", None, result.status), False
-                address, purpose = target, Purpose.REDIRECT
-                if like.method == "POST" and result.status not in (307, 308):  # RFC 9110 §15.4
-                    plain = tuple(pair for pair in like.headers if pair[0] != "Content-Type")
-                    like = like._replace(method="GET", headers=plain, body=b"")
-            return Obstacle(Trouble.FAILED, f"more than {rooms.max_redirects} redirects"), False
+            answer, is_worth_a_try = await self._hops(host, address, like, known, trail, asked)
+            return answer, is_worth_a_try
         finally:
             reading.requests += host.unsettled.requests + trail.requests  # robots.txt came before
             host.unsettled.requests.clear()
             reading.evidence += trail.evidence
+            obstacle = answer if isinstance(answer, Obstacle) else None
+            row = source_fetch(host, address, trail, asked.result, obstacle) if answer is not None else None
+            if row is not None and like.method != "HEAD":
+                reading.fetches.append(row)
+
+    async def _hops(
+        self,
+        host: LeasedHost,
+        address: WebAddress,
+        like: FetchRequest,
+        known: KnownPage | None,
+        trail: Trail,
+        asked: _AskedLast,
+    ) -> tuple[Answer | Obstacle, bool]:
+        rooms, purpose = self._rooms, Purpose.PAGE
+        entry = QueuedUrl(address.url, address.key, 0)
+        for _hop in range(rooms.max_redirects + 1):
+            step = await follow(
+                host, entry, address, trail, rooms, purpose=purpose, like=_conditional(like, address, known)
+            )
+            if not isinstance(step, Asked):
+                asked.result = None
+                return _not_asked(step, address.host), False
+            trail.requests.append(step.row)
+            asked.result = result = step.result
+            if isinstance(result, FetchFailure):
+                return _failed(result)
+            location = result.headers.get("location") if result.status in REDIRECTS else None
+            if location is None:
+                if like.method == "HEAD":  # whatever the site says is what was asked for
+                    return Answer(result, result.url), False
+                return _answered(result, step.retry_after_s, rooms.clock())
+            target = resolve_location(location, result.url, collapse=rooms.scope.collapse_subdomains)
+            if target is None:
+                return Obstacle(Trouble.FAILED, f"redirected to {location[:200]!r}", None, result.status), False
+            address, purpose = target, Purpose.REDIRECT
+            if like.method == "POST" and result.status not in (307, 308):  # RFC 9110 §15.4
+                plain = tuple(pair for pair in like.headers if pair[0] != "Content-Type")
+                like = like._replace(method="GET", headers=plain, body=b"")
+        return Obstacle(Trouble.FAILED, f"more than {rooms.max_redirects} redirects"), False
 
     def _limits(self, host: LeasedHost) -> FetchLimits:
         """A page of a source is as large as the host's policy says, or the careful default of one."""

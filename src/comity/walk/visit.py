@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from comity.extract.images import read_image
+from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import LINKED_IMAGE_PRIORITY, QueuedUrl
@@ -118,6 +119,9 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
         if hops == rooms.max_redirects:
             break
         address = target
+        if address.key != entry.key and not (address.host == host.name and host.work.knows(address.key)):
+            code = UnqueuedCode.REDIRECT_TARGET
+            host.note_unqueued(address.url, address.key, code, FoundBy.REDIRECT, entry.key)
         step = await follow(host, entry, address, trail, rooms)
         if not isinstance(step, Asked | Unstarted):
             return step
@@ -145,7 +149,7 @@ async def follow(
         return _covered(host, entry, address, covered, trail, rooms)
     holder = host if address.host == host.name else await rooms.host_of(address)
     if holder is None:
-        return _busy(host, entry, trail, rooms)
+        return _busy(host, entry, address, trail, rooms)
     robots = rooms.robots.known(holder, address.origin) or await rooms.robots.in_force(
         holder, address.origin, rooms.host_of
     )
@@ -155,7 +159,7 @@ async def follow(
     if isinstance(robots, RobotsRefused):
         return _not_asked(host, entry, address, robots.failure, trail)
     if isinstance(robots, RobotsPostponed):
-        return _busy(host, entry, trail, rooms) if holder is not host else _postponed(entry, trail, robots.why)
+        return _busy(host, entry, address, trail, rooms) if holder is not host else _postponed(entry, trail, robots.why)
     verdict = robots.verdict(address.path)
     if not verdict.allowed:
         return _denied(host, entry, address, robots, verdict, trail, rooms)
@@ -177,7 +181,7 @@ async def follow(
         if asked.why is None:  # taken down while it waited for its start
             return _covered(host, entry, address, rooms.takedowns().covering(address) or "", trail, rooms)
         if holder is not host:
-            return _busy(host, entry, trail, rooms)
+            return _busy(host, entry, address, trail, rooms)
     return asked
 
 
@@ -203,14 +207,24 @@ def _covered(
 ) -> Refused:
     now = rooms.clock()
     trail.evidence.append(taken_down(host, address, covered, now))
-    return Refused(entry, trail, "taken_down", f"taken down: {covered}", now)
+    return Refused(entry, trail, "taken_down", _there(entry, address, f"taken down: {covered}"), now)
 
 
-def _busy(host: LeasedHost, entry: QueuedUrl, trail: Trail, rooms: VisitRooms) -> Postponed:
+def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
+    """A reason, with the address that it is about where a redirect led there."""
+    return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"
+
+
+def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitRooms) -> Postponed:
     """Another host cannot be asked now; every time that happens, this one has more patience."""
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
-    return Postponed(entry, trail, "host_busy", rooms.clock() + wait_s)
+    now, host_id = rooms.clock(), host.lease.host_id
+    content = {"code": "host_busy", "reason": f"it redirects to {address.url[:500]}, whose host another worker holds"}
+    trail.evidence.append(
+        Evidence(host_id, entry.url, entry.key, EvidenceType.POSTPONED, content, {"url": entry.url}, "high", now)
+    )
+    return Postponed(entry, trail, "host_busy", now + wait_s)
 
 
 def _trapped(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: TrapRefusal, rooms: VisitRooms) -> Refused:
@@ -233,11 +247,11 @@ def _denied(
     now = rooms.clock()
     trail.evidence.append(robots_evidence(host, address, verdict, now))
     if not robots.is_unreachable:
-        return Refused(entry, trail, "robots_denied", verdict.reason, now)
+        return Refused(entry, trail, "robots_denied", _there(entry, address, verdict.reason), now)
     if address.host == host.name:
         # Nothing was forbidden: the URL is still to be visited once the file can be read.
         return Postponed(entry, trail, "robots_unreachable", robots.expires_at)
-    return Refused(entry, trail, "robots_unreachable", verdict.reason, now)
+    return Refused(entry, trail, "robots_unreachable", _there(entry, address, verdict.reason), now)
 
 
 def _postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) -> Postponed:
@@ -262,7 +276,7 @@ def _not_asked(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure:
             at,
         )
     )
-    return Refused(entry, trail, str(failure.kind), reason, at)
+    return Refused(entry, trail, str(failure.kind), _there(entry, address, reason), at)
 
 
 def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Outcome:

@@ -8,7 +8,13 @@ import typer
 
 from comity.doors.cli import politeness
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
-from comity.doors.cli.output import Cell, Column, Row, shown_time, write_json, write_line, write_table
+from comity.doors.cli.output import (
+    Cell,
+    is_terminal,
+    shown_time,
+    write_json,
+    write_line,
+)
 from comity.doors.cli.teaching import command
 from comity.model.errors import BadInput
 
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
     from comity.walk.robots_in_force import RobotsInForce
 
 _PANEL = "Explain"
-_MARKS = {"yes": ("yes", "green"), "no": ("no", "red"), "wait": ("wait", "yellow"), "unknown": ("?", "dim")}
+_STEP_AT = 20  # the column in which a step of the chain begins
 _LONGEST_LIST = 20
 
 
@@ -39,28 +45,40 @@ def why(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain every decision about a URL: takedown, robots, policy, cooldown, block, lease, duplicate.
+    """Explain why a URL was, or was not, fetched.
 
-    Nothing is asked of the site; what the state remembers is read, and the same rules are applied to it.
+    The first line names what decided last. Below it is the chain from discovery to now, and at the end what would
+    change it. Nothing is asked of the site: what the state remembers is read, and today's rules are applied to it.
     """
     door = chosen(context, state, as_json)
     address = _address(url, door)
-    from comity.reports.why import explain
-
     with door.open_existing() as opened:
-        told = explain(opened.database, opened.clock, address, opened.settings.identity, opened.frontier.find)
+        explanation = opened.why(address)
     if door.as_json:
-        write_json(told)
+        write_json(explanation)
         return
-    write_line(Cell(told.url, "bold"))
-    write_line(told.conclusion)
+    for line in _folded(explanation.decision, 0):
+        write_line(Cell(line, "bold"))
+    write_line(Cell(f"  {explanation.url}", "dim"))
     write_line("")
-    rows = [Row([Cell(*_MARKS[finding.verdict]), finding.question, finding.sentence]) for finding in told.findings]
-    write_table([Column("MAY"), Column("ASKED"), Column("ANSWER")], rows)
-    if told.history:
-        write_line("")
-        events = [Row([shown_time(event.at), event.what, event.detail or ""]) for event in told.history]
-        write_table([Column("WHEN (UTC)"), Column("WHAT"), Column("DETAIL")], events)
+    for step in explanation.chain:
+        when = shown_time(step.at, absent="now")
+        for number, line in enumerate(_folded(step.sentence, _STEP_AT)):
+            write_line(Cell(f"  {when if number == 0 else '':<18}", "dim"), line)
+    write_line("")
+    for line in _folded(f"What would change it: {explanation.remedy}", 0):
+        write_line(line)
+
+
+def _folded(text: str, indent: int) -> list[str]:
+    """A text in lines that fit the terminal; into a pipe goes one line."""
+    if not is_terminal():
+        return [text]
+    import shutil
+    import textwrap
+
+    width = max(20, shutil.get_terminal_size().columns - indent)
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def robots(

@@ -3,12 +3,14 @@
 --
 -- stem              hash: epoch, applied (last batch), known, buckets, n0 n1 n2 (URLs in each state), origin
 -- stem:epoch:e:N    hash of a bucket: key (8 octets) -> sequence number (6) and state (1); small, so kept packed
--- stem:epoch:u:N    list of 64: key (8), depth (4), priority (4), and the URL, by sequence number
+-- stem:epoch:u:N    list of 64: key (8), depth (4), priority (4), found by (1), found on (8), and the URL, by sequence
+--                   number
 -- stem:epoch:q      sorted set of those that are ready: sequence number by rank
 -- stem:epoch:l, :d  sorted sets by time: put off; and put off, but due, hence in :q, too
 -- stem:epoch:t, :h  hashes by sequence number: tries, if any; what a sitemap says, if anything
 local QUEUED, DONE, DROPPED = 0, 1, 2
 local PER = 64
+local HEAD = 25  -- octets before the URL
 local stem = KEYS[1]
 local said = redis.call('HMGET', stem, 'epoch', 'applied', 'known', 'buckets', 'n0', 'n1', 'n2', 'origin')
 local epoch, applied = said[1], tonumber(said[2] or '-1')
@@ -120,9 +122,9 @@ local function add(element, state, is_ready)
   if known >= buckets * PER then split() end
   local key = string.sub(element, 1, 8)
   if redis.call('HSETNX', bucket_of(key), key, struct.pack('>I6B', known, state)) == 0 then return false end
-  local url = string.sub(element, 17)
+  local url = string.sub(element, HEAD + 1)
   if origin == '' then origin = string.match(url, '^%a[%w+.-]*://[^/?#]*') or '' end
-  local stored = string.sub(element, 1, 16)
+  local stored = string.sub(element, 1, HEAD)
   if origin ~= '' and string.sub(url, 1, #origin) == origin then
     stored = stored .. '\0' .. string.sub(url, #origin + 1)
   else

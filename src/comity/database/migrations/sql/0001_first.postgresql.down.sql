@@ -10,6 +10,8 @@ DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies;
 --
 DROP FUNCTION IF EXISTS note_policy();
 --
+DROP TABLE unqueued_urls;
+--
 DROP TABLE job_sightings;
 --
 DROP TABLE image_sightings;

@@ -150,13 +150,13 @@ CREATE TABLE search_documents (
     CONSTRAINT uq_search_documents_posting_id UNIQUE (posting_id)
 );
 --
-CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
+CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
 --
-CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
+CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
 CREATE INDEX idx_search_documents_words ON search_documents USING gin (words);
 --
-CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
+CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
 --
 CREATE TABLE sources (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -248,6 +248,8 @@ CREATE TABLE domains (
     frontier_checkpoint_id VARCHAR(300),
     frontier_size BIGINT DEFAULT 0 NOT NULL,
     frontier_updated_at TIMESTAMP WITH TIME ZONE,
+    unqueued_recorded INTEGER DEFAULT 0 NOT NULL,
+    unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL,
     next_fetch_at TIMESTAMP WITH TIME ZONE,
     blocked_until TIMESTAMP WITH TIME ZONE,
     backoff_step INTEGER DEFAULT 0 NOT NULL,
@@ -268,27 +270,27 @@ CREATE TABLE domains (
 )
  WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 --
-CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
---
-CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
---
-CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
---
-CREATE INDEX idx_domains_source ON domains (source);
---
 CREATE INDEX idx_domains_status ON domains (status);
---
-CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
---
-CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
---
-CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
 --
 CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
 --
+CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
+--
 CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
-CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
+CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
+CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+--
+CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
+--
+CREATE INDEX idx_domains_source ON domains (source);
+--
+CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+--
+CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+--
+CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
 --
 CREATE TABLE politeness_ledger (
     id BIGSERIAL NOT NULL,
@@ -318,9 +320,9 @@ CREATE TABLE politeness_ledger (
     CONSTRAINT fk_politeness_ledger_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
---
 CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
+--
+CREATE INDEX idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
 --
 CREATE TABLE search_cards (
     number BIGINT NOT NULL,
@@ -406,13 +408,13 @@ CREATE TABLE job_postings (
     CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
---
-CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
+CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 --
 CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
-CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
+CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
+--
+CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
 --
 CREATE TABLE domain_frontier (
     id BIGSERIAL NOT NULL,
@@ -429,17 +431,19 @@ CREATE TABLE domain_frontier (
     lastmod TIMESTAMP WITH TIME ZONE,
     changefreq VARCHAR(10),
     sitemap_priority DOUBLE PRECISION,
+    found_by SMALLINT DEFAULT 0 NOT NULL,
+    found_on BIGINT,
     CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
     CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2)),
     CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
     CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
+CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
+--
 CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
 --
 CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
---
-CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
 --
 CREATE TABLE frontier_epochs (
     domain_id UUID NOT NULL,
@@ -504,9 +508,9 @@ CREATE TABLE fetches (
 --
 CREATE UNIQUE INDEX uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
 --
-CREATE INDEX idx_fetches_url ON fetches (url_key);
---
 CREATE INDEX idx_fetches_domain ON fetches (domain, crawled_at);
+--
+CREATE INDEX idx_fetches_url ON fetches (url_key);
 --
 CREATE TABLE evidence (
     id BIGSERIAL NOT NULL,
@@ -542,11 +546,11 @@ CREATE TABLE provenance (
     CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
 );
 --
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
+--
 CREATE INDEX idx_provenance_image ON provenance (image_id);
 --
 CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
---
-CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
 --
 CREATE TABLE image_urls (
     domain_id UUID NOT NULL,
@@ -588,6 +592,18 @@ CREATE TABLE job_sightings (
 );
 --
 CREATE INDEX idx_job_sightings_posting_id ON job_sightings (posting_id);
+--
+CREATE TABLE unqueued_urls (
+    url_key BIGINT NOT NULL,
+    domain_id UUID NOT NULL,
+    url VARCHAR(60) NOT NULL,
+    code VARCHAR(20) NOT NULL,
+    found_by SMALLINT DEFAULT 0 NOT NULL,
+    found_on BIGINT DEFAULT 0 NOT NULL,
+    seen_at BIGINT NOT NULL,
+    CONSTRAINT pk_unqueued_urls PRIMARY KEY (url_key, domain_id),
+    CONSTRAINT fk_unqueued_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
 --
 CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
 BEGIN

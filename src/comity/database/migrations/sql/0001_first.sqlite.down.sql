@@ -8,6 +8,8 @@ DROP TRIGGER IF EXISTS domain_policies_update_history_trigger;
 --
 DROP TRIGGER IF EXISTS domain_policies_delete_history_trigger;
 --
+DROP TABLE unqueued_urls;
+--
 DROP TABLE job_sightings;
 --
 DROP TABLE image_sightings;

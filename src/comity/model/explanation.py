@@ -1,0 +1,214 @@
+"""Why a URL was, or was not, fetched: what the state knows of it, and the answer that is made of that.
+
+`rules.why` turns `UrlFacts` into an `Explanation`; `reports.why` gathers the facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from comity.model.discovery import FoundBy
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """The row of the URL's host."""
+
+    name: str
+    status: str
+    is_seeded: bool
+    seeded_by: str | None
+    first_seen_at: datetime
+    block_reason: str | None = None
+    block_code: str | None = None
+    blocked_at: datetime | None = None
+    next_crawl_after: datetime | None = None
+    holder: str | None = None
+    """Who holds the lease now, if anybody does."""
+    held_until: datetime | None = None
+    blocked_until: datetime | None = None
+    """Until when the site itself wants no requests (Retry-After)."""
+    next_fetch_at: datetime | None = None
+    unrecorded: int = 0
+    """Sightings of URLs that were not queued, of which no record is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsFacts:
+    """What the stored robots.txt of the origin says of this URL."""
+
+    allowed: bool
+    reason: str
+    is_unreadable: bool
+    read_at: datetime | None
+    expires_at: datetime | None
+    crawl_delay_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFacts:
+    """The URL in its host's frontier."""
+
+    state: str  # queued | done | dropped
+    depth: int
+    attempts: int
+    not_before: datetime | None
+    found_by: FoundBy
+    found_at: str | None
+    """The page or sitemap that named it."""
+    discovered_at: datetime | None
+    is_image: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VisitFacts:
+    """One row of `fetches`."""
+
+    at: datetime
+    outcome: str
+    status: int | None
+    error: str | None
+    final_url: str | None
+    content_type: str | None
+    is_by_source: bool = False
+
+    @property
+    def code(self) -> str:
+        """What ended it, without the sentence."""
+        return (self.error or "").partition(":")[0]
+
+    @property
+    def reason(self) -> str:
+        """The sentence that was stored with it."""
+        return (self.error or "").partition(": ")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFacts:
+    """One row of `evidence`."""
+
+    at: datetime
+    type: str
+    content: dict[str, Any]
+    confidence: str = "high"
+
+    @property
+    def reason(self) -> str:
+        """The words that led to it."""
+        for key in ("reason", "said", "matchedRule"):
+            value = self.content.get(key)
+            if value:
+                return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SightingFacts:
+    """The URL was seen and not queued."""
+
+    at: datetime
+    code: str
+    found_by: FoundBy
+    host: str
+    """Whose page or sitemap named it."""
+    found_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """The URL as an image of a page."""
+
+    asked_at: datetime | None
+    status: int | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapFacts:
+    """The URL as a sitemap file."""
+
+    state: str
+    status: int | None
+    entries: int
+    detail: str | None
+    asked_at: datetime | None
+    is_guess: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """The URL as a source's own, or as a later page of its listing."""
+
+    careers_url: str
+    status: str
+    created_at: datetime | None
+    last_run_at: datetime | None
+    last_status: str | None
+    message: str | None
+    next_run_at: datetime | None
+    next_run_reason: str | None
+    holder: str | None
+    """Who runs it now."""
+
+
+@dataclass(frozen=True, slots=True)
+class UrlFacts:
+    """Everything that is known of one URL."""
+
+    now: datetime
+    url: str
+    host_name: str
+    path: str
+    takedown: str | None = None
+    host: HostFacts | None = None
+    robots: RobotsFacts | None = None
+    policy: str | None = None
+    queue: QueueFacts | None = None
+    visits: tuple[VisitFacts, ...] = ()
+    """Oldest first, as all that follow."""
+    decisions: tuple[DecisionFacts, ...] = ()
+    sightings: tuple[SightingFacts, ...] = ()
+    image: ImageFacts | None = None
+    sitemap: SitemapFacts | None = None
+    source: SourceFacts | None = None
+    budget: str | None = None
+    """What the last run of the host ran out of."""
+    max_depth: int | None = None
+    """How far the last run of the host followed links."""
+    retry_limit: int = 5
+    variants: tuple[str, ...] = ()
+    """Other spellings of the URL that the host has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What decided last, in a sentence; and what would change it."""
+
+    code: str
+    sentence: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step on the way from discovery to now; without a time it holds now."""
+
+    at: datetime | None
+    what: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer to `comity why`."""
+
+    url: str
+    host: str
+    code: str
+    decision: str
+    chain: tuple[Step, ...]
+    remedy: str
+    would_be_fetched: bool
+    """Whether the next crawl of the host fetches it, as far as is known."""

@@ -1,0 +1,255 @@
+"""What decided last about a URL: one ladder, from what holds now for all URLs to what was seen of this one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from comity.model.explanation import Decision, DecisionFacts, QueueFacts, UrlFacts, VisitFacts
+from comity.rules.why.hosts import cooldown, host_decision, lease_decision, not_seeded
+from comity.rules.why.seen import never_found, sighting_decision
+from comity.rules.why.sources import source_decision
+from comity.rules.why.visits import visit_decision
+from comity.rules.why.words import minute, second
+
+_FINAL: Final = frozenset({"blocked_by_robots", "taken_down", "address_refused", "trap", "postponed"})
+"""Types of evidence that keep a URL from being fetched; the others accompany a visit."""
+_OURS: Final = frozenset({"robots_denied", "address_refused", "trap", "taken_down", "robots_unreadable"})
+"""Decisions of our own, which come before a cooldown that follows from them."""
+
+
+def decide(facts: UrlFacts) -> Decision:
+    """Name what decided last, with what would change it."""
+    if facts.takedown is not None:
+        remedy = f"`comity takedown remove {facts.takedown}` lifts the takedown."
+        return Decision("taken_down", f"It is taken down by the entry {facts.takedown}.", remedy)
+    if facts.path == "/robots.txt":
+        return _robots_file(facts)
+    if facts.source is not None and _is_source_newer(facts):
+        return source_decision(facts, facts.source)
+    queue = facts.queue
+    if queue is None:
+        return _unqueued(facts)
+    if queue.is_image and facts.image is not None and facts.image.asked_at is not None:
+        return _image(facts)
+    if queue.state == "queued":
+        return _queued(facts, queue)
+    return _behind_cooldown(facts, _done(facts, queue))
+
+
+def _is_source_newer(facts: UrlFacts) -> bool:
+    """Whether the source spoke of this URL after any crawl did."""
+    last = last_event_at(facts)
+    run_at = facts.source.last_run_at if facts.source is not None else None
+    return facts.queue is None or (run_at is not None and last is not None and run_at >= last)
+
+
+def last_event_at(facts: UrlFacts) -> datetime | None:
+    """When a crawl last decided anything about the URL."""
+    times = [each.at for each in facts.visits if not each.is_by_source]
+    times += [each.at for each in facts.decisions]
+    return max(times, default=None)
+
+
+def last_event(facts: UrlFacts) -> VisitFacts | DecisionFacts | None:
+    """The last visit, or the last decision against one; of the same moment the visit, since it came after."""
+    visit = facts.visits[-1] if facts.visits else None
+    decided = next((each for each in reversed(facts.decisions) if each.type in _FINAL), None)
+    if visit is None or decided is None:
+        return visit or decided
+    return decided if decided.at > visit.at else visit
+
+
+def _behind_cooldown(facts: UrlFacts, own: Decision) -> Decision:
+    """Put the cooldown or block of a whole host in front of what became of one of its URLs."""
+    left_alone = cooldown(facts)
+    if left_alone is None:
+        return own
+    if own.code in _OURS:
+        return Decision(own.code, f"{own.sentence} {left_alone.sentence}", own.remedy)
+    return Decision(left_alone.code, f"{left_alone.sentence} {own.sentence}", left_alone.remedy)
+
+
+def _done(facts: UrlFacts, queue: QueueFacts) -> Decision:
+    last = last_event(facts)
+    if isinstance(last, VisitFacts):
+        return visit_decision(facts, last)
+    again = f"`comity domains reset {facts.host_name}` queues it again."
+    if last is not None:
+        return evidence_decision(facts, last)
+    if queue.state == "dropped":
+        return Decision("dropped", "A takedown that is no longer in force dropped it from the queue.", again)
+    return Decision("done", "It was visited by an earlier run, of which no record is left.", again)
+
+
+def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
+    """What a decision against a visit means now."""
+    host, at = facts.host_name, minute(decided.at)
+    if decided.type == "blocked_by_robots":
+        return robots_decision(facts, decided.reason, decided.at)
+    if decided.type == "taken_down":
+        entry = decided.content.get("entry", "an entry")
+        text = f"It was taken down by {entry} when it was met, at {at}; that takedown is no longer in force."
+        return Decision("was_taken_down", text, f"`comity domains reset {host}` queues it again.")
+    if decided.type == "address_refused":
+        text = f"Its host has an address that is not public ({decided.reason}); it was not asked."
+        return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")
+    if decided.type == "trap":
+        code = decided.content.get("code", "trap")
+        text = f"It looks like one of endlessly many ({code}): {decided.reason}."
+        return Decision(
+            "trap", text, f"`comity crawl {facts.url}` begins there; COMITY_AVOID_TRAPS=false turns the watch off."
+        )
+    text = f"It was put off at {at}: {decided.reason}."
+    return Decision("host_busy", text, "Nothing is needed: it is tried again by itself.")
+
+
+def robots_decision(facts: UrlFacts, said: str, at: datetime | None) -> Decision:
+    """What robots.txt says now; where it has changed since, what it said when the URL was met."""
+    robots, host = facts.robots, facts.host_name
+    if robots is not None and robots.is_unreadable:
+        return _unreadable_robots(facts)
+    if robots is not None and robots.allowed:
+        text = f"robots.txt forbade it at {minute(at)} ({said}); it allows it now."
+        return Decision("robots_denied_then", text, f"`comity domains reset {host}` crawls the host anew.")
+    reason = (robots.reason if robots is not None else said).removeprefix("robots.txt ")
+    remedy = "Nothing here: the site's robots.txt would have to allow it; it is read again by itself."
+    return Decision("robots_denied", f"robots.txt forbids it: {reason}.", remedy)
+
+
+def _unreadable_robots(facts: UrlFacts) -> Decision:
+    robots = facts.robots
+    assert robots is not None
+    text = f"robots.txt of its origin cannot be read ({robots.reason}), so nothing is asked there."
+    remedy = f"Nothing is needed: robots.txt is read again after {minute(robots.expires_at)}."
+    return Decision("robots_unreadable", text, remedy)
+
+
+def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
+    """It waits: the first thing that holds it back now."""
+    host, now = facts.host, facts.now
+    last = last_event(facts)
+    failed = isinstance(last, VisitFacts) and last.outcome in ("failed", "rate_limited") and queue.attempts > 0
+    left_alone = cooldown(facts)
+    if left_alone is not None:
+        if isinstance(last, VisitFacts) and last.outcome != "fetched":
+            own = visit_decision(facts, last).sentence
+            return Decision(left_alone.code, f"{left_alone.sentence} {own}", left_alone.remedy)
+        if isinstance(last, DecisionFacts) and facts.robots is not None and facts.robots.is_unreadable:
+            return _unreadable_robots(facts)
+        return left_alone
+    robots = facts.robots
+    if robots is not None and not robots.allowed:
+        return robots_decision(facts, robots.reason, robots.read_at)
+    if failed and isinstance(last, VisitFacts) and queue.not_before is not None and queue.not_before > now:
+        return visit_decision(facts, last)
+    if host is not None and host.blocked_until is not None and host.blocked_until > now:
+        until = second(host.blocked_until)
+        text = f"Its host asked for no requests until {until} (Retry-After, or back-off after 429 or 503)."
+        return Decision("host_blocked", text, "Nothing is needed: a crawl goes on after that time.")
+    if queue.not_before is not None and queue.not_before > now:
+        if isinstance(last, DecisionFacts) and last.type == "postponed":
+            text = f"It was put off until {minute(queue.not_before)}: {last.reason}."
+            return Decision("host_busy", text, "Nothing is needed: it is tried again by itself.")
+        text = f"It was put off until {minute(queue.not_before)}."
+        return Decision("put_off", text, "Nothing is needed: it is tried again by itself.")
+    unseeded = not_seeded(facts)
+    if unseeded is not None:
+        return unseeded
+    held = lease_decision(facts)
+    if held is not None:
+        return held
+    if facts.max_depth is not None and queue.depth > facts.max_depth:
+        text = f"It lies {queue.depth} steps from a seed; the last crawl went {facts.max_depth} steps (--max-depth)."
+        return Decision("too_deep", text, f"`comity crawl {facts.host_name} --max-depth {queue.depth}` reaches it.")
+    return _next(facts, queue, failed=failed)
+
+
+def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
+    """Nothing is against it but that its turn has not come."""
+    go_on = f"`comity crawl {facts.host_name}` goes on with it."
+    last = last_event(facts)
+    if failed and isinstance(last, VisitFacts):
+        return visit_decision(facts, last)
+    if facts.budget is not None:
+        return Decision("budget", f"The last run of its host left it in the queue. {facts.budget}", go_on)
+    waiting = host_decision(facts)
+    if waiting is not None:
+        return waiting
+    if queue.is_image:
+        text = "It is queued as an image: images are asked for after all pages of their host."
+        return Decision("queued", text, f"`comity crawl {facts.host_name} --images` goes on with it.")
+    steps = "1 step" if queue.depth == 1 else f"{queue.depth} steps"
+    again = " once more" if isinstance(last, VisitFacts) else ""
+    return Decision("queued", f"It is queued, {steps} from a seed: the next crawl of its host visits it{again}.", go_on)
+
+
+def _unqueued(facts: UrlFacts) -> Decision:
+    """It is in no queue: what else is known of it."""
+    if facts.sitemap is not None and facts.sitemap.state != "planned" and not facts.sitemap.is_guess:
+        return _sitemap(facts)
+    if facts.image is not None and facts.image.asked_at is not None:
+        return _image(facts)
+    crawled = [each for each in facts.visits if not each.is_by_source]
+    last = last_event(facts)
+    if crawled and isinstance(last, VisitFacts):
+        return _behind_cooldown(facts, visit_decision(facts, last))
+    if isinstance(last, DecisionFacts):
+        return _behind_cooldown(facts, evidence_decision(facts, last))
+    if facts.sightings:
+        return sighting_decision(facts, robots_decision)
+    if isinstance(last, VisitFacts):
+        return visit_decision(facts, last)
+    if facts.sitemap is not None:
+        return _sitemap(facts)
+    robots = facts.robots
+    for decided in (cooldown(facts), not_seeded(facts), lease_decision(facts)):
+        if decided is not None:
+            return decided
+    if robots is not None and not robots.allowed:
+        return robots_decision(facts, robots.reason, robots.read_at)
+    return never_found(facts)
+
+
+def _robots_file(facts: UrlFacts) -> Decision:
+    robots = facts.robots
+    remedy = f"`comity robots {facts.host_name}` shows what it says."
+    if robots is None:
+        return Decision(
+            "robots_file", "robots.txt is read before the first request to its origin; it was not yet.", remedy
+        )
+    text = f"robots.txt is read before any page; it was read last at {minute(robots.read_at)}"
+    if robots.is_unreadable:
+        return Decision("robots_file", f"{text} and could not be read ({robots.reason}).", remedy)
+    return Decision("robots_file", f"{text}.", remedy)
+
+
+def _sitemap(facts: UrlFacts) -> Decision:
+    sitemap = facts.sitemap
+    assert sitemap is not None
+    at = f" at {minute(sitemap.asked_at)}" if sitemap.asked_at is not None else ""
+    detail = f" ({sitemap.detail})" if sitemap.detail else ""
+    crawl = f"`comity domains reset {facts.host_name}` has sitemaps read again."
+    if sitemap.state == "read":
+        text = f"It is a sitemap: it was read{at} and names {sitemap.entries:,} entries{detail}."
+    elif sitemap.state == "refused":
+        text = f"It is a sitemap that was not asked for{at}: {sitemap.detail or 'it was refused'}."
+    elif sitemap.state == "planned":
+        text = "It is a sitemap that is still to be read."
+        crawl = f"`comity crawl {facts.host_name}` goes on with it."
+    else:
+        text = f"It was asked for as a sitemap{at} and gave none{detail}."
+    return Decision(f"sitemap_{sitemap.state}", text, crawl)
+
+
+def _image(facts: UrlFacts) -> Decision:
+    image = facts.image
+    assert image is not None
+    again = f"`comity crawl {facts.host_name} --images --refresh` asks for it again."
+    if image.error is not None:
+        return Decision(
+            "image_failed", f"It is an image and was not stored: {image.error} ({minute(image.asked_at)}).", again
+        )
+    return Decision(
+        "image", f"It is an image; it was fetched at {minute(image.asked_at)} (HTTP {image.status}).", again
+    )

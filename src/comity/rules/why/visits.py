@@ -1,0 +1,146 @@
+"""What a visit came to, in words: a row of `fetches` enters, with what the page asked for; a decision leaves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from comity.model.explanation import Decision, DecisionFacts, UrlFacts, VisitFacts
+from comity.rules.canonical import resolve_link
+from comity.rules.why.words import minute
+
+_AGAIN: Final = "`comity domains reset {host}` queues it again"
+_SERVER: Final = "Nothing here: the site has to answer otherwise. " + _AGAIN + "."
+_NETWORK: Final = "Nothing here: the host has to be reachable. " + _AGAIN + "."
+_BROKEN: Final = "Nothing here: the site has to send a proper answer. " + _AGAIN + "."
+
+# By the code that is stored in front of the reason: what happened, and what would change it.
+_CODES: Final[dict[str, tuple[str, str]]] = {
+    "dns_failure": ("Its host name cannot be resolved", _NETWORK),
+    "connect_failure": ("Its host refused the connection, or cannot be reached", _NETWORK),
+    "proxy_failure": ("The proxy failed", "Check COMITY_PROXY. " + _AGAIN + "."),
+    "tls_failure": ("The TLS handshake with its host failed", _NETWORK),
+    "certificate_refused": ("The TLS certificate of its host is not valid", _BROKEN),
+    "connect_timeout": ("Its host did not accept a connection in time", _NETWORK),
+    "first_byte_timeout": ("The server did not begin its answer in time", _SERVER),
+    "idle_timeout": ("The server stopped in the middle of its answer", _SERVER),
+    "total_timeout": ("The answer took longer than COMITY_FETCH_TIMEOUT allows", "A larger COMITY_FETCH_TIMEOUT."),
+    "reset": ("The server closed the connection before its answer was complete", _NETWORK),
+    "protocol_error": ("The server broke the HTTP protocol", _BROKEN),
+    "bad_encoding": ("The body does not match its Content-Encoding", _BROKEN),
+    "too_large": ("The answer is larger than is taken", "A larger COMITY_MAX_RESPONSE_BYTES, or host policy."),
+    "decompression_bomb": ("The body inflates to far more than it sends", _BROKEN),
+    "header_flood": ("The header of the answer is too long", _BROKEN),
+    "wrong_type": ("Its content type is not wanted", "`comity crawl {host} --accept TYPE` takes that type."),
+    "address_refused": ("Its host has an address that is not public", "`--allow-network CIDR` allows a network."),
+    "scheme_refused": ("Its scheme is not http or https", "Nothing: only http and https are crawled."),
+    "invalid_url": ("It is not a URL that can be asked for", "Nothing: the address itself is wrong."),
+    "invalid_header": ("The header of the answer is not valid HTTP", _BROKEN),
+    "cancelled": ("The request was cut off when the run ended", "The next crawl of the host asks again."),
+    "not_an_image": ("What came is not an image", _BROKEN),
+    "too_many_redirects": (
+        "It redirects too often, or in a circle",
+        "A larger COMITY_MAX_REDIRECTS, or a mended site.",
+    ),
+    "bad_redirect": ("It redirects to something that is not a web address", _BROKEN),
+    "robots_denied": ("It redirects to a page that robots.txt forbids", _SERVER),
+    "robots_unreachable": ("It redirects to a host whose robots.txt cannot be read", _SERVER),
+    "taken_down": ("It redirects to a page that is taken down", "`comity takedown remove ENTRY` lifts the takedown."),
+    "host_busy": ("Another process holds its host", "Wait until that process is done."),
+    "patience": ("Its host wants no requests now", "Wait until the block ends."),
+    "http_401": ("It needs a login: the server answered 401", _SERVER),
+    "http_403": ("The server refused it: it answered 403", _SERVER),
+    "http_404": ("There is no such page: the server answered 404", _SERVER),
+    "http_410": ("The page is gone: the server answered 410", _SERVER),
+    "http_429": ("The server wants fewer requests: it answered 429", "Wait; the host's pace is kept by itself."),
+}
+_REVISIT: Final = "`comity crawl {host} --refresh` visits it again; `comity domains reset {host}` crawls all anew."
+
+
+def visit_decision(facts: UrlFacts, visit: VisitFacts) -> Decision:
+    """What the last visit of a URL decided."""
+    if visit.outcome in ("fetched", "not_modified"):
+        return _came(facts, visit)
+    code = visit.code or visit.outcome
+    if code.startswith("http_5") or code in ("http_408", "http_425"):
+        known = (f"The server failed: it answered {visit.status}", _SERVER)
+    elif code in ("", "gone", "failed", "rejected", "refused") or code not in _CODES:
+        known = (f"The server answered {visit.status}" if visit.status else f"The visit ended as {code}", _SERVER)
+    else:
+        known = _CODES[code]
+    what, remedy = known
+    reason = f" ({visit.reason})" if visit.reason and visit.reason not in what else ""
+    tries = _tries(facts, visit)
+    text = f"{what}{reason}, at {minute(visit.at)}{_where(facts, visit)}{tries}."
+    if facts.queue is not None and facts.queue.state == "queued":
+        remedy = "Nothing is needed: the next crawl of the host tries it again when it is due."
+    return Decision(code or visit.outcome, text, remedy.format(host=facts.host_name))
+
+
+def _tries(facts: UrlFacts, visit: VisitFacts) -> str:
+    """How often it was tried, for what is tried more than once."""
+    if visit.outcome not in ("failed", "rate_limited") or visit.is_by_source:
+        return ""
+    queue = facts.queue
+    if queue is not None and queue.state == "queued":
+        if queue.not_before is not None and queue.not_before > facts.now:
+            again = f"it is tried again at {minute(queue.not_before)}"
+        else:
+            again = "it is due to be tried again"
+        return f"; try {queue.attempts} of {facts.retry_limit + 1}, {again}"
+    failed = 0
+    for each in reversed(facts.visits):
+        if each.outcome not in ("failed", "rate_limited"):
+            break
+        failed += 1
+    return f"; tried {failed} times, and given up" if failed > 1 else ""
+
+
+def _where(facts: UrlFacts, visit: VisitFacts) -> str:
+    if visit.final_url is None or visit.final_url == facts.url or visit.outcome == "refused":
+        return ""
+    return f", after a redirect to {visit.final_url}"
+
+
+def _came(facts: UrlFacts, visit: VisitFacts) -> Decision:
+    """A page came: what it asked for decides, else that it came."""
+    host, at, status = facts.host_name, minute(visit.at), visit.status
+    said = {each.type: each for each in facts.decisions if each.at >= visit.at}
+    revisit = _REVISIT.format(host=host)
+    if (wall := said.get("login_wall")) is not None:
+        text = f"It asks for a login instead of showing a page (HTTP {status} at {at})."
+        return Decision(wall.type, text, "Nothing here: the site would have to show the page without a login.")
+    if (noindex := said.get("noindex")) is not None:
+        text = f"It asks not to be indexed ({noindex.reason}): fetched at {at} (HTTP {status}), but not kept."
+        return Decision("noindex", text, f"Nothing here: the site would have to drop it. {revisit}")
+    if (hard := said.get("unreadable")) is not None:
+        text = f"It could not be read ({hard.reason}): fetched at {at} (HTTP {status}); its links are not known."
+        return Decision("unreadable", text, revisit)
+    moved = _moved(facts, visit, said.get("canonical"))
+    if moved is not None:
+        return moved
+    if visit.outcome == "not_modified":
+        text = f"It has not changed since the visit before (HTTP 304 at {at})."
+        return Decision("not_modified", text, revisit)
+    by = " by the run of a source" if visit.is_by_source else ""
+    kind = f", {visit.content_type.partition(';')[0].strip()}" if visit.content_type else ""
+    text = f"It was fetched at {at}{by} (HTTP {status}{kind})"
+    if (nofollow := said.get("nofollow")) is not None:
+        return Decision("fetched", f"{text}; its links were not followed ({nofollow.reason}).", revisit)
+    return Decision("fetched", f"{text} and is not visited twice in one crawl.", revisit)
+
+
+def _moved(facts: UrlFacts, visit: VisitFacts, canonical: DecisionFacts | None) -> Decision | None:
+    """The page is, or says it is, elsewhere."""
+    host, at, status, final = facts.host_name, minute(visit.at), visit.status, visit.final_url
+    if final is not None and final != facts.url:
+        target = resolve_link(final, final)
+        if target is not None and target.host != host:
+            text = f"It redirects off-site, to {final} (HTTP {status} there, at {at})."
+            return Decision("redirected_off_site", text, f"`comity crawl {target.host}` crawls that host.")
+        text = f"It redirects to {final}, which was fetched at {at} (HTTP {status})."
+        return Decision("redirected", text, _REVISIT.format(host=host))
+    if canonical is not None:
+        there = canonical.content.get("canonical", "another address")
+        text = f"It names {there} as its canonical address; it was fetched itself at {at} (HTTP {status})."
+        return Decision("canonical_elsewhere", text, f"`comity why {there}` explains that address.")
+    return None
