@@ -194,7 +194,8 @@ class RobotsKeeper:
         for hops in range(MAX_ROBOTS_REDIRECTS + 1):
             address = resolve_link(url, url, collapse=self._collapse)
             if address is None or self._takedowns().covering(address) is not None:
-                return read_failure(f"{url[:200]} may not be asked", unreachable=unreachable), None, True
+                led = "it leads to " if hops else ""
+                return read_failure(f"{led}{url[:200]}, which is taken down", unreachable=unreachable), None, True
             holder = host if address.host == host.name else await host_of(address)
             if holder is None:
                 return RobotsPostponed(Wait(self._clock() + _BUSY_FOR_S, WaitReason.CONCURRENCY))
@@ -212,7 +213,8 @@ class RobotsKeeper:
                 if asked.result.kind in NEVER_ASKED and hops == 0:
                     return RobotsRefused(asked.result)
                 kind = asked.result.kind
-                return read_failure(str(kind), unreachable=unreachable), None, kind.is_refusal
+                what = f"it leads to {url[:200]}: {asked.result.detail}" if kind in NEVER_ASKED else str(kind)
+                return read_failure(what, unreachable=unreachable), None, kind.is_refusal
             response = asked.result
             location = response.headers.get("location")
             if may_follow_redirect(response.status, hops) and location:
@@ -221,7 +223,11 @@ class RobotsKeeper:
                     url = target.url
                     continue
             reading = read_status(
-                response.status, redirects_followed=hops, conditional=conditional, unreachable=unreachable
+                response.status,
+                redirects_followed=hops,
+                location=location,
+                conditional=conditional,
+                unreachable=unreachable,
             )
             return reading, response, False
         raise AssertionError("a redirect after the fifth ends the loop above")
