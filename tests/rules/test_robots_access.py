@@ -44,7 +44,10 @@ def test_a_status_means(status: int, access: RobotsAccess, confidence: Confidenc
 
 @pytest.mark.parametrize(
     ("location", "words"),
-    [("ftp://example.com/robots.txt", "to 'ftp://example.com/robots.txt', which is no web address"), (None, "without an address")],
+    [
+        ("ftp://example.com/robots.txt", "to 'ftp://example.com/robots.txt', which is no web address"),
+        (None, "without an address"),
+    ],
 )
 def test_a_redirect_that_leads_nowhere_is_no_file_and_says_so(location: str | None, words: str) -> None:
     reading = read_status(302, location=location)

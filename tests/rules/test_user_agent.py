@@ -22,9 +22,18 @@ from comity.rules.user_agent import agent_token
         ("mozilla/5.0 (Compatible; AcmeBot/1.0)", "acmebot"),
         ("Mozilla/5.0 (AcmeBot/1.0; +https://acme.example/bot)", "acmebot"),
         ("Mozilla/5.0 AcmeBot/1.0", "acmebot"),
-        ("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120 Safari/537.36 AcmeBot/1", "acmebot"),
-        ("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; AcmeBot/1.0; +https://a.example) Chrome/1", "acmebot"),
-        ("Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537 Mobile Safari/537 (compatible; AcmeBot/2.1; +x)", "acmebot"),
+        (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120 Safari/537.36 AcmeBot/1",
+            "acmebot",
+        ),
+        (
+            "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; AcmeBot/1.0; +https://a.example) Chrome/1",
+            "acmebot",
+        ),
+        (
+            "Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537 Mobile Safari/537 (compatible; AcmeBot/2.1; +x)",
+            "acmebot",
+        ),
         # Nothing but a browser: there is no name to obey by.
         ("Mozilla/5.0", ""),
         ("Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0", ""),
@@ -47,4 +56,6 @@ def test_a_group_for_the_bot_holds_for_a_user_agent_that_begins_like_a_browser()
 @given(st.text(max_size=300))
 def test_any_text_gives_a_token_of_the_right_letters_or_none(text: str) -> None:
     token = agent_token(text)
-    assert token == "" or (token.isascii() and token.replace("-", "").replace("_", "x").isalpha()) or set(token) <= {"-"}
+    assert (
+        token == "" or (token.isascii() and token.replace("-", "").replace("_", "x").isalpha()) or set(token) <= {"-"}
+    )

@@ -241,6 +241,11 @@ def _is_ipv4(name: str) -> bool:
     return name.rpartition(".")[2].isdigit()
 
 
+def is_public_suffix(name: str) -> bool:
+    """Whether anybody may register names directly below this one, such as `com` or `co.uk`."""
+    return "." not in name or bool(_public_suffixes().is_public(name))
+
+
 @lru_cache(maxsize=1)
 def _public_suffixes() -> PublicSuffixList:
     """The public suffix list that the package carries; read once, when first asked for."""

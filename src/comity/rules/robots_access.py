@@ -8,7 +8,7 @@ The last status of the redirect chain, or the name of a failure, enters; a readi
 | 304 to a conditional request | unchanged | the copy in the cache was confirmed |
 | a redirect, up to 5 in a row | the caller follows it, to any host | §2.3.1.2 |
 | a redirect after 5 | allow | §2.3.1.2: may be taken as unavailable |
-| a redirect without an address, or to one that is no web address | allow | no crawler can read a file there: unavailable |
+| a redirect without an address, or to no web address | allow | no crawler can read a file there: unavailable |
 | a redirect to an address that we do not ask (private, taken down) | as 5xx | there may be rules that we did not read |
 | 429 | as 5xx | the host asks for fewer requests; taking that as leave to crawl would answer it with more |
 | other 4xx, also 401 and 403 | allow | §2.3.1.3: unavailable |

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from comity.rules.robots_parse import product_token
@@ -19,8 +20,32 @@ _PRODUCT: Final = re.compile(r"[A-Za-z_-][A-Za-z0-9_-]*/\S+")
 _NAME: Final = re.compile(r"[A-Za-z_-][A-Za-z0-9_-]*(?:/\S+)?")
 _BROWSERS: Final = frozenset(
     (
-        *("mozilla", "applewebkit", "webkit", "khtml", "gecko", "chrome", "chromium", "headlesschrome", "crios", "fxios"),
-        *("safari", "firefox", "version", "mobile", "edge", "edg", "edga", "edgios", "opera", "opr", "presto", "trident"),
+        *(
+            "mozilla",
+            "applewebkit",
+            "webkit",
+            "khtml",
+            "gecko",
+            "chrome",
+            "chromium",
+            "headlesschrome",
+            "crios",
+            "fxios",
+        ),
+        *(
+            "safari",
+            "firefox",
+            "version",
+            "mobile",
+            "edge",
+            "edg",
+            "edga",
+            "edgios",
+            "opera",
+            "opr",
+            "presto",
+            "trident",
+        ),
         *("msie", "konqueror", "vivaldi", "samsungbrowser", "ucbrowser", "yabrowser", "dalvik", "ubuntu", "rv"),
     )
 )
@@ -39,7 +64,7 @@ def _candidates(user_agent: str) -> Iterator[str]:
     """Names that may be the crawler's, the likeliest first."""
     comments = [[item.strip() for item in comment.split(";")] for comment in _COMMENT.findall(user_agent)]
     for items in comments:
-        for before, item in zip(items, items[1:], strict=False):
+        for before, item in pairwise(items):
             if before.lower().endswith("compatible") and _NAME.fullmatch(item):
                 yield item
     yield from _PRODUCT.findall(_COMMENT.sub(" ", user_agent))

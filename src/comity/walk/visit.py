@@ -28,6 +28,7 @@ from comity.model.robots import RobotsVerdict
 from comity.model.scope import IMAGE_TYPES
 from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
+from comity.rules.cookies import cookie_field, cookies_after
 from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
 from comity.walk.leased_host import LeasedHost
 from comity.walk.read_page import read_page, target_of
@@ -108,6 +109,8 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
             return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", rooms.clock())
         if hops == rooms.max_redirects:
             break
+        if hops == 0:
+            _take_cookies(response, trail, rooms)
         address = target
         step = await follow(host, entry, address, trail, rooms)
         if not isinstance(step, Asked | Unstarted):
@@ -156,6 +159,8 @@ async def follow(
         request = request._replace(limits=limits, content_types=ANY_CONTENT_TYPE)
     if like is not None:
         request = like._replace(url=address.url)
+    if trail.cookies and (field := cookie_field(trail.cookies, address.url, rooms.clock())) is not None:
+        request = request._replace(headers=(*request.headers, ("Cookie", field)))
     asked = await rooms.requests.ask(
         holder,
         _conditional(request, entry, rooms),
@@ -169,7 +174,16 @@ async def follow(
             return _covered(host, entry, address, rooms.takedowns().covering(address) or "", trail, rooms)
         if holder is not host:
             return _busy(host, entry, trail, rooms)
+    elif isinstance(asked.result, Response):
+        _take_cookies(asked.result, trail, rooms)
     return asked
+
+
+def _take_cookies(response: Response, trail: Trail, rooms: VisitRooms) -> None:
+    """Keep what a redirect sets until the end of this visit: many sites set a cookie and send the visitor back."""
+    if response.status in REDIRECTS and "set-cookie" in response.headers:
+        said = response.headers.get_all("set-cookie")
+        trail.cookies = cookies_after(trail.cookies, response.url, said, rooms.clock())
 
 
 def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, rooms: VisitRooms) -> FetchRequest:
