@@ -20,6 +20,7 @@ class EvidenceType(StrEnum):
     ADDRESS_REFUSED = "address_refused"
     TRAP = "trap"
     UNREADABLE = "unreadable"
+    NO_HTTPS = "no_https"
 
 
 class Evidence(NamedTuple):

@@ -109,6 +109,11 @@ def resolve_location(location: str, base: str, *, collapse: bool = False) -> Web
     return resolve_link(location, base, collapse=collapse)
 
 
+def origin_of(url: str) -> str:
+    """The origin of a canonical URL."""
+    return url[: url.index("/", 8)]
+
+
 def one_spelling(url: str) -> str:
     """Spell escapes in one way: `%7E` becomes `~`, `%c3` becomes `%C3` (RFC 3986 §6.2.2).
 

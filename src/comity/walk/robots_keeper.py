@@ -23,6 +23,7 @@ from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsU
 from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
+from comity.rules.first_contact import NO_TLS, lacks_tls
 from comity.rules.robots import RobotsFile, parse_robots
 from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
 from comity.rules.robots_parse import MAX_BYTES
@@ -219,7 +220,10 @@ class RobotsKeeper:
                     return RobotsRefused(asked.result)
                 kind = asked.result.kind
                 what = f"it leads to {url[:200]}: {asked.result.detail}" if kind in NEVER_ASKED else str(kind)
-                return read_failure(what, unreachable=unreachable), None, kind.is_refusal
+                is_final = kind.is_refusal
+                if hops == 0 and url.startswith("https:") and lacks_tls(kind, asked.result.detail):
+                    what, is_final = f"{kind}; {NO_TLS}", origin in host.guessed
+                return read_failure(what, unreachable=unreachable), None, is_final
             response = asked.result
             location = response.headers.get("location")
             if may_follow_redirect(response.status, hops) and location:
