@@ -225,6 +225,14 @@ def test_plain_lists_are_read_line_by_line() -> None:
     assert (sitemap.kind, locs(sitemap), sitemap.problems) == (SitemapKind.TEXT, [A, B, C], frozenset())
 
 
+@pytest.mark.parametrize(
+    "head", ["# made by a plug-in\n", "\ufeff# with a mark\r\n\r\n", "\n  # one\n#two\n# https://example.com/old\n"]
+)
+def test_a_plain_list_may_begin_with_comments(head: str) -> None:
+    sitemap = read(f"{head}{A}\n# and one between\n{B}\n", "text/plain")
+    assert (sitemap.kind, locs(sitemap)) == (SitemapKind.TEXT, [A, B])
+
+
 RSS = f"""<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>
 <title>News</title><link>https://example.com/</link><atom:link href="https://example.com/feed" rel="self"/>
 <image><url>https://example.com/i.png</url><link>https://example.com/</link></image>
@@ -273,6 +281,8 @@ def test_a_feed_may_have_a_prefix() -> None:
         "Not found",
         "User-agent: *\nDisallow: /",
         "https://example.com/ moved here, please follow the link",
+        "# nothing but a comment",
+        "# a heading\nand some text\nhttps://example.com/",
         "<",
         "<!--",
         "<![CDATA[",

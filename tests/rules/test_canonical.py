@@ -244,6 +244,7 @@ def test_a_password_is_refused_and_never_repeated(text: str) -> None:
         ("https://münchen.de/", "https://xn--mnchen-3ya.de/", "https://xn--mnchen-3ya.de", "/"),
         ("http://[::1]:8080/x", "http://[::1]:8080/x", "http://[::1]:8080", "/x"),
         ("https://example.com/list?", "https://example.com/list?", "https://example.com", "/list?"),
+        ("https://example.com/%7Eu", "https://example.com/~u", "https://example.com", "/~u"),
     ],
 )
 def test_an_address_keeps_what_is_asked_for(text: str, url: str, origin: str, path: str | None) -> None:
@@ -252,6 +253,63 @@ def test_an_address_keeps_what_is_asked_for(text: str, url: str, origin: str, pa
     assert address.path == (path or url.removeprefix(origin))
     assert address.key == url_key(url)
     assert address.host == str(canonical_host(text))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/%7Eu", "/~u"),
+        ("/%7eu", "/~u"),
+        ("/caf%c3%a9", "/caf%C3%A9"),
+        ("/caf%c3%A9", "/café"),
+        ("/%41%62%2D%2e%5F1", "/Ab-._1"),
+        ("/?q=%7Eu&x=%c3%a9", "/?q=~u&x=%C3%A9"),
+        ("/?%71=1", "/?q=1"),
+        ("/a%2eb/c", "/a.b/c"),
+        ("/x/%2E%2e/~u", "/%7Eu"),
+    ],
+)
+def test_two_spellings_of_one_page_are_one_address(one: str, other: str) -> None:
+    """RFC 3986 §6.2.2."""
+    first, second = (resolve_link(each, "https://example.com/") for each in (one, other))
+    assert first is not None
+    assert first == second
+    assert web_address(f"https://example.com{one}") == first
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/a%2Fb", "/a/b"),
+        ("/a%3Fb", "/a?b"),
+        ("/?a%26b", "/?a&b"),
+        ("/?a%3Db", "/?a=b"),
+        ("/?a%2Bb", "/?a+b"),
+        ("/?a%20b", "/?a+b"),
+        ("/a%3Bb", "/a;b"),
+        ("/%2525", "/%25"),
+        ("/%257Eu", "/%7Eu"),
+        ("/a%2C", "/a,"),
+        ("/%28a%29", "/(a)"),
+        ("/%5C", "/"),
+        ("/A", "/a"),
+        ("/a%0Ab", "/ab"),
+    ],
+)
+def test_what_may_be_two_pages_stays_two_addresses(one: str, other: str) -> None:
+    """RFC 3986 §2.2: reserved characters and their escapes are not the same."""
+    first, second = (resolve_link(each, "https://example.com/") for each in (one, other))
+    assert first is not None
+    assert second is not None
+    assert first.key != second.key
+
+
+@pytest.mark.parametrize("path", ["/100%", "/%zz/%7eu", "/%%41B", "/%%37%45", "/%u00e9%7e", "/?q=50%&r=%7e"])
+def test_a_per_cent_sign_that_escapes_nothing_leaves_the_address_as_it_is(path: str) -> None:
+    """Decoding beside it could make an escape that nobody wrote: `%%41B` is not `%AB`."""
+    found = resolve_link(path, "https://example.com/")
+    assert found is not None
+    assert found.path == path
 
 
 BASE = "https://www.example.com/shop/list?page=2"

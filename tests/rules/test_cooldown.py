@@ -28,6 +28,7 @@ DURATIONS = {
     BlockReason.ROBOTS_UNREACHABLE: timedelta(hours=12),
     BlockReason.DNS_FAILURE: timedelta(days=7),
     BlockReason.CONNECTION_FAILURE: timedelta(days=7),
+    BlockReason.ADDRESS_REFUSED: timedelta(days=7),
 }
 
 
@@ -54,7 +55,7 @@ def test_after_three_automatic_retries_the_host_is_left_alone(reason: BlockReaso
 
 @pytest.mark.parametrize("reason", BlockReason)
 def test_a_host_that_cannot_be_found_is_unreachable_and_one_that_refuses_is_blocked(reason: BlockReason) -> None:
-    gone = reason in (BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE)
+    gone = reason in (BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE, BlockReason.ADDRESS_REFUSED)
     assert status_for(reason) is (HostStatus.UNREACHABLE if gone else HostStatus.BLOCKED)
 
 

@@ -42,6 +42,19 @@ def test_a_status_means(status: int, access: RobotsAccess, confidence: Confidenc
     assert reading.reason
 
 
+@pytest.mark.parametrize(
+    ("location", "words"),
+    [
+        ("ftp://example.com/robots.txt", "to 'ftp://example.com/robots.txt', which is no web address"),
+        (None, "without an address"),
+    ],
+)
+def test_a_redirect_that_leads_nowhere_is_no_file_and_says_so(location: str | None, words: str) -> None:
+    reading = read_status(302, location=location)
+    assert (reading.access, reading.confidence) == (ALLOW, LOW)
+    assert reading.reason == f"robots.txt answered 302 {words}: taken as unavailable, everything allowed"
+
+
 @pytest.mark.parametrize("status", [429, 500, 503, 600])
 def test_the_setting_opens_what_cannot_be_read_but_only_with_low_confidence(status: int) -> None:
     reading = read_status(status, unreachable=RobotsUnreachable.ALLOW)

@@ -290,9 +290,19 @@ TABLE: list[tuple[str, str | bytes, list[Question]]] = [
         [("a", "/", False), ("b", "/", False)],
     ),
     (
-        "a crawl delay does not end a run of agents",
+        "a crawl delay ends it: a group that holds nothing else is a group",
         "User-agent: a\nCrawl-delay: 5\nUser-agent: *\nDisallow: /",
-        [("a", "/", False), ("b", "/", False)],
+        [("a", "/", True), ("b", "/", False)],
+    ),
+    (
+        "rules behind a crawl delay belong to its group",
+        "User-agent: a\nUser-agent: b\nCrawl-delay: 5\nDisallow: /x\n\nUser-agent: *\nDisallow: /",
+        [("a", "/x", False), ("a", "/y", True), ("b", "/x", False), ("c", "/y", False)],
+    ),
+    (
+        "a crawl delay that is no number ends it all the same",
+        "User-agent: *\nCrawl-delay: soon\nUser-agent: a\nDisallow: /",
+        [("a", "/", False), ("b", "/", True)],
     ),
     (
         "an empty Disallow does end it",

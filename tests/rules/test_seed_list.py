@@ -21,7 +21,7 @@ def summary(seed: Seed | BadLine) -> tuple[object, ...]:
     ("text", "host", "url"),
     [
         ("example.com", "example.com", None),
-        ("www.example.com", "example.com", None),
+        ("www.example.com", "example.com", "https://www.example.com/"),
         ("example.com/", "example.com", None),
         ("https://example.com", "example.com", "https://example.com/"),
         ("http://www.example.com/", "example.com", "http://www.example.com/"),
@@ -39,7 +39,8 @@ def test_only_a_url_that_somebody_wrote_out_is_queued_as_it_stands(text: str, ho
 def test_sub_domains_are_folded_when_asked() -> None:
     assert read_seed("https://blog.example.co.uk/a", collapse=True).host.authority == "example.co.uk"
     assert read_seed("https://blog.example.co.uk/a", collapse=True).url == "https://blog.example.co.uk/a"
-    assert [summary(seed) for seed in read_seed_lines(["7,a.example.com"], collapse=True)] == [("example.com", None, 7)]
+    (seed,) = read_seed_lines(["7,a.example.com"], collapse=True)
+    assert summary(seed) == ("example.com", "https://a.example.com/", 7)
 
 
 def test_a_seed_that_is_no_host_is_refused() -> None:

@@ -15,6 +15,7 @@ import asyncio
 import gzip
 import os
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -183,10 +184,11 @@ class Web:
         fallback: Route | None = None,
         address: str = "127.0.0.1",
         port: int = 0,
+        certificate: ssl.SSLContext | None = None,
     ) -> Site:
-        """Serve one more site."""
+        """Serve one more site; with a certificate, by https."""
         site = Site(routes or {}, robots, fallback, address)
-        asyncio.run_coroutine_threadsafe(self._serve(site, port), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._serve(site, port, certificate), self._loop).result(10)
         return site
 
     def _run(self) -> None:
@@ -194,7 +196,7 @@ class Web:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    async def _serve(self, site: Site, port: int) -> None:
+    async def _serve(self, site: Site, port: int, certificate: ssl.SSLContext | None) -> None:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
@@ -205,7 +207,7 @@ class Web:
             finally:
                 self._tasks.discard(task)
 
-        server = await asyncio.start_server(handle, site.address, port, limit=_LONGEST_HEAD)
+        server = await asyncio.start_server(handle, site.address, port, limit=_LONGEST_HEAD, ssl=certificate)
         site.port = server.sockets[0].getsockname()[1]
         self._servers.append(server)
 

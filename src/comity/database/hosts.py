@@ -15,8 +15,8 @@ from comity.database.instants import instant
 from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domains
 from comity.model.errors import IllegalTransition
-from comity.model.host import CanonicalHost, HostStatus, Seed
-from comity.rules.cooldown import UNCOUNTED_REASONS
+from comity.model.host import BlockReason, CanonicalHost, HostStatus, Seed
+from comity.rules.cooldown import ORIGIN_REASONS, UNCOUNTED_REASONS
 
 _BATCH: Final = 1000
 
@@ -221,6 +221,54 @@ def change(
         if "illegal status change" in str(error.orig):
             raise IllegalTransition(str(error.orig).splitlines()[0]) from error
         raise
+
+
+def asleep_by_origin(connection: Connection, host_ids: Iterable[UUID]) -> list[UUID]:
+    """Those of some hosts that are left alone because an origin of theirs did not answer."""
+    reasons = [str(reason) for reason in ORIGIN_REASONS]
+    rest = iter(host_ids)
+    found: list[UUID] = []
+    while some := list(islice(rest, 500)):
+        statement = select(domains.c.id).where(domains.c.id.in_(some), *_asleep(reasons))
+        found += connection.execute(statement).scalars()
+    return found
+
+
+def refused_by_address(connection: Connection, among: Collection[str] | None, limit: int) -> Sequence[Any]:
+    """Hosts that are left alone because of their addresses, with the sentence that says so."""
+    statement = (
+        select(domains.c.id, domains.c.domain, domains.c.block_reason)
+        .where(*_asleep([str(BlockReason.ADDRESS_REFUSED)]))
+        .order_by(domains.c.domain)
+        .limit(limit)
+    )
+    if among is None:
+        return connection.execute(statement).all()
+    named = named_in(connection.dialect.name, domains.c.domain, "hosts")
+    return connection.execute(statement.where(named), {"hosts": list(among)}).all()
+
+
+def _asleep(reasons: list[str]) -> tuple[ColumnElement[bool], ...]:
+    kinds = [HostStatus.BLOCKED, HostStatus.UNREACHABLE]
+    return domains.c.status.in_(kinds), domains.c.block_reason_code.in_(reasons), domains.c.claimed_by.is_(None)
+
+
+def wake(connection: Connection, host_ids: Iterable[UUID]) -> int:
+    """End the cooldown of hosts because something changed that it depended on; no retry is used up."""
+    rest, woken = iter(host_ids), 0
+    while some := list(islice(rest, 500)):
+        statement = (
+            update(domains)
+            .where(domains.c.id.in_(some), domains.c.status.in_([HostStatus.BLOCKED, HostStatus.UNREACHABLE]))
+            .values(
+                status=HostStatus.PENDING,
+                next_crawl_after=None,
+                consecutive_error_count=0,
+                version=domains.c.version + 1,
+            )
+        )
+        woken += connection.execute(statement).rowcount
+    return woken
 
 
 def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool, limit: int) -> int:

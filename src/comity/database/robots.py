@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
@@ -24,6 +25,15 @@ def of_hosts(connection: Connection, hosts: Collection[str]) -> Sequence[Any]:
     """Every origin known of some hosts."""
     statement = select(robots_cache).where(robots_cache.c.host.in_(list(hosts)))
     return connection.execute(statement.order_by(robots_cache.c.origin)).all()
+
+
+def known_origins(connection: Connection, origins: Collection[str]) -> set[str]:
+    """Those of some origins whose robots.txt was asked for before, whatever came of it."""
+    found: set[str] = set()
+    rest = iter(origins)
+    while some := list(islice(rest, 500)):
+        found.update(connection.execute(select(robots_cache.c.origin).where(robots_cache.c.origin.in_(some))).scalars())
+    return found
 
 
 def forget_failures(connection: Connection, host: str) -> None:

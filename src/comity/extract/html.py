@@ -15,7 +15,7 @@ from turbohtml import Document, Element, Namespace, parse
 from comity.extract.srcset import largest_candidate
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.query_encoding import query_in
-from comity.rules.robots_parse import product_token
+from comity.rules.user_agent import agent_token as own_token
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
 # Guessing an undeclared legacy encoding takes ten times as long as parsing; above this size it is not worth it.
@@ -55,7 +55,7 @@ def read_html(
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token."""
     document = _parse(body[:MAX_BODY_BYTES], _charset((content_type or "")[:_MAX_CONTENT_TYPE_CHARACTERS]))
     encoding = document.encoding or _UTF_8
-    reader = _Reader(product_token(agent_token), None if encoding == _UTF_8 else encoding)
+    reader = _Reader(own_token(agent_token), None if encoding == _UTF_8 else encoding)
     if len(body) > MAX_BODY_BYTES:
         reader.limits.add(PageLimit.BODY_BYTES)
     reader.read(document)

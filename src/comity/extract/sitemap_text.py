@@ -9,14 +9,16 @@ from comity.model.sitemap import SitemapChunk, SitemapEntry, SitemapKind, Sitema
 
 _WINDOW_BYTES: Final = 1 << 18
 _LINE: Final = re.compile(rb"[^\s][^\r\n]*")
+_COMMENT: Final = b"#"  # not in the format, but generators write a first line of their own
 _ADDRESS: Final = re.compile(rb"https?://[^\s/?#]\S*\s*", re.IGNORECASE)
 
 
 def iter_lines(source: Readable, limits: SitemapLimits, chunk_entries: int) -> Iterator[SitemapChunk]:
-    """Read a list whose first line is an address; lines that are none are passed over."""
+    """Read a list whose first line, comments aside, is an address; later lines that are none are passed over."""
     octets, problems = source.octets, set(source.problems)
-    first = _LINE.search(octets, 0, _WINDOW_BYTES)
-    if first is None or not _ADDRESS.fullmatch(first[0]):
+    lines = _LINE.finditer(octets, 0, _WINDOW_BYTES)
+    first = next((line[0] for line in lines if not line[0].startswith(_COMMENT)), b"")
+    if not _ADDRESS.fullmatch(first):
         yield SitemapChunk(SitemapKind.NOT_A_SITEMAP, problems=frozenset(problems))
         return
     entries: list[SitemapEntry] = []

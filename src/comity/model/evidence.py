@@ -22,6 +22,7 @@ class EvidenceType(StrEnum):
     UNREADABLE = "unreadable"
     CANONICAL = "canonical"
     POSTPONED = "postponed"
+    NO_HTTPS = "no_https"
 
 
 class Evidence(NamedTuple):

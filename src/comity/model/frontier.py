@@ -11,6 +11,9 @@ IMAGE_PRIORITY: Final = -1_000_000
 LINKED_IMAGE_PRIORITY: Final = IMAGE_PRIORITY - 1
 """In an outcome: an image to which pages link as to a page."""
 
+GUESSED_SCHEME_PRIORITY: Final = 1_000_001
+"""An entry of this priority was named without a scheme: where nothing speaks https, http is tried. It comes first."""
+
 
 class FrontierEntry(NamedTuple):
     """A canonical URL of a host, with its key, how far from the seed it was found, and how much it matters."""

@@ -27,6 +27,7 @@ class BlockReason(StrEnum):
     ROBOTS_UNREACHABLE = "robots_unreachable"
     DNS_FAILURE = "dns_failure"
     CONNECTION_FAILURE = "connection_failure"
+    ADDRESS_REFUSED = "address_refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +72,5 @@ class Seed:
     host: CanonicalHost
     url: str | None = None
     rank: int | None = None
+    is_scheme_guessed: bool = False
+    """Whether the URL was written without a scheme, so that https is only the first guess."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from comity.model.cookie import Cookie
 from comity.model.evidence import Evidence
 from comity.model.fetch import NO_HEADERS, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
@@ -32,13 +33,14 @@ class Answered(NamedTuple):
 
 
 class Trail:
-    """What a visit did on its way: requests started, decisions met."""
+    """What a visit did on its way: requests started, decisions met, and cookies that its redirects set."""
 
-    __slots__ = ("evidence", "requests")
+    __slots__ = ("cookies", "evidence", "requests")
 
     def __init__(self) -> None:
         self.requests: list[LedgerRow] = []
         self.evidence: list[Evidence] = []
+        self.cookies: tuple[Cookie, ...] = ()
 
 
 class Fetched(NamedTuple):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import hosts, takedowns
+from comity.database import hosts, robots, takedowns
 from comity.database.connection import Database
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierStore
 from comity.model.discovery import FoundBy
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FrontierEntry
 from comity.model.host import Seed
-from comity.rules.canonical import web_address
+from comity.rules.canonical import origin_of, web_address
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score
 from comity.rules.takedown import Takedowns
 
@@ -96,7 +99,9 @@ def _add_batch(
             continue
         address = web_address(seed.url)
         if refused.covering(address) is None:
-            urls.setdefault(host, []).append(FrontierEntry(address.url, address.key, found_by=FoundBy.SEED))
+            priority = GUESSED_SCHEME_PRIORITY if seed.is_scheme_guessed else 0
+            entry = FrontierEntry(address.url, address.key, 0, priority, found_by=FoundBy.SEED)
+            urls.setdefault(host, []).append(entry)
         else:
             down.add(address.url)
     connection = change.connection
@@ -105,7 +110,16 @@ def _add_batch(
     change.foresee({ids[host]: entries for host, entries in urls.items()})
     queued = {ids[host]: change.add(ids[host], None, entries) for host, entries in urls.items()}
     hosts.add_discovered(connection, queued)
+    _lift_cooldowns(connection, {ids[host]: entries for host, entries in urls.items()})
     return SeedReport(len(best), new, sum(queued.values()), tuple(sorted(down)))
+
+
+def _lift_cooldowns(connection: Connection, named: Mapping[UUID, list[FrontierEntry]]) -> None:
+    """A host that did not answer is tried again at once under a scheme or port that was not tried yet."""
+    asleep = hosts.asleep_by_origin(connection, named)
+    origins = {host_id: {origin_of(entry.url) for entry in named[host_id]} for host_id in asleep}
+    tried = robots.known_origins(connection, {origin for each in origins.values() for origin in each})
+    hosts.wake(connection, [host_id for host_id, each in origins.items() if each - tried])
 
 
 def _better(known: Seed | None, seed: Seed) -> Seed:

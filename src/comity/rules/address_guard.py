@@ -140,9 +140,17 @@ def decide(address: str, allowed_networks: Sequence[Network] = ()) -> AddressVer
     inside = _allowing_network(parsed, allowed_networks)
     if inside is not None:
         return AddressVerdict(True, f"{parsed} is in the allowed network {inside}")
-    if isinstance(parsed, IPv4Address):
-        return _decide_ipv4(parsed)
-    return _decide_ipv6(parsed)
+    verdict = _decide_ipv4(parsed) if isinstance(parsed, IPv4Address) else _decide_ipv6(parsed)
+    if verdict.allowed:
+        return verdict
+    return AddressVerdict(
+        False, f"{verdict.reason}; --allow-network {ip_network(parsed)} (or COMITY_ALLOW_NETWORKS) allows it"
+    )
+
+
+def allows(refusal: str, allowed_networks: Sequence[Network]) -> bool:
+    """Whether what `decide` refused in these words is allowed by now."""
+    return bool(allowed_networks) and decide(refusal.partition(" ")[0], allowed_networks).allowed
 
 
 def decide_port(port: int) -> AddressVerdict:

@@ -1,7 +1,8 @@
 """One spelling for a host, and one for a URL.
 
 Text from a person, a file or a page enters; `CanonicalHost` or `WebAddress` leaves. URLs are read by the
-WHATWG rules (ada), so that we address exactly what a browser would.
+WHATWG rules (ada), so that we address exactly what a browser would; then spellings that name one page by
+RFC 3986 §6.2.2 become one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ _DEFAULT_PORTS: Final = frozenset({"", "80", "443"})
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*):(?!\d)", re.IGNORECASE)
 _END_OF_AUTHORITY: Final = re.compile(r"[/?#\\]")
 _LABEL: Final = re.compile(r"(?=.*[a-z0-9])[a-z0-9_-]+")
+# RFC 3986 §2.1: "%" and two digits. Only letters, digits and "-._~" mean the same with and without it (§2.3).
+_ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
+_BARE_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_UNRESERVED: Final = frozenset(map(ord, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"))
 _UNSEEN: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\u3000\ufeff]")
 
 
@@ -79,6 +84,8 @@ def resolve_link(
     end = url.find("#")
     if end >= 0:
         url = url[:end]
+    if "%" in url:
+        url = one_spelling(url)
     if tracking is not None and ("?" in url or ";" in url or "/(" in url):
         url = clean_query(url, tracking)
     path_at = url.index("/", 8)
@@ -102,16 +109,38 @@ def resolve_location(location: str, base: str, *, collapse: bool = False) -> Web
     return resolve_link(location, base, collapse=collapse)
 
 
+def origin_of(url: str) -> str:
+    """The origin of a canonical URL."""
+    return url[: url.index("/", 8)]
+
+
+def one_spelling(url: str) -> str:
+    """Spell escapes in one way: `%7E` becomes `~`, `%c3` becomes `%C3` (RFC 3986 §6.2.2).
+
+    Escapes of all other characters stay: `%2F` and `/` name different pages. A parsed URL has no escaped dot segment
+    any more (WHATWG URL §4.4). Where a per cent sign is none of an escape, decoding could make it one: such a URL
+    stays as it is.
+    """
+    if "%" not in url or _BARE_PERCENT.search(url):
+        return url
+    return _ESCAPE.sub(_spelled, url)
+
+
 def url_key(url: str) -> int:
     """A signed 64-bit key of a canonical URL, as both databases store it."""
     digest: int = xxh3_64_intdigest(url.encode())
     return digest - (1 << 64) if digest >= 1 << 63 else digest
 
 
+def _spelled(escape: re.Match[str]) -> str:
+    octet = int(escape[0][1:], 16)
+    return chr(octet) if octet in _UNRESERVED else escape[0].upper()
+
+
 def _address(parsed: ada_url.URL, host: str) -> WebAddress:
     """Drop the fragment, which is never sent, and note the parts."""
     parsed.hash = ""
-    url, origin = parsed.href, parsed.origin
+    url, origin = one_spelling(parsed.href), parsed.origin
     return WebAddress(url, origin, host, url.removeprefix(origin), url_key(url))
 
 
@@ -215,6 +244,11 @@ def _is_valid_punycode(label: str) -> bool:
 def _is_ipv4(name: str) -> bool:
     """Whether ada made an IPv4 address of the host: then its last label is a number, as no TLD is."""
     return name.rpartition(".")[2].isdigit()
+
+
+def is_public_suffix(name: str) -> bool:
+    """Whether anybody may register names directly below this one, such as `com` or `co.uk`."""
+    return "." not in name or bool(_public_suffixes().is_public(name))
 
 
 @lru_cache(maxsize=1)

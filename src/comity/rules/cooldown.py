@@ -21,10 +21,14 @@ COOLDOWNS: Mapping[BlockReason, timedelta] = {
     BlockReason.ROBOTS_UNREACHABLE: timedelta(hours=12),
     BlockReason.DNS_FAILURE: timedelta(days=7),
     BlockReason.CONNECTION_FAILURE: timedelta(days=7),
+    # Our own refusal; --allow-network lifts it at once.
+    BlockReason.ADDRESS_REFUSED: timedelta(days=7),
 }
 
 UNCOUNTED_REASONS = frozenset({BlockReason.ROBOTS_UNREACHABLE})
-UNREACHABLE_REASONS = frozenset({BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE})
+UNREACHABLE_REASONS = frozenset({BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE, BlockReason.ADDRESS_REFUSED})
+# What another scheme or port of the same host may not suffer from.
+ORIGIN_REASONS = frozenset({BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE, BlockReason.ROBOTS_UNREACHABLE})
 
 
 def status_for(reason: BlockReason) -> HostStatus:

@@ -13,6 +13,7 @@ from typing import Final
 
 from comity.model.page import PageDirectives
 from comity.rules.robots_parse import product_token
+from comity.rules.user_agent import agent_token
 
 _MAX_SOURCES: Final = 64
 _MAX_SOURCE_CHARACTERS: Final = 4096
@@ -45,7 +46,7 @@ def read_directives(meta: Collection[str], headers: Collection[str], agent: str)
     """Add up robots meta contents (already chosen for the agent) and X-Robots-Tag header values."""
     if not meta and not headers:
         return _NOTHING_SAID
-    sums = _Sums(product_token(agent))
+    sums = _Sums(agent_token(agent))
     for at, content in enumerate(meta):
         if at < _MAX_SOURCES:
             sums.add("meta robots", content, may_name_agent=False)

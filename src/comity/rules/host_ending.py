@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from comity.model.host import BlockReason, HostEnding, HostStatus
 from comity.rules.cooldown import reason_for_status, status_for
 
-_DNS = "dns_failure"
+_CAUSES = {"dns_failure": BlockReason.DNS_FAILURE, "address_refused": BlockReason.ADDRESS_REFUSED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _left_alone(error: tuple[str, int | None, str]) -> HostEnding:
     if http_status is not None:
         reason = reason_for_status(http_status)
     else:
-        reason = BlockReason.DNS_FAILURE if code == _DNS else BlockReason.CONNECTION_FAILURE
+        reason = _CAUSES.get(code, BlockReason.CONNECTION_FAILURE)
     return HostEnding(status_for(reason), reason, sentence)
 
 

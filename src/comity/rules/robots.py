@@ -19,10 +19,10 @@ from comity.rules.robots_parse import (
     Membership,
     WrittenRobots,
     WrittenRule,
-    product_token,
     read_lines,
     readable,
 )
+from comity.rules.user_agent import agent_token
 
 _ROBOTS_PATH: Final = "/robots.txt"
 _OWN_PATH_REASON: Final = "robots.txt itself may always be read (RFC 9309 §2.2.2)"
@@ -108,7 +108,7 @@ class RobotsFile:
 
     def for_agent(self, agent: str) -> AgentRules:
         """Gather the rules for a user agent by its product token; remembered, so asking again is cheap."""
-        token = product_token(agent)
+        token = agent_token(agent)
         rules = self._agents.get(token)
         if rules is None:
             rules = AgentRules(self._written, token)
@@ -138,20 +138,9 @@ def parse_robots(body: bytes, *, max_bytes: int = MAX_BYTES, version: str | None
 
 
 def _crawl_delay(written: WrittenRobots, memberships: list[Membership]) -> float | None:
-    """Find the longest delay asked of the agent.
-
-    A delay is asked of the User-agent lines above it in its group. It does not end their run, so one that stands
-    between two of them is not asked of the second.
-    """
-    return max(
-        (
-            delay
-            for membership in memberships
-            for agents_above, delay in written.groups[membership.group].delays
-            if agents_above > membership.position
-        ),
-        default=None,
-    )
+    """Find the longest delay that the agent's groups ask for."""
+    delays = (written.groups[membership.group].crawl_delay_seconds for membership in memberships)
+    return max((delay for delay in delays if delay is not None), default=None)
 
 
 def _evidence(octets: str) -> str:

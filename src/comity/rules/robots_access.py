@@ -7,7 +7,9 @@ The last status of the redirect chain, or the name of a failure, enters; a readi
 | 2xx | parse | §2.3.1.1 |
 | 304 to a conditional request | unchanged | the copy in the cache was confirmed |
 | a redirect, up to 5 in a row | the caller follows it, to any host | §2.3.1.2 |
-| a redirect after 5, or one that leads nowhere | allow | §2.3.1.2: may be taken as unavailable |
+| a redirect after 5 | allow | §2.3.1.2: may be taken as unavailable |
+| a redirect without an address, or to no web address | allow | no crawler can read a file there: unavailable |
+| a redirect to an address that we do not ask (private, taken down) | as 5xx | there may be rules that we did not read |
 | 429 | as 5xx | the host asks for fewer requests; taking that as leave to crawl would answer it with more |
 | other 4xx, also 401 and 403 | allow | §2.3.1.3: unavailable |
 | 5xx, other statuses, no answer | disallow, or allow by setting | §2.3.1.4: unreachable |
@@ -33,10 +35,14 @@ def read_status(
     http_status: int,
     *,
     redirects_followed: int = 0,
+    location: str | None = None,
     conditional: bool = False,
     unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW,
 ) -> RobotsReading:
-    """Read the status that ended a robots.txt fetch; ``conditional`` says that a cached copy was asked about."""
+    """Read the status that ended a robots.txt fetch; ``conditional`` says that a cached copy was asked about.
+
+    ``location`` is where a redirect pointed that could not be followed.
+    """
     answered = f"robots.txt answered {http_status}"
     if 200 <= http_status < 300:
         return RobotsReading(RobotsAccess.PARSE, Confidence.HIGH, f"{answered}: its rules apply", http_status)
@@ -46,6 +52,8 @@ def read_status(
     if 300 <= http_status < 400:
         if redirects_followed >= MAX_ROBOTS_REDIRECTS:
             answered = f"robots.txt was redirected more than {MAX_ROBOTS_REDIRECTS} times"
+        elif http_status in REDIRECT_STATUSES:
+            answered += f" to {location[:200]!r}, which is no web address" if location else " without an address"
         reason = f"{answered}: taken as unavailable, everything allowed"
         return RobotsReading(RobotsAccess.ALLOW_ALL, Confidence.LOW, reason, http_status)
     if 400 <= http_status < 500 and http_status != _TOO_MANY_REQUESTS:

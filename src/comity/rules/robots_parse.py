@@ -63,8 +63,6 @@ class Membership(NamedTuple):
     """The first User-agent line by which a token belongs to a group."""
 
     group: int
-    position: int
-    """How many User-agent lines of the group stand above it."""
     agent: str
     line_number: int
 
@@ -73,12 +71,11 @@ class Membership(NamedTuple):
 class WrittenGroup:
     """Rules under one run of User-agent lines."""
 
-    agent_count: int
     rules: list[WrittenRule]
-    delays: list[tuple[int, float]]
-    """Each crawl delay in seconds, with the number of User-agent lines of the group above it."""
+    crawl_delay_seconds: float | None
+    """The longest crawl delay that the group asks for."""
     closed: bool
-    """Whether a rule has been seen, so that a further User-agent line starts a new group."""
+    """Whether a rule or a crawl delay has been seen, so that a further User-agent line starts a new group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,21 +177,21 @@ class _Reader:
         elif key == _SITEMAP:
             self._take_sitemap(name, value)
         elif key == _CRAWL_DELAY and self.groups:
+            group = self.groups[-1]
+            group.closed = True
             delay_seconds = _delay_seconds(value.strip(_BLANKS))
             if delay_seconds is not None:
-                group = self.groups[-1]
-                group.delays.append((group.agent_count, delay_seconds))
+                group.crawl_delay_seconds = max(group.crawl_delay_seconds or 0.0, delay_seconds)
 
     def _take_agent(self, line_number: int, agent: str) -> None:
         """Open a group, or add to the open one while no rule has been seen.
 
-        Only Allow and Disallow end a run of User-agent lines: RFC 9309 §2.2.4 forbids other records to.
+        Allow, Disallow and Crawl-delay end a run of User-agent lines. RFC 9309 §2.2.4 forbids other records, such as
+        Sitemap, to end it. It does not know Crawl-delay; Protego and Python's urllib take it for a rule of its group,
+        and so do webmasters: "User-agent: *, Crawl-delay: 5, User-agent: OtherBot, Disallow: /" closes nothing to us.
         """
         if not self.groups or self.groups[-1].closed:
-            self.groups.append(WrittenGroup(0, [], [], closed=False))
-        group = self.groups[-1]
-        position = group.agent_count
-        group.agent_count += 1
+            self.groups.append(WrittenGroup([], None, closed=False))
         # A star with more words behind it still means everyone, as in Google's parser.
         everyone = agent == "*" or (agent[:1] == "*" and agent[1] in _BLANKS)
         token = ANY_AGENT if everyone else product_token(agent)
@@ -203,7 +200,7 @@ class _Reader:
         index = len(self.groups) - 1
         memberships = self.memberships.setdefault(token, [])
         if not memberships or memberships[-1].group != index:
-            memberships.append(Membership(index, position, agent, line_number))
+            memberships.append(Membership(index, agent, line_number))
 
     def _take_sitemap(self, name: str, value: str) -> None:
         """Keep the address as given; sitemaps belong to no group."""

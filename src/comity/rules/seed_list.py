@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from comity.model.errors import BadAddress
 from comity.model.host import Seed
 from comity.rules.canonical import canonical_host, web_address
-
-_WRITTEN_OUT: Final = re.compile(r"[/?#\\\\]")  # anything beyond a host and its port
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +19,17 @@ class BadLine:
 
 
 def read_seed(text: str, *, rank: int | None = None, collapse: bool = False) -> Seed:
-    """Read one host or URL; only a URL that somebody wrote out is queued as it stands."""
+    """Read one host or URL; only a URL that somebody wrote out is queued as it stands.
+
+    A host is visited under the name that was typed: `www.example.com` counts as `example.com`, but a site may
+    answer to only one of the two.
+    """
     host = canonical_host(text, collapse=collapse)
-    if not _WRITTEN_OUT.search(text):
-        return Seed(host, None, rank)
     address = web_address(text)
-    return Seed(host, address.url if "://" in text or address.path != "/" else None, rank)
+    if "://" in text.split("?", 1)[0]:
+        return Seed(host, address.url, rank)
+    is_start_page = address.path == "/" and address.origin == f"https://{host.authority}"
+    return Seed(host, None if is_start_page else address.url, rank, is_scheme_guessed=not is_start_page)
 
 
 def read_seed_lines(lines: Iterable[str], *, collapse: bool = False) -> Iterator[Seed | BadLine]:

@@ -24,7 +24,7 @@ from comity.model.budget import BudgetReason, Exhausted
 from comity.model.discovery import FoundBy
 from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FrontierEntry, QueuedUrl
 from comity.model.host import HostEnding, HostProgress, HostStatus
 from comity.model.lease import Lease
 from comity.model.sitemap import SitemapRow, SitemapState
@@ -37,6 +37,7 @@ from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
+from comity.walk.robots_in_force import RobotsInForce
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)
@@ -145,7 +146,8 @@ class HostDesk:
         is_begun_anew = self._track and lease.status is HostStatus.PENDING and host.refresh_began_at is None
         if keys is not None and not keys:
             root = web_address(f"https://{lease.host}/")
-            change.add(lease.host_id, self._run_id, [FrontierEntry(root.url, root.key, found_by=FoundBy.SEED)])
+            guessed = FrontierEntry(root.url, root.key, 0, GUESSED_SCHEME_PRIORITY, found_by=FoundBy.SEED)
+            change.add(lease.host_id, self._run_id, [guessed])
             if self._track:
                 self._leases.add_progress(change.connection, lease, HostProgress(pages_discovered=1), lease.memory)
             keys, queued = [root.key], 1
@@ -302,7 +304,7 @@ class HostDesk:
             pages=tally.pages,
             login_walls=tally.login_walls,
             refused_by_robots=tally.refused_by_robots,
-            robots_unreachable=any(reading.is_unreachable for reading in host.robots.values()),
+            robots_unreachable=any(reading.is_unreachable for reading in _readings(host)),
             errors_in_a_row=tally.errors_in_a_row,
             last_error=tally.last_error or _robots_failure(host),
             queued=queued,
@@ -326,7 +328,7 @@ def _waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:
         return datetime.fromtimestamp(host.waits_until, UTC)
     if host.work or host.work.has_more or host.work.has_images:
         return None
-    unread = [reading.expires_at for reading in host.robots.values() if reading.is_unreachable]
+    unread = [reading.expires_at for reading in _readings(host) if reading.is_unreachable]
     if host.tally.robots_unread and unread:
         robots_at = datetime.fromtimestamp(min(unread), UTC)
         return robots_at if due_at is None else min(due_at, robots_at)
@@ -335,4 +337,9 @@ def _waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:
 
 def _robots_failure(host: LeasedHost) -> tuple[str, int | None, str] | None:
     """Why robots.txt of the host could not be read, if it could not."""
-    return next((failure for reading in host.robots.values() if (failure := reading.failure) is not None), None)
+    return next((failure for reading in _readings(host) if (failure := reading.failure) is not None), None)
+
+
+def _readings(host: LeasedHost) -> list[RobotsInForce]:
+    """The robots.txt of every origin that counts: not of https where http is visited instead."""
+    return [reading for origin, reading in host.robots.items() if origin not in host.without_tls]

@@ -80,6 +80,8 @@ class LeasedHost:
         self.crawl_delay_s: float | None = None
         self.robots: dict[str, RobotsInForce] = {}
         self.refused: dict[str, FetchFailure] = {}  # origins that we will not ask, and why
+        self.guessed: set[str] = set()  # https origins that nobody named as such
+        self.without_tls: set[str] = set()  # https origins in whose place http is visited
         self.gate = HostGate(
             self._limits(), lease.memory, clock=clock, chance=chance, lease_ends_at=lease.expires_at.timestamp()
         )

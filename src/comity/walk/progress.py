@@ -135,7 +135,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             if outcome.trail.requests:  # it was asked for, and led where we do not go
                 tally.errors += 1
                 progress.errors += 1
-            else:
+            elif outcome.code != EvidenceType.NO_HTTPS:  # another address was put in its place
                 progress.refused += 1
                 tally.refused_by_robots += outcome.code.startswith("robots")
                 tally.refused_as_trap += outcome.code == "trap"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from comity.model.fetch import FailureKind
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
+from comity.rules.first_contact import NO_TLS
 from comity.rules.robots import AgentRules, RobotsFile
 
 
@@ -40,8 +41,14 @@ class RobotsInForce:
         if not self.is_unreachable:
             return None
         status, reason = self.reading.http_status, self.reading.reason
-        named = next((str(kind) for kind in FailureKind if f"({kind})" in reason), "robots_unreachable")
+        named = next((str(kind) for kind in FailureKind if f"({kind})" in reason or f"({kind};" in reason), "")
+        named = named or "robots_unreachable"
         return named if status is None else f"http_{status}", status, reason
+
+    @property
+    def lacks_tls(self) -> bool:
+        """Whether nothing speaks TLS where the file should be."""
+        return self.reading.http_status is None and NO_TLS in self.reading.reason
 
     def verdict(self, path: str) -> RobotsVerdict:
         """Decide for a path with its query."""

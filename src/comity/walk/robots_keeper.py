@@ -15,12 +15,15 @@ from uuid import UUID
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.instants import from_seconds, to_seconds
+from comity.model.cookie import Cookie
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
+from comity.rules.cookies import cookie_field, cookies_after
+from comity.rules.first_contact import NO_TLS, lacks_tls
 from comity.rules.robots import RobotsFile, parse_robots
 from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
 from comity.rules.robots_parse import MAX_BYTES
@@ -197,15 +200,19 @@ class RobotsKeeper:
         """One attempt, through at most five redirects (RFC 9309 §2.3.1.2); says whether another would end alike."""
         url, conditional = origin + "/robots.txt", row is not None and row.access == str(RobotsAccess.PARSE)
         unreachable = self._terms.unreachable
+        cookies: tuple[Cookie, ...] = ()
         for hops in range(MAX_ROBOTS_REDIRECTS + 1):
             address = resolve_link(url, url, collapse=self._collapse)
             if address is None or self._takedowns().covering(address) is not None:
-                return read_failure(f"{url[:200]} may not be asked", unreachable=unreachable), None, True
+                led = "it leads to " if hops else ""
+                return read_failure(f"{led}{url[:200]}, which is taken down", unreachable=unreachable), None, True
             holder = host if address.host == host.name else await host_of(address)
             if holder is None:
                 return RobotsPostponed(Wait(self._clock() + _BUSY_FOR_S, WaitReason.CONCURRENCY))
+            field = cookie_field(cookies, address.url, self._clock()) if cookies else None
             request = FetchRequest(
                 url=address.url,
+                headers=(("Cookie", field),) if field is not None else (),
                 etag=row.etag if conditional and hops == 0 else None,
                 last_modified=row.last_modified if conditional and hops == 0 else None,
                 limits=_LIMITS,
@@ -218,16 +225,27 @@ class RobotsKeeper:
                 if asked.result.kind in NEVER_ASKED and hops == 0:
                     return RobotsRefused(asked.result)
                 kind = asked.result.kind
-                return read_failure(str(kind), unreachable=unreachable), None, kind.is_refusal
+                what = f"it leads to {url[:200]}: {asked.result.detail}" if kind in NEVER_ASKED else str(kind)
+                is_final = kind.is_refusal
+                if hops == 0 and url.startswith("https:") and lacks_tls(kind, asked.result.detail):
+                    what, is_final = f"{kind}; {NO_TLS}", origin in host.guessed
+                return read_failure(what, unreachable=unreachable), None, is_final
             response = asked.result
             location = response.headers.get("location")
             if may_follow_redirect(response.status, hops) and location:
                 target = resolve_location(location, response.url, collapse=self._collapse)
                 if target is not None:
                     url = target.url
+                    if "set-cookie" in response.headers:
+                        said = response.headers.get_all("set-cookie")
+                        cookies = cookies_after(cookies, response.url, said, self._clock())
                     continue
             reading = read_status(
-                response.status, redirects_followed=hops, conditional=conditional, unreachable=unreachable
+                response.status,
+                redirects_followed=hops,
+                location=location,
+                conditional=conditional,
+                unreachable=unreachable,
             )
             return reading, response, False
         raise AssertionError("a redirect after the fifth ends the loop above")

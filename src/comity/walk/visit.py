@@ -9,7 +9,7 @@ from comity.extract.images import read_image
 from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
-from comity.model.frontier import LINKED_IMAGE_PRIORITY, QueuedUrl
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl
 from comity.model.gate import Reservation, SlotTimeout, Wait
 from comity.model.ledger import Purpose
 from comity.model.outcome import (
@@ -29,6 +29,8 @@ from comity.model.robots import RobotsVerdict
 from comity.model.scope import IMAGE_TYPES
 from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
+from comity.rules.cookies import cookie_field, cookies_after
+from comity.rules.first_contact import without_tls
 from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
 from comity.walk.leased_host import LeasedHost
 from comity.walk.read_page import read_page, target_of
@@ -70,7 +72,11 @@ def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | Ro
         return _not_asked(host, entry, address, refused, Trail())
     robots = rooms.robots.known(host, address.origin)
     if robots is None:
+        if entry.priority == GUESSED_SCHEME_PRIORITY:
+            host.guessed.add(address.origin)
         return RobotsWanted(address.origin)
+    if entry.depth == 0 and robots.lacks_tls and (plain := _without_tls(host, entry)) is not None:
+        return _turn_to(host, entry, address, plain, robots, rooms)
     verdict = robots.verdict(address.path)
     if not verdict.allowed:
         return _denied(host, entry, address, robots, verdict, Trail(), rooms)
@@ -118,6 +124,8 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", rooms.clock())
         if hops == rooms.max_redirects:
             break
+        if hops == 0:
+            _take_cookies(response, trail, rooms)
         address = target
         if address.key != entry.key and not (address.host == host.name and host.work.knows(address.key)):
             code = UnqueuedCode.REDIRECT_TARGET
@@ -169,6 +177,8 @@ async def follow(
         request = request._replace(limits=limits, content_types=ANY_CONTENT_TYPE)
     if like is not None:
         request = like._replace(url=address.url)
+    if trail.cookies and (field := cookie_field(trail.cookies, address.url, rooms.clock())) is not None:
+        request = request._replace(headers=(*request.headers, ("Cookie", field)))
     asked = await rooms.requests.ask(
         holder,
         _conditional(request, entry, rooms),
@@ -182,7 +192,55 @@ async def follow(
             return _covered(host, entry, address, rooms.takedowns().covering(address) or "", trail, rooms)
         if holder is not host:
             return _busy(host, entry, address, trail, rooms)
+    elif isinstance(asked.result, Response):
+        _take_cookies(asked.result, trail, rooms)
     return asked
+
+
+def _take_cookies(response: Response, trail: Trail, rooms: VisitRooms) -> None:
+    """Keep what a redirect sets until the end of this visit: many sites set a cookie and send the visitor back."""
+    if response.status in REDIRECTS and "set-cookie" in response.headers:
+        said = response.headers.get_all("set-cookie")
+        trail.cookies = cookies_after(trail.cookies, response.url, said, rooms.clock())
+
+
+def _without_tls(host: LeasedHost, entry: QueuedUrl) -> WebAddress | None:
+    """Where to look instead of an https address at which nothing speaks TLS.
+
+    Only if nobody asked for https, or http was named as well: what was asked for is not replaced by less.
+    """
+    url = without_tls(entry.url)
+    address = resolve_link(url, url) if url is not None else None
+    if address is None or not (entry.priority == GUESSED_SCHEME_PRIORITY or host.work.knows(address.key)):
+        return None
+    return address
+
+
+def _turn_to(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    address: WebAddress,
+    plain: WebAddress,
+    robots: RobotsInForce,
+    rooms: VisitRooms,
+) -> Refused:
+    """Visit a host by http, because there is no https: the entry is replaced, and the host remembers it that way."""
+    trail, now = Trail(), rooms.clock()
+    host.without_tls.add(address.origin)
+    if host.home == address.origin:
+        host.home = plain.origin
+    if not host.work.is_met(plain.key):
+        found = FrontierEntry(plain.url, plain.key)
+        host.unsettled.links.append(found)
+        host.work.found([found])
+    reason = f"there is no https at {address.origin} ({robots.reading.reason}); {plain.url} is visited instead"
+    content = {"reason": reason, "instead": plain.url}
+    trail.evidence.append(
+        Evidence(
+            host.lease.host_id, entry.url, entry.key, EvidenceType.NO_HTTPS, content, {"url": entry.url}, "high", now
+        )
+    )
+    return Refused(entry, trail, str(EvidenceType.NO_HTTPS), reason, now)
 
 
 def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, rooms: VisitRooms) -> FetchRequest:

@@ -205,7 +205,7 @@ def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool
     from comity.operate.seeds import add_seeds
     from comity.reports.idle import why_idle
     from comity.store.target import read_target
-    from comity.upkeep.end_cooldowns import end_cooldowns
+    from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
     from comity.upkeep.rescore import rescore_run
 
     if processes > 1 and ":memory:" in door.settings.where:
@@ -225,6 +225,7 @@ def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool
             note(f"Left out, since they are taken down: {', '.join(report.taken_down)}.")
         end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)
         hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
+        lift_refusals(opened.database, settings.allow_networks, hosts)
         if refresh:
             ask_refresh(opened.database, opened.clock, hosts)
         reopen_closed(opened, hosts)

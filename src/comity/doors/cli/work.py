@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
@@ -242,8 +243,8 @@ class _Memory:
 
     unfinished: list[tuple[str, UUID]] = field(default_factory=list)  # holders and runs that a lost state kept open
     rescored_at: float = field(default_factory=monotonic)
-    tidied_at: float = float("-inf")
-    reread_at: float = float("-inf")  # robots.txt of hosts that it closed, while there was nothing to crawl
+    tidied_at: float = -inf
+    reread_at: float = -inf  # robots.txt of hosts that it closed, while there was nothing to crawl
     runs: int = 0
 
 
@@ -280,13 +281,15 @@ class _OneShift:
             self._running.stop()
 
     def _look(self) -> bool:
-        from comity.upkeep.end_cooldowns import end_cooldowns
+        from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
         from comity.upkeep.rescore import rescore
 
         state, memory, now = self._state, self._memory, monotonic()
         self._finish_what_failed()
         if now - memory.tidied_at >= _TIDY_EVERY_S:
             self._leases.free_own_dead()
+            if memory.tidied_at == -inf:  # the setting can only have changed before the worker began
+                lift_refusals(state.database, state.settings.allow_networks)
             end_cooldowns(state.database, state.clock, refresh=state.settings.enable_refresh_mode)
             if now - memory.rescored_at >= _RESCORE_EVERY_S:
                 rescore(state.database, state.clock, state.settings.weights)

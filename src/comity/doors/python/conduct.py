@@ -21,7 +21,7 @@ from comity.operate.seeds import add_seeds
 from comity.reports.idle import IdleHost, why_idle
 from comity.rules.canonical import WebAddress
 from comity.settings import Settings
-from comity.upkeep.end_cooldowns import end_cooldowns
+from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
 from comity.walk.crawl import Crawl
@@ -106,6 +106,7 @@ class Conduct:
         self.taken_down = report.taken_down
         end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
         hosts = {seed.host.authority for seed in self._plan.seeds} - set(report.taken_down)
+        lift_refusals(database, settings.allow_networks, hosts)
         if self._plan.refresh:
             ask_refresh(database, clock, hosts)
         return hosts

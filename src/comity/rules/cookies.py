@@ -1,0 +1,144 @@
+"""Cookies along one chain of redirects (RFC 6265 §5): Set-Cookie fields enter, a Cookie field for the next hop leaves.
+
+Sites that set a cookie and send the visitor back would otherwise redirect for ever. Nothing outlives the visit, so
+this knows no sessions, no other visits and no scripts; it keeps to what a browser would send to the same address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import ada_url
+
+from comity.model.cookie import Cookie
+from comity.rules.canonical import is_public_suffix
+from comity.rules.retry_after import parse_http_date
+
+MOST_COOKIES: Final = 50
+_LONGEST_COOKIE: Final = 4096  # RFC 6265 §6.1: name, value and attributes together
+_LONGEST_HEADER: Final = 8192
+_MOST_LINES: Final = 100
+_UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_MAX_AGE: Final = re.compile(r"-?[0-9]+", re.ASCII)
+_LAST_CENTURY: Final = re.compile(r"(-[A-Za-z]{3}-)([7-9][0-9])(?![0-9])", re.ASCII)
+_USUAL_PORTS: Final = frozenset({"", "80", "443"})
+_BLANKS: Final = " \t"
+
+
+class _Place(NamedTuple):
+    """The parts of an address that decide about cookies."""
+
+    is_secure: bool
+    host: str
+    port: str
+    path: str
+
+
+def cookies_after(cookies: tuple[Cookie, ...], url: str, lines: Iterable[str], now: float) -> tuple[Cookie, ...]:
+    """The cookies of a visit after an answer from `url` with these Set-Cookie fields."""
+    place = _place(url)
+    kept = {(cookie.name, cookie.domain, cookie.port, cookie.path): cookie for cookie in cookies}
+    for _number, line in zip(range(_MOST_LINES), lines, strict=False):
+        cookie = read_cookie(line, place, now)
+        if cookie is None:
+            continue
+        key = (cookie.name, cookie.domain, cookie.port, cookie.path)
+        kept.pop(key, None)
+        if cookie.expires_at is None or cookie.expires_at > now:
+            kept[key] = cookie
+    return tuple(kept.values())[-MOST_COOKIES:]
+
+
+def cookie_field(cookies: Iterable[Cookie], url: str, now: float) -> str | None:
+    """The Cookie field for a request to `url`; None if no cookie is meant for it (RFC 6265 §5.4)."""
+    place = _place(url)
+    fitting = [cookie for cookie in cookies if _fits(cookie, place, now)]
+    fitting.sort(key=lambda cookie: -len(cookie.path))  # longer paths first; of equals, the older first
+    text = "; ".join(f"{cookie.name}={cookie.value}" for cookie in fitting)
+    return text if text and len(text) <= _LONGEST_HEADER else None
+
+
+def read_cookie(line: str, place: _Place, now: float) -> Cookie | None:
+    """Read one Set-Cookie field; None if it sets nothing that may be kept (RFC 6265 §5.2, §5.3)."""
+    if len(line) > _LONGEST_COOKIE or _UNSENDABLE.search(line):
+        return None
+    pair, *rest = line.split(";")
+    name, equals, value = (part.strip(_BLANKS) for part in pair.partition("="))
+    if not equals or not name:
+        return None
+    attributes = {}
+    for item in rest:
+        key, _equals, text = item.partition("=")
+        attributes[key.strip(_BLANKS).lower()] = text.strip(_BLANKS)  # the last of a kind counts
+    scope = _domain(attributes.get("domain", ""), place)
+    if scope is None:
+        return None
+    domain, is_host_only = scope
+    path = attributes.get("path", "")
+    if not path.startswith("/"):
+        path = _default_path(place.path)
+    is_secure = "secure" in attributes
+    if is_secure and not place.is_secure:
+        return None  # whoever sits on an http connection must not plant what https is answered with
+    if not _keeps_its_prefix(name, is_secure, is_host_only, attributes.get("path")):
+        return None
+    return Cookie(name, value, domain, is_host_only, place.port, path, is_secure, _expires_at(attributes, now))
+
+
+def _domain(said: str, place: _Place) -> tuple[str, bool] | None:
+    """For which domain a cookie is, and whether for that host alone; None if the host may not set it for there."""
+    domain = said.removeprefix(".").lower()
+    if not domain or domain == place.host:
+        return place.host, not domain or is_public_suffix(domain)
+    if is_public_suffix(domain) or not _is_below(place.host, domain):
+        return None
+    return domain, False
+
+
+def _keeps_its_prefix(name: str, is_secure: bool, is_host_only: bool, path: str | None) -> bool:
+    """Whether a cookie is what its name promises (RFC 6265bis §4.1.3)."""
+    lowered = name.lower()
+    if lowered.startswith("__host-"):
+        return is_secure and is_host_only and path == "/"
+    return is_secure or not lowered.startswith("__secure-")
+
+
+def _expires_at(attributes: dict[str, str], now: float) -> float | None:
+    """Max-Age wins over Expires; what cannot be read says nothing."""
+    age = attributes.get("max-age")
+    if age is not None and _MAX_AGE.fullmatch(age):
+        return now + max(-1.0, float(age[:12]))
+    if "expires" not in attributes:
+        return None
+    # RFC 6265 §5.1.1: the years 70 to 99 are those of the last century; that is how cookies are deleted.
+    return parse_http_date(_LAST_CENTURY.sub(r"\g<1>19\g<2>", attributes["expires"]), now)
+
+
+def _fits(cookie: Cookie, place: _Place, now: float) -> bool:
+    if cookie.port != place.port or (cookie.is_secure and not place.is_secure):
+        return False
+    if cookie.expires_at is not None and cookie.expires_at <= now:
+        return False
+    if cookie.domain != place.host and (cookie.is_host_only or not _is_below(place.host, cookie.domain)):
+        return False
+    path = cookie.path
+    return place.path == path or (place.path.startswith(path) and (path.endswith("/") or place.path[len(path)] == "/"))
+
+
+def _is_below(host: str, domain: str) -> bool:
+    """Whether a host name lies below a domain; an address lies below nothing (RFC 6265 §5.1.3)."""
+    return host.endswith(f".{domain}") and not host.rpartition(".")[2].isdigit() and not host.startswith("[")
+
+
+def _default_path(path: str) -> str:
+    """The folder of the page that set the cookie (RFC 6265 §5.1.4)."""
+    folder = path.rpartition("/")[0]
+    return folder or "/"
+
+
+def _place(url: str) -> _Place:
+    parsed = ada_url.URL(url)
+    port = "" if parsed.port in _USUAL_PORTS else parsed.port
+    return _Place(parsed.protocol == "https:", parsed.hostname, port, parsed.pathname)

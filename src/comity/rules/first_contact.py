@@ -1,0 +1,37 @@
+"""The first contact with a host that was named without a scheme: https, and http where nothing speaks TLS.
+
+A failed request enters; whether it shows that there is no https leaves. Whatever TLS answers, a refused certificate or
+an alert of its own, is https: then http is not tried, because whoever can spoil a connection could force it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from comity.model.fetch import FailureKind
+
+NO_TLS: Final = "nothing speaks TLS there"
+_SILENT: Final = frozenset({FailureKind.CONNECT_FAILURE, FailureKind.CONNECT_TIMEOUT})
+# What OpenSSL says where the other side is no TLS server: it answered in another protocol, or hung up.
+_NOT_TLS: Final = (
+    "wrong version number",
+    "unexpected eof",
+    "reset by peer",
+    "packet length too long",
+    "record layer failure",
+    "http request",
+    "unknown protocol",
+)
+
+
+def lacks_tls(kind: FailureKind, detail: str) -> bool:
+    """Whether an https request failed because nothing speaks TLS at its address."""
+    if kind in _SILENT:
+        return True
+    said = detail.lower()
+    return kind is FailureKind.TLS_FAILURE and "alert" not in said and any(words in said for words in _NOT_TLS)
+
+
+def without_tls(url: str) -> str | None:
+    """The same address without TLS, for an https URL: `https://example.com/` gives `http://example.com/`."""
+    return "http://" + url.removeprefix("https://") if url.startswith("https://") else None
