@@ -28,7 +28,17 @@ LATER = BEGINNING + timedelta(days=3)
             "a:1:2:3 is crawling it",
             "stop that crawl",
         ),
-        ({"status": "active", "next_crawl_after": LATER}, "it asked for patience, or what is left waits", "then"),
+        ({"status": "active", "next_crawl_after": LATER}, "the host is not due yet", "then"),
+        (
+            {"status": "active", "next_crawl_after": LATER, "frontier_size": 3},
+            "what is left is to be tried again later",
+            "then",
+        ),
+        (
+            {"status": "active", "next_crawl_after": LATER, "frontier_size": 3, "blocked_until": LATER},
+            "the host asked us to wait",
+            "then",
+        ),
         ({"status": "pending"}, "it waits for its turn", "again"),
     ],
 )

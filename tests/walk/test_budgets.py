@@ -24,7 +24,8 @@ def test_pages_per_run_are_exact_whatever_is_under_way(web: Web, place: Place, l
     assert summary.pages == limit
     assert sum(len(site.pages()) for site in sites) == limit
     assert len(place.kept()) == limit
-    assert (summary.status, summary.reason) == ("finished", "page_limit")
+    assert (summary.status, summary.code) == ("finished", "page_limit")
+    assert summary.reason.startswith(f"the limit of {limit} pages per run was reached")
     assert reasons(place) == [("finished", "page_limit")]
     assert all(row["claimed_by"] is None for row in place.rows("SELECT claimed_by FROM domains"))
 
@@ -56,7 +57,7 @@ def test_minutes_per_run_end_it_in_time_also_while_everybody_waits(web: Web, pla
     started = time.monotonic()
     summary = place.crawl(site.url(), max_minutes=1 / 60)
     assert 0.9 < time.monotonic() - started < 3.0
-    assert (summary.status, summary.reason) == ("finished", "time_limit")
+    assert (summary.status, summary.code) == ("finished", "time_limit")
     assert "minutes per run" in (line_of(summary, site.host).reason or "")
     assert place.host(site.host)["status"] == "active"
 
@@ -68,7 +69,9 @@ def test_the_table_bounds_each_host_and_the_flag_lifts_it(web: Web, place: Place
     summary = place.crawl(small.url(), large.url())
     assert (len(small.pages()), len(large.pages())) == (4, 20)
     assert "4 pages per host" in (line_of(summary, small.host).reason or "")
-    assert (summary.status, summary.reason) == ("finished", "nothing left to visit")
+    assert (summary.status, summary.code) == ("finished", "host_page_limit"), "URLs are queued: something is left"
+    assert summary.endings == {"host_page_limit": 1, "nothing_left": 1}
+    assert reasons(place) == [("finished", "host_page_limit")]
     assert place.host(small.host)["status"] == "active"
     queued = [url for url, state in place.frontier(small.host).items() if state == QUEUED]
     assert "4 pages per host" in place.comity("why", queued[0]).out
@@ -87,7 +90,7 @@ def test_whoever_says_how_many_pages_means_it(web: Web, place: Place) -> None:
     assert "The same command goes on there." not in shown.out
     shown = place.comity("crawl", single.url(), "--max-pages", "9")
     assert len(single.pages()) == 9
-    assert "Ended: page limit." in shown.out
+    assert "Ended: the limit of 9 pages per run was reached." in shown.out
     assert "Still to be visited: 3 URLs. The same command goes on there." in shown.out
     place.comity("crawl", first.url(), second.url(), "--max-pages", "20")
     assert (len(first.pages()), len(second.pages())) == (4, 4), "a limit that is shared does not undo fair parts"
@@ -117,7 +120,7 @@ def test_depth_is_counted_from_the_seed(web: Web, place: Place) -> None:
 
 
 def test_a_limit_that_is_near_is_warned_of_once(web: Web, place: Place) -> None:
-    sites = [web.site(tree(20)) for _ in range(2)]
+    sites = [web.site(tree(9)) for _ in range(2)]
     place.comity("seeds", "add", *(site.url() for site in sites))
     place.execute("UPDATE domains SET max_pages_per_run = 10")
     summary = place.crawl(*(site.url() for site in sites), max_pages=40)
@@ -125,8 +128,19 @@ def test_a_limit_that_is_near_is_warned_of_once(web: Web, place: Place) -> None:
     assert len(near) == 2, "each host has its own limit"
     assert all(any(site.host in warning for warning in near) for site in sites)
     assert all("80 %" in warning for warning in near)
-    told = place.comity("crawl", sites[0].url(), "--max-pages", 5)
-    assert "80 % of the limit of 5 pages per run is used." in told.out
+    told = place.comity("crawl", web.site(tree(9)).url(), "--max-pages", 10)
+    assert "80 % of the limit of 10 pages per run is used." in told.out
+
+
+def test_a_limit_that_is_reached_was_not_only_near(web: Web, place: Place) -> None:
+    site = web.site(tree(20))
+    told = place.comity("crawl", site.url(), "--max-pages", 5)
+    assert "limit of 5 pages per run was reached" in told.out
+    assert "80 %" not in told.out
+    place.execute("UPDATE domains SET max_pages_per_run = 5")
+    told = place.comity("crawl", site.url())
+    assert "limit of 5 pages per host was reached" in told.out
+    assert "80 %" not in told.out
 
 
 def test_a_page_that_is_too_large_is_left_and_says_so(web: Web, place: Place) -> None:
@@ -151,10 +165,34 @@ def test_zero_means_no_limit(web: Web, place: Place) -> None:
     assert place.crawl(site.url(), max_pages=0, max_minutes=0).pages == 15
 
 
-def test_an_unanswered_page_counts_as_begun(web: Web, place: Place) -> None:
-    site = web.site({"/": page("/a", "/b", "/c"), "/a": Answer(404)}, fallback=page())
-    summary = place.crawl(site.url(), max_pages=3)
-    assert (summary.pages, summary.errors) == (2, 1)
+@pytest.mark.parametrize("per_host", [1, 4])
+def test_a_page_counts_when_it_came(web: Web, place: Place, per_host: int) -> None:
+    dead = [f"/dead{number}" for number in range(7)]
+    routes = {"/": page(*dead, *(f"/p{number}" for number in range(30)))} | dict.fromkeys(dead, Answer(404))
+    site = web.site(routes, fallback=page())
+    summary = place.crawl(site.url(), max_pages=20, per_host=per_host)
+    assert (summary.pages, summary.errors, summary.code) == (20, 7, "page_limit")
+    assert len(site.pages()) == 27, "what is under way is held back from the limit"
+
+
+def test_visits_that_bring_no_page_come_to_an_end(web: Web, place: Place) -> None:
+    routes = {"/": page(*(f"/dead{number}" for number in range(400)))}
+    site = web.site(routes)
+    summary = place.crawl(site.url(), max_pages=5)
+    assert (summary.pages, len(site.pages()), summary.code) == (1, 100, "visit_limit")
+    assert "100 visits per run" in summary.reason
+    assert place.frontier(site.host)[site.url("/dead399")] == QUEUED
+
+
+def test_a_run_whose_budget_is_spent_waits_for_no_delay(web: Web, place: Place) -> None:
+    """The budget is asked before the gate: nothing is waited for, and no start is booked that is not used."""
+    site = web.site(tree(9), robots="User-agent: *\nCrawl-delay: 4\n")
+    summary = place.crawl(site.url(), max_pages=1)
+    assert time.monotonic() - site.log[-1].at < 3.0, "the run does not sleep one delay to find its budget spent"
+    assert (summary.pages, summary.code) == (1, "page_limit")
+    row = place.host(site.host)
+    (last,) = place.rows("SELECT max(started_at) AS at FROM politeness_ledger")
+    assert row["last_start_at"][:19] == last["at"][:19], "the last start is that of a request"
 
 
 @pytest.mark.parametrize("is_alone", [True, False])
@@ -166,7 +204,7 @@ def test_a_host_that_had_its_part_makes_way_while_others_wait(web: Web, place: P
 
     async def one_at_a_time(state: State) -> None:
         async with state.fetcher() as fetcher:
-            share = HostShare(1, left=tuple, leave=lambda _host: None, told=lambda _line: None)
+            share = HostShare(1, tuple, lambda _host: None, lambda _host: None, told=lambda _line: None)
             await state.crawl(fetcher, None, CrawlHooks(hosts=share)).run()
 
     with place.opened() as state:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
+
+import pytest
 
 from comity.assemble import State
 from comity.leases.room import Leases
 from comity.walk.crawl import Crawl
+from comity.walk.crawl_host import HostDesk
 from tests.walk.crawling import QUEUED, Place, line_of, until
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Web, page, tree
 
@@ -39,7 +43,8 @@ def test_a_late_settle_writes_nothing_and_the_others_go_on(web: Web, place: Plac
     summary = place.crawl(stolen.url(), *(site.url() for site in others), meanwhile=thief)
     assert summary.status == "finished"
     line = line_of(summary, stolen.host)
-    assert (line.status, line.reason) == ("lease lost", "another worker took over")
+    assert (line.status, line.code, line.reason) == ("lease lost", "held_elsewhere", "another worker holds the host")
+    assert (summary.code, summary.pages) == ("held_elsewhere", 25), "what could not be kept is not counted"
     assert place.host(stolen.host) == seen["row"], "the row is as the new holder has it"
     assert place.frontier(stolen.host) == {stolen.url(): 1, stolen.url("/slow"): QUEUED, stolen.url("/a"): QUEUED}
     assert [row["page_url"] for row in place.fetches(stolen.host)] == [stolen.url()]
@@ -92,7 +97,7 @@ def test_the_new_holder_finishes_what_the_old_one_began(web: Web, place: Place) 
     assert set(place.kept()) == {site.url(path) for path in ("/", "/slow", "/a", "/b")}
 
 
-def test_a_lease_that_ran_out_while_a_crawl_was_paused_is_not_used_any_more(web: Web, place: Place) -> None:
+def test_a_lease_that_ran_out_while_a_crawl_was_paused_is_taken_again(web: Web, place: Place) -> None:
     """As after a suspended machine: time passes, nobody took the host, but the lease is over."""
     site = web.site(tree(30), robots="User-agent: *\nCrawl-delay: 0.06\n")
 
@@ -103,9 +108,25 @@ def test_a_lease_that_ran_out_while_a_crawl_was_paused_is_not_used_any_more(web:
             connection.exec_driver_sql("UPDATE domains SET claim_expires_at = ?", (now,))
 
     summary = place.crawl(site.url(), meanwhile=sleeper)
-    assert line_of(summary, site.host).status == "lease lost"
-    assert len(site.pages()) < 12
-    again = place.crawl(site.url())
-    assert line_of(again, site.host).status == "exhausted"
+    (line,) = summary.hosts
+    assert (line.status, line.pages, line.code) == ("exhausted", 30, "nothing_left"), "one line, with all pages"
+    assert (summary.code, summary.pages) == ("nothing_left", 30)
+    assert place.host(site.host)["lease_token"] == 2, "the late hand wrote nothing: a new lease was taken"
     assert set(place.kept()) == {site.url(path) for path in tree(30)}
     assert min(site.gaps()[1:]) >= 0.06 - LOG_IS_EXACT_TO_S
+
+
+def test_a_lease_that_is_lost_again_and_again_comes_to_an_end(
+    web: Web, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = web.site(tree(3))
+    original, taken = HostDesk.open_some, []
+
+    def lose(self: HostDesk, hosts: Sequence[Any]) -> Any:
+        taken.append(1)
+        place.execute("UPDATE domains SET lease_token = lease_token + 1, claimed_by = NULL, claim_expires_at = NULL")
+        return original(self, hosts)
+
+    monkeypatch.setattr(HostDesk, "open_some", lose)
+    summary = place.crawl(site.url(), within_s=20)
+    assert (summary.pages, summary.code, len(taken)) == (0, "held_elsewhere", 21)

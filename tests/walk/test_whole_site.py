@@ -141,7 +141,7 @@ def test_counters_are_the_rows(crawled: tuple[Site, Place, Any]) -> None:
     assert host["crawl_depth_reached"] == 3
     assert (host["claimed_by"], host["claim_expires_at"], host["frontier_size"]) == (None, None, 0)
     run = place.run_row(summary.run_id)
-    assert (run["status"], run["end_reason"], run["door"]) == ("finished", "nothing left to visit", "crawl")
+    assert (run["status"], run["end_reason"], run["door"]) == ("finished", "nothing_left", "crawl")
     assert (run["pages_crawled"], run["pages_failed"]) == (len(FETCHED), len(FAILED))
     assert run["bytes_received"] == sum(row["bytes_received"] for row in fetches) == summary.bytes_received
     assert run["started_at"] < run["ended_at"]

@@ -92,15 +92,14 @@ def open_runs(connection: Connection, since: datetime, now: datetime | None, lim
     ).all()
 
 
-def end_dead(connection: Connection, run_ids: Collection[UUID], *, reason: str, now: datetime) -> int:
+def end_dead(connection: Connection, run_ids: Collection[UUID], *, reason: str, detail: str, now: datetime) -> int:
     """Note that runs failed without a word; one that ended meanwhile stays as it is. Gives how many."""
     still = (crawl_runs.c.id.in_(list(run_ids)), crawl_runs.c.status == "running")
-    done = connection.execute(update(crawl_runs).where(*still).values(status="failed", end_reason=reason, ended_at=now))
-    return int(done.rowcount)
+    values = {"status": "failed", "end_reason": reason, "end_detail": detail, "ended_at": now}
+    return int(connection.execute(update(crawl_runs).where(*still).values(values)).rowcount)
 
 
-def end(connection: Connection, run_id: UUID, *, status: str, reason: str, now: datetime) -> None:
-    """Note how a run ended, and why."""
-    connection.execute(
-        update(crawl_runs).where(crawl_runs.c.id == run_id).values(status=status, end_reason=reason, ended_at=now)
-    )
+def end(connection: Connection, run_id: UUID, *, status: str, reason: str, detail: str, now: datetime) -> None:
+    """Note how a run ended, and why: by the code of an end reason, and in words."""
+    values = {"status": status, "end_reason": reason, "end_detail": detail, "ended_at": now}
+    connection.execute(update(crawl_runs).where(crawl_runs.c.id == run_id).values(values))

@@ -65,7 +65,8 @@ crawl_runs: Final = Table(
     _id(),
     Column("door", String(20), nullable=False, server_default=text("'crawl'")),
     Column("status", String(20), nullable=False, server_default=text("'running'")),
-    Column("end_reason", String(50)),
+    Column("end_reason", String(50)),  # a code of `model.end_reason`
+    Column("end_detail", Text()),  # the same in words, with what was particular to the run
     Column("settings", JsonDocument),
     Column("holder", String(255)),
     _now("started_at"),

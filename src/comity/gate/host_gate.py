@@ -86,6 +86,16 @@ class HostGate:
         """How long the host takes to answer when nothing is amiss; None until it is known."""
         return self._state.pace.latency_baseline_s
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the lease is over."""
+        return self._clock() >= self._state.lease_ends_at
+
+    @property
+    def blocked_until(self) -> float:
+        """Until when the host asked us to wait; -inf if it did not."""
+        return self._state.block.until
+
     def memory(self) -> GateMemory:
         """What the host's row should remember."""
         return politeness.to_memory(self._state)

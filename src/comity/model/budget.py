@@ -14,13 +14,20 @@ class BudgetReason(StrEnum):
     """Which limit ended, or is about to end, a run or one host's part of it."""
 
     PAGE_LIMIT = "page_limit"
+    VISIT_LIMIT = "visit_limit"
     TIME_LIMIT = "time_limit"
     HOST_PAGE_LIMIT = "host_page_limit"
+    HOST_VISIT_LIMIT = "host_visit_limit"
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether it ends one host's part of a run, and not the run."""
+        return self in (BudgetReason.HOST_PAGE_LIMIT, BudgetReason.HOST_VISIT_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend at most."""
+    """What a run may spend at most. A page counts when it came; visits that brought none have a bound of their own."""
 
     pages_per_run: int = 0
     pages_per_host: int = 0
@@ -29,11 +36,13 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run has spent: pages begun, also those still under way, so that no limit is overrun."""
+    """What a run has spent: pages that came, and visits that were begun, whatever came of them."""
 
     started_at: float
     pages: int = 0
     host_pages: int = 0  # on the host that is asked about
+    visits: int = 0
+    host_visits: int = 0
     warned: frozenset[BudgetReason] = frozenset()
 
 
@@ -52,7 +61,12 @@ class BudgetWarning:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """End cleanly and keep the reason."""
+    """End cleanly and keep the reason; `detail` is the sentence without "Stopped:"."""
 
     reason: BudgetReason
     sentence: str
+
+    @property
+    def detail(self) -> str:
+        """What was reached, in words that fit after "Ended:"."""
+        return self.sentence.removeprefix("Stopped: ").removesuffix(".")

@@ -1,4 +1,4 @@
-"""Why a host that somebody asked for was left alone, and what would change it."""
+"""Why a host that was asked for was left alone, and what would change it."""
 
 from __future__ import annotations
 
@@ -9,42 +9,63 @@ from typing import Any
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
+from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
+from comity.model.end_reason import EndReason
 from comity.model.host import HostStatus
+from comity.rules.takedown import Takedowns
 
 
 @dataclass(frozen=True, slots=True)
 class IdleHost:
-    """A host with nothing to do now."""
+    """A host that was not crawled; `code` is an `EndReason`."""
 
     host: str
     why: str
     due_at: datetime | None
     remedy: str
+    code: str = EndReason.NOT_TAKEN
 
 
-def why_idle(database: Database, clock: Clock, hosts: Collection[str]) -> list[IdleHost]:
-    """Explain every host of a run that no crawl was started for."""
+def why_idle(database: Database, clock: Clock, hosts: Collection[str], *, run_ended: bool = False) -> list[IdleHost]:
+    """Explain every host of a run that was not crawled; `run_ended` where the run was ended before they came to it."""
+    if not hosts:
+        return []
     with database.read() as connection:
         rows = [(host, hosts_table.get(connection, host)) for host in sorted(hosts)]
-    return [_explain(host, row, clock.now()) for host, row in rows if row is not None]
+        down = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
+    return [_explain(host, row, clock.now(), down, run_ended) for host, row in rows if row is not None]
 
 
-def _explain(host: str, row: Any, now: datetime) -> IdleHost:
+def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: bool) -> IdleHost:
     status = row.status
     due_at = row.next_crawl_after
     held_until = row.claim_expires_at
     again = f"`comity domains reset {host}` crawls it again now."
+    if (entry := down.covering_host(host)) is not None:
+        remedy = f"`comity takedown remove {entry}` lifts it."
+        return IdleHost(host, "it is under a takedown", None, remedy, EndReason.TAKEN_DOWN)
     if held_until is not None and held_until > now:
-        holder = row.claimed_by
-        return IdleHost(host, f"{holder} is crawling it", held_until, "Wait for it, or stop that crawl.")
+        why = f"{row.claimed_by} is crawling it"
+        return IdleHost(host, why, held_until, "Wait for it, or stop that crawl.", EndReason.HELD_ELSEWHERE)
     if status is HostStatus.EXHAUSTED:
         remedy = f"`comity crawl {host} --refresh` looks for what changed; {again}"
-        return IdleHost(host, "everything found there has been crawled", due_at, remedy)
+        return IdleHost(host, EndReason.ALREADY_DONE.sentence, due_at, remedy, EndReason.ALREADY_DONE)
     if status in (HostStatus.BLOCKED, HostStatus.UNREACHABLE):
-        reason = row.block_reason or status
-        return IdleHost(host, f"it is {status} ({reason})", due_at, again)
+        code = row.block_reason_code
+        why = f"it is {status} ({row.block_reason or code or status})"
+        return IdleHost(host, why, due_at, again, _end_reason(code, status))
     if due_at is not None and due_at > now:
-        why = "it asked for patience, or what is left waits"
-        return IdleHost(host, why, due_at, "The same command goes on then.")
+        is_blocked = row.blocked_until is not None and row.blocked_until > now
+        code = EndReason.ASKED_TO_WAIT if is_blocked else EndReason.PUT_OFF if row.frontier_size else EndReason.NOT_DUE
+        return IdleHost(host, code.sentence, due_at, "The same command goes on then.", code)
+    if run_ended:
+        return IdleHost(host, EndReason.NOT_TAKEN.sentence, due_at, "The same command goes on with it.")
     return IdleHost(host, "it waits for its turn", due_at, "Run the command again.")
+
+
+def _end_reason(code: str | None, status: HostStatus) -> EndReason:
+    try:
+        return EndReason(code or "")
+    except ValueError:  # written by hand
+        return EndReason.CONNECTION_FAILURE if status is HostStatus.UNREACHABLE else EndReason.FORBIDDEN

@@ -8,7 +8,10 @@ from typing import Final
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
 
 WARN_AT: Final = 0.8
+VISITS_PER_PAGE: Final = 10  # visits that a limit on pages allows for each of them
+LEAST_VISITS: Final = 100
 WITHIN: Final = WithinBudget()
+_UNWARNED: Final = frozenset({BudgetReason.VISIT_LIMIT, BudgetReason.HOST_VISIT_LIMIT})
 
 
 def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarning | Exhausted:
@@ -18,16 +21,23 @@ def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarn
     near: BudgetWarning | None = None
     for reason, used, limit in (
         (BudgetReason.PAGE_LIMIT, spent.pages, budget.pages_per_run),
+        (BudgetReason.VISIT_LIMIT, spent.visits, most_visits(budget.pages_per_run)),
         (BudgetReason.TIME_LIMIT, minutes, budget.minutes_per_run),
         (BudgetReason.HOST_PAGE_LIMIT, spent.host_pages, budget.pages_per_host),
+        (BudgetReason.HOST_VISIT_LIMIT, spent.host_visits, most_visits(budget.pages_per_host)),
     ):
         if used < warn_from(limit):
             continue
         if used >= limit:
             return reached(reason, limit)
-        if near is None and reason not in spent.warned:
+        if near is None and reason not in spent.warned and reason not in _UNWARNED:
             near = is_near(reason, used, limit)
     return near or WITHIN
+
+
+def most_visits(pages: int) -> int:
+    """How many visits a limit on pages allows, so that a site of dead links comes to an end. 0 means no limit."""
+    return max(LEAST_VISITS, VISITS_PER_PAGE * pages) if pages > 0 else 0
 
 
 def warn_from(limit: float) -> float:
@@ -57,5 +67,9 @@ def _shown(reason: BudgetReason, limit: float) -> str:
             return f"{limit:g} minutes per run"
         case BudgetReason.HOST_PAGE_LIMIT:
             return f"{limit:,} pages per host"
+        case BudgetReason.HOST_VISIT_LIMIT:
+            return f"{limit:,} visits per host"
+        case BudgetReason.VISIT_LIMIT:
+            return f"{limit:,} visits per run"
         case _:
             return f"{limit:,} pages per run"

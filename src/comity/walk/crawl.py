@@ -18,9 +18,10 @@ from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.leases.room import Leases
-from comity.model.budget import BudgetReason, Exhausted
+from comity.model.budget import Exhausted
+from comity.model.end_reason import EndReason
 from comity.model.gate import WaitReason
-from comity.model.outcome import Fetched, Outcome, Postponed
+from comity.model.outcome import Fetched, NotModified, Outcome, Postponed
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
@@ -35,12 +36,13 @@ from comity.walk.leased_host import LeasedHost
 from comity.walk.metering import RunMeter
 from comity.walk.open_hosts import OpenHosts
 from comity.walk.patience import Patience
-from comity.walk.progress import Progress, RunSummary, note_outcome, summary_of
+from comity.walk.progress import Progress, RunSummary, forget_outcomes, note_outcome
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper
 from comity.walk.run_budget import RunBudget
 from comity.walk.run_desk import RunDesk
+from comity.walk.run_end import RunEnd, summary_of
 from comity.walk.settle import Settled
 from comity.walk.settling import Settling
 from comity.walk.visit_rooms import VisitRooms
@@ -49,6 +51,7 @@ _WATCH_EVERY_S: Final = 0.2
 _GRACE_S: Final = 30.0
 _RECOVER_EVERY_S: Final = 60.0
 _WARNINGS_MOST: Final = 100
+_ALL_TAKEN_DOWN: Final = EndReason.TAKEN_DOWN  # why a run that names its hosts is left with none
 _UNREAD_ENOUGH: Final = 20  # URLs put off for want of robots.txt, after which the rest need not be looked at
 
 
@@ -120,9 +123,12 @@ class Crawl:
             self.progress.warnings,
             bounds_hosts=terms.per_host_budget,
             host_pages=terms.pages_per_host,
-            shared=hooks.begin_page,
+            shared=hooks.pages,
         )
-        self._ending: tuple[str, str] | None = None
+        self._hosts.on_close = self._on_close
+        self._wait_for_page: set[LeasedHost] = set()
+        self._named = hosts
+        self._ending: RunEnd | None = None
         self.unsettled = 0  # outcomes that are not yet committed
         self._meter = RunMeter(hooks.meter, self, clock.seconds, leases.terms.renew_every_s)
 
@@ -133,7 +139,10 @@ class Crawl:
             rooms,
             capacity,
             self._clock.seconds,
+            is_spent=self._is_spent,
             may_begin=self._may_begin,
+            on_begin=lambda host: self._budget.begun(host),
+            on_end=self._on_end,
             is_full=lambda: self._settling.is_full or (self._ending is None and hooks.is_held_up()),
             on_outcome=self._on_outcome,
             on_dry=self._hosts.on_dry,
@@ -169,9 +178,9 @@ class Crawl:
         """Whoever takes the pages has caught up."""
         self._dispatcher.serve()
 
-    def stop(self, reason: str = "stopped by the operator") -> None:
+    def stop(self, reason: EndReason = EndReason.STOPPED) -> None:
         """Start nothing more; finish what is in flight, settle it, and give the leases back."""
-        self._end_run("stopped", reason)
+        self._end_run(RunEnd("stopped", reason))
 
     def end_by(self, spent: Exhausted) -> None:
         """A budget that is shared with other processes is spent."""
@@ -187,15 +196,15 @@ class Crawl:
             asyncio.create_task(self._watch()),
             *(asyncio.create_task(_repeat(duty)) for duty in (*self._hooks.duties, recovery)),
         ]
-        status, reason = "failed", "ended by an error"
+        end = RunEnd("failed", EndReason.FAILED)
         self._meter.begin()
         try:
             await self._conduct(background)
             await self._settling.flush()
             await self._robots.flush()
-            status, reason = self._ending or ("finished", "nothing left to visit")
+            end = self._ending or RunEnd("finished", None if self._named is None or self._named else _ALL_TAKEN_DOWN)
         except BaseException as error:
-            reason = f"{type(error).__name__}: {error}"
+            end = RunEnd("failed", EndReason.FAILED, f"{type(error).__name__}: {error}")
             raise
         finally:
             for task in background:
@@ -207,8 +216,8 @@ class Crawl:
             await self._hosts.finish()
             await self._apart.close()
             self._meter.end()
-            await self._close_run(status, reason)
-        return summary_of(self.progress, str(self.run_id), status, reason, self._hosts.lines, self._clock.seconds())
+            summary = await self._close_run(end)
+        return summary
 
     async def _conduct(self, background: list[asyncio.Task[None]]) -> None:
         """Keep as many hosts under way as the terms allow; end when there are none."""
@@ -235,6 +244,11 @@ class Crawl:
                 await self._robots.cancel()
                 for host in self._hosts:
                     self._hosts.close(host)
+
+    def _on_end(self, host: LeasedHost, outcome: Outcome | None) -> None:
+        """A visit of a page ended, or was cut off: the budgets count what came."""
+        self._budget.ended(host, came=isinstance(outcome, Fetched | NotModified))
+        self._wake_waiting()
 
     def _on_outcome(self, host: LeasedHost, outcome: Outcome) -> None:
         """A visit ended: count it, keep its links at hand, and hand it over to be settled."""
@@ -272,6 +286,8 @@ class Crawl:
                 host.work.has_more = True
             if host in self._hosts:
                 self._dispatcher.ready(host)
+            if host.lease.host_id in lost:
+                self._budget.lost(forget_outcomes(host, outcomes, self.progress))
         held = [outcome for host, each in taken.items() if host.lease.host_id not in lost for outcome in each]
         if self._hooks.on_settled is not None:
             self._hooks.on_settled(held)
@@ -284,30 +300,53 @@ class Crawl:
         progress.queued += result.links + result.images_queued + sum(result.requeued.values()) - result.taken_off
         self._dispatcher.serve()
 
-    def _may_begin(self, host: LeasedHost) -> bool:
-        """Ask the budgets for one more page, and count it as begun if they allow it."""
-        spent = self._budget.begin_page(host)
+    def _is_spent(self, host: LeasedHost) -> bool:
+        """Whether a budget ends the host's part of the run, or the run."""
+        spent = self._budget.spent(host)
         if spent is not None:
             self._end_by_budget(host, spent)
-        return spent is None
+        return spent is not None
+
+    def _may_begin(self, host: LeasedHost) -> bool:
+        """Take one more page of the budgets; where those under way may be the last, the host waits for them."""
+        if self._budget.take(host):
+            return True
+        self._wait_for_page.add(host)
+        return False
+
+    def _on_close(self, host: LeasedHost) -> None:
+        """A host is left: a page that was taken for it may be another's."""
+        self._wait_for_page.discard(host)
+        if host.has_page:
+            self._budget.give_back(host)
+            self._wake_waiting()
+
+    def _wake_waiting(self) -> None:
+        """A page came, or none did: hosts that waited for that look again."""
+        if self._wait_for_page:
+            for host in self._wait_for_page:
+                if host in self._hosts:
+                    self._dispatcher.ready(host)
+            self._wait_for_page.clear()
 
     def _end_by_budget(self, host: LeasedHost | None, spent: Exhausted) -> None:
         """One host's part of the run is over, or the whole run is: then everybody knows why."""
+        self._budget.unwarn(spent, host)
         if host is not None:
             host.spent_budget = spent
             host.is_stopped = True
-        if spent.reason is not BudgetReason.HOST_PAGE_LIMIT and self._ending is None:
+        if not spent.reason.is_of_host and self._ending is None:
             self._hosts.spent_budget = spent  # also of those that are being opened just now
             for other in self._hosts:
                 other.spent_budget = other.spent_budget or spent
-            self._end_run("finished", str(spent.reason))
+            self._end_run(RunEnd("finished", EndReason(str(spent.reason)), spent.detail))
 
-    def _end_run(self, status: str, reason: str) -> None:
+    def _end_run(self, end: RunEnd) -> None:
         if self._ending is None:
-            self._ending = (status, reason)
-            self._hosts.is_ending = True
+            self._ending = end
+            self._hosts.ended_by = end.reason
             self._patience.ends_at = self._clock.seconds() + _GRACE_S
-            waits = reason == BudgetReason.PAGE_LIMIT  # pages that were begun count, and are finished
+            waits = end.reason is EndReason.PAGE_LIMIT  # pages that were begun are finished
             for host in self._hosts:
                 host.is_stopped = True
                 if not waits:
@@ -331,7 +370,10 @@ class Crawl:
             self._look_again(await self._board.refresh_policies())
             self._takedowns = await self._thread.run(self._run_desk.takedowns)
             await self._board.release_guests()
-            self.progress.begun = self._budget.pages
+            self.progress.begun = self._budget.visits
+            self.progress.held = self._budget.held + self.unsettled
+            self._wake_waiting()  # other processes may have given pages back
+            self._dispatcher.serve()
             self.progress.hosts_blocked, self.progress.hosts_waiting = self._board.standing(self._clock.seconds())
             spent = self._budget.time_is_up()  # also where all hosts wait and none would ask
             if spent is not None:
@@ -367,7 +409,7 @@ class Crawl:
         if hosts:
             self._dispatcher.serve()
 
-    async def _close_run(self, status: str, reason: str) -> None:
+    async def _close_run(self, end: RunEnd) -> RunSummary:
         """Give everything back and note the end; what fails here is told unless something failed before."""
         problem: Exception | None = None
         for step in (self._give_everything_back(), self._thread.run(self._store.close)):
@@ -375,17 +417,23 @@ class Crawl:
                 await step
             except Exception as error:
                 problem = problem or error
-        if problem is not None and status != "failed":
-            status, reason = "failed", f"{type(problem).__name__}: {problem}"
+        if problem is not None and end.status != "failed":
+            end = RunEnd("failed", EndReason.FAILED, f"{type(problem).__name__}: {problem}")
         elif problem is not None:
             problem = None
+        summary = summary_of(self.progress, str(self.run_id), end, self._hosts.lines, (), self._clock.seconds())
         try:
-            await self._thread.run(self._run_desk.close, status, reason)
+            crawled = {line.host for line in self._hosts.lines}
+            ended = end.reason is not None
+            idle = await self._thread.run(self._run_desk.idle, self._named, crawled, run_ended=ended)
+            summary = summary_of(self.progress, str(self.run_id), end, self._hosts.lines, idle, self._clock.seconds())
+            await self._thread.run(self._run_desk.close, summary.status, summary.code, summary.reason)
         except Exception as error:
-            problem = problem or error
+            problem = problem or (None if end.status == "failed" else error)
         self._thread.close()
         if problem is not None:
             raise problem
+        return summary
 
     async def _give_everything_back(self) -> None:
         for host in list(self._board.hosts.values()):  # only a run that failed has any left, opened or not

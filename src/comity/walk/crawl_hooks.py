@@ -10,6 +10,7 @@ from comity.model.extraction import Extractor
 from comity.model.outcome import Outcome
 from comity.telemetry.meter import Meter
 from comity.walk.progress import HostLineInSummary
+from comity.walk.run_budget import SharedPages
 
 
 def _never() -> bool:
@@ -26,6 +27,8 @@ class HostShare:
     """The hosts that the run is through with, whoever crawled them."""
     leave: Callable[[str], None]
     """Told before a host is given back: nobody is to take it once more."""
+    take_back: Callable[[str], None]
+    """Told that a host whose lease was lost is to be taken once more after all."""
     told: Callable[[HostLineInSummary], None]
     """Told how a host was left."""
 
@@ -50,8 +53,8 @@ class CrawlHooks:
     """Looks at every page; what it raises ends the run, and the page is not acknowledged."""
     run_id: UUID | None = None
     """The run of which this crawl is a part; whoever names it begins and ends it."""
-    begin_page: Callable[[], bool] | None = None
-    """Asks a budget that is shared with other processes for one more page."""
+    pages: SharedPages | None = None
+    """The pages of a budget that is shared with other processes."""
     hosts: HostShare | None = None
     """How the hosts are shared with other processes."""
     meter: Meter | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -20,8 +20,9 @@ from comity.database.lease_values import ending_values
 from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.room import Leases
-from comity.model.budget import BudgetReason, Exhausted
+from comity.model.budget import Exhausted
 from comity.model.discovery import FoundBy
+from comity.model.end_reason import EndReason
 from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FrontierEntry, QueuedUrl
@@ -31,6 +32,7 @@ from comity.model.sitemap import SitemapRow, SitemapState
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
+from comity.rules.run_ending import HostLeft, host_reason
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.traps import TrapWatch
 from comity.walk.leased_host import LeasedHost
@@ -38,11 +40,20 @@ from comity.walk.progress import HostLineInSummary
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
 from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.run_end import LEASE_LOST
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)
 _COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
 _RECALLED: Final = 10_000  # pages of earlier runs from which the watch for traps learns, over hosts opened together
+
+
+class _LeftOver(NamedTuple):
+    """What a host still has when it is left. A sitemap that is still to be read may name more pages than are queued."""
+
+    queued: int
+    unread_sitemaps: int
+    due_at: datetime | None  # when the earliest URL that was put off is due
 
 
 class HostDesk:
@@ -219,10 +230,13 @@ class HostDesk:
         with self._database.read() as connection:
             return with_seen(connection, host.lease.host_id, urls, host.refresh_began_at)
 
-    def close_some(self, hosts: Sequence[tuple[LeasedHost, int]]) -> list[HostLineInSummary]:
+    def close_some(
+        self, hosts: Sequence[tuple[LeasedHost, int]], ended_by: EndReason | None = None
+    ) -> list[HostLineInSummary]:
         """Give leases back with the statuses that the hosts deserve, in one transaction.
 
-        With each host come the pages that it had before. One whose lease is gone has nothing to give back.
+        With each host come the pages that it had before. One whose lease is gone has nothing to give back. `ended_by`
+        is what ended the run.
         """
         with self._frontier.reading() as reads:
             left = self._left([host for host, _pages_before in hosts], reads)
@@ -235,8 +249,8 @@ class HostDesk:
                 if queued == _COUNTED_MOST:
                     row = hosts_table.get(connection, host.name)
                     queued = max(queued, row.frontier_size if row is not None else 0)
-                few = unread.get(host.lease.host_id, 0)
-                lines.append(self._close(connection, host, pages_before, queued, few, due_at))
+                left_over = _LeftOver(queued, unread.get(host.lease.host_id, 0), due_at)
+                lines.append(self._close(connection, host, pages_before, left_over, ended_by))
         for host, _pages_before in hosts:
             self._leases.forget(host.lease)
         return lines
@@ -257,44 +271,59 @@ class HostDesk:
         connection: Connection,
         host: LeasedHost,
         pages_before: int,
-        queued: int,
-        unread: int,
-        due_at: datetime | None,
+        left: _LeftOver,
+        ended_by: EndReason | None,
     ) -> HostLineInSummary:
-        """A sitemap that is still to be read (`unread`) may name more pages than are queued."""
-        tally = host.tally
-        ending = self._ending(host, queued + unread, pages_before)
-        extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
+        tally, spent, now = host.tally, host.spent_budget, self._clock.now()
+        ending = self._ending(host, left.queued + left.unread_sitemaps, pages_before)
+        code = self._reason(host, ending, left, ended_by)
+        extra: dict[str, Any] = {"frontier_size": left.queued, "frontier_updated_at": now}
         if host.refresh_began_at is not None and ending.status is HostStatus.EXHAUSTED:
             extra["refresh_started_at"] = None  # the round is over
-        reason = ending.detail
-        if host.spent_budget is not None:
-            reason = host.spent_budget.sentence
-            if self._is_to_make_way(connection, host.spent_budget):
-                extra["next_crawl_after"] = self._clock.now() + _MAKES_WAY_FOR
-        elif ending.status is HostStatus.ACTIVE and (waits_until := _waits_until(host, due_at)) is not None:
-            # No use in taking it sooner: the host asked for patience, or everything left was put off.
-            extra["next_crawl_after"] = waits_until
-            reason = f"what is left waits until {waits_until:%Y-%m-%d %H:%M:%S} UTC"
-        if host.spent_budget is not None and not host.is_lost:
-            self._note_budget(connection, host, host.spent_budget)
-        ending_told = ending if self._track else None
+        waits_until = _waits_until(host, left.due_at) if ending.status is HostStatus.ACTIVE and spent is None else None
+        if waits_until is not None:
+            extra["next_crawl_after"] = waits_until  # no use in taking it sooner
+        elif spent is not None and self._is_to_make_way(connection, spent):
+            extra["next_crawl_after"] = now + _MAKES_WAY_FOR
+        if spent is not None and not host.is_lost:
+            self._note_budget(connection, host, spent)
+        tracked = ending if self._track else None
         try:
-            self._leases.release_within(
-                connection, host.lease, ending=ending_told, memory=host.gate.memory(), extra=extra
-            )
+            self._leases.release_within(connection, host.lease, ending=tracked, memory=host.gate.memory(), extra=extra)
         except LeaseLost:
-            detail = "another worker took over"
-            return HostLineInSummary(host.name, "lease lost", tally.pages, tally.errors, queued, detail)
-        told = ending_values(host.lease, ending, self._clock.now(), self._leases.terms.refresh_after)
-        due = to_seconds(((told if self._track else {}) | extra).get("next_crawl_after"))
+            host.is_lost = True
+            lost = EndReason.HELD_ELSEWHERE
+            return HostLineInSummary(
+                host.name, LEASE_LOST, tally.pages, tally.errors, left.queued, lost.sentence, code=lost
+            )
+        written = ending_values(host.lease, ending, now, self._leases.terms.refresh_after) if self._track else {}
         return HostLineInSummary(
-            host.name, str(ending.status), tally.pages, tally.errors, queued, reason, next_run_at=due
+            host.name,
+            # What the row says: without tracking, its status stays as it was.
+            str(ending.status if self._track else host.lease.status),
+            tally.pages,
+            tally.errors,
+            left.queued,
+            _in_words(code, ending, spent, waits_until),
+            next_run_at=to_seconds((written | extra).get("next_crawl_after")),
+            code=code,
+        )
+
+    def _reason(self, host: LeasedHost, ending: HostEnding, left: _LeftOver, ended_by: EndReason | None) -> EndReason:
+        return host_reason(
+            HostLeft(
+                queued=left.queued + left.unread_sitemaps,
+                block=ending.reason,
+                spent=host.spent_budget.reason if host.spent_budget is not None else None,
+                asked_to_wait=host.waits_until is not None or host.gate.blocked_until > self._clock.seconds(),
+                robots_unread=bool(host.tally.robots_unread),
+                ended_by=ended_by,
+            )
         )
 
     def _is_to_make_way(self, connection: Connection, spent: Exhausted) -> bool:
         """Whether a host that had its part of a run, and would be first again, is in the way of others."""
-        if not self._makes_way or spent.reason is not BudgetReason.HOST_PAGE_LIMIT:
+        if not self._makes_way or not spent.reason.is_of_host:
             return False
         return self._leases.has_new_candidate(connection)
 
@@ -320,6 +349,17 @@ class HostDesk:
         at = self._clock.seconds()
         item = Evidence(host.lease.host_id, root.url, root.key, EvidenceType.BUDGET, content, {}, "high", at)
         records.add_evidence(connection, self._run_id, [item])
+
+
+def _in_words(code: EndReason, ending: HostEnding, spent: Exhausted | None, waits_until: datetime | None) -> str | None:
+    """What is particular about the end of a host; nothing where there is nothing to say."""
+    if spent is not None and str(spent.reason) == code:
+        return spent.sentence
+    if waits_until is not None:
+        return f"{code.sentence}, until {waits_until:%Y-%m-%d %H:%M:%S} UTC"
+    if ending.detail is not None or code is EndReason.NOTHING_LEFT:
+        return ending.detail
+    return code.sentence
 
 
 def _waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:

@@ -35,7 +35,10 @@ class Dispatcher:
         capacity: Capacity,
         clock: Callable[[], float],
         *,
+        is_spent: Callable[[LeasedHost], bool],
         may_begin: Callable[[LeasedHost], bool],
+        on_begin: Callable[[LeasedHost], None],
+        on_end: Callable[[LeasedHost, Outcome | None], None],
         is_full: Callable[[], bool],
         on_outcome: Callable[[LeasedHost, Outcome], None],
         on_dry: Callable[[LeasedHost], None],
@@ -45,7 +48,10 @@ class Dispatcher:
         rooms.requests.on_end = self._slot_came_free
         self._capacity = capacity
         self._clock = clock
+        self._is_spent = is_spent
         self._may_begin = may_begin
+        self._on_begin = on_begin
+        self._on_end = on_end
         self._is_full = is_full
         self._on_outcome = on_outcome
         self._on_dry = on_dry
@@ -117,10 +123,14 @@ class Dispatcher:
             entry = host.work.peek(now)
             if entry is None:
                 break
+            # Asked first: a run whose budget is spent waits for no delay, and books no start that it will not use.
+            if not entry.is_image and self._is_spent(host):
+                break
             if host.gate.is_closed_at(now):
-                self._later.push(
-                    host, host.gate.next_start_at()
-                )  # where a request must end first, its end brings it back
+                if self._is_too_long(host, host.gate.blocked_until):
+                    continue
+                # Where a request must end first, its end brings the host back.
+                self._later.push(host, host.gate.next_start_at())
                 return
             cleared = clear(host, entry, self._rooms)
             if isinstance(cleared, Refused | Postponed):
@@ -133,17 +143,16 @@ class Dispatcher:
                 return
             if host.sitemaps is not None:
                 self._begin_sitemaps(host, cleared.address.origin)
+            if not entry.is_image and not self._may_begin(host):
+                return  # pages under way may be the last of the budget: their ends bring it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
-                if not self._is_too_long(host, slot):
+                if not self._leaves(host, slot):
                     self._wait(host, slot)
                     return
                 continue
             if not entry.is_image:  # which counts as no page
-                if not self._may_begin(host):
-                    host.gate.finish(slot)
-                    break
-                host.tally.begun += 1
+                self._on_begin(host)
             host.work.take()
             host.visits_under_way += 1
             (self._begin if len(self._later) else self._spawn)(self._visit(host, cleared, slot))
@@ -192,11 +201,21 @@ class Dispatcher:
 
         self._spawn(read())
 
-    def _is_too_long(self, host: LeasedHost, wait: Wait) -> bool:
-        """Whether a host asked for more patience than we have: then it is left, and comes back when it is due."""
-        if wait.reason is not WaitReason.BLOCK or wait.until - self._clock() <= PATIENCE_S:
+    def _leaves(self, host: LeasedHost, wait: Wait) -> bool:
+        """Whether a host is left because of a wait: its lease is over, or it asked us to wait for long."""
+        if wait.reason is WaitReason.LEASE_OVER and host.gate.is_over:  # not that of a host that a redirect led to
+            host.lose_lease()
+            return True
+        return wait.reason is WaitReason.BLOCK and self._is_too_long(host, wait.until)
+
+    def _is_too_long(self, host: LeasedHost, blocked_until: float) -> bool:
+        """Whether a host is blocked for longer than we wait: then it is left at once, and taken again when it is due.
+
+        Meanwhile its place, and its lease, are of use to others (spec 2.5).
+        """
+        if blocked_until - self._clock() <= PATIENCE_S:
             return False
-        host.waits_until = wait.until
+        host.waits_until = blocked_until
         host.is_stopped = True
         return True
 
@@ -207,16 +226,17 @@ class Dispatcher:
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
-        if wait.until < inf:
+        if wait.until < inf:  # else a request must end first, and its end brings the host back
             self._later.push(host, wait.until)
-        elif not host.gate.in_flight:
-            self._on_dry(host)  # the lease is over
 
     async def _visit(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
+        outcome: Outcome | None = None
         try:
             outcome = await visit(host, cleared, slot, self._rooms)
         finally:
             host.visits_under_way -= 1
+            if not cleared.entry.is_image:
+                self._on_end(host, outcome)
         self._on_outcome(host, outcome)
         self.ready(host)
         self.serve()
@@ -231,10 +251,8 @@ class Dispatcher:
             why = found.why
             if isinstance(why, SlotTimeout):
                 self._later.push(host, self._clock() + 1.0)
-            elif why.until == inf:
-                host.is_stopped = True  # the lease is over
-            elif not self._is_too_long(host, why):
-                self._later.push(host, why.until)
+            elif not self._leaves(host, why):
+                self._later.push(host, why.until if why.until < inf else self._clock() + 1.0)
         if host.is_stopped or not isinstance(found, RobotsPostponed):
             self.ready(host)
         self.serve()

@@ -30,8 +30,9 @@ PATIENCE_S: Final = 60.0  # a host that cannot be asked anything for longer than
 class Tally:
     """What a run has seen of a host so far."""
 
-    begun: int = 0
+    begun: int = 0  # visits of pages in this run, also those before the host was taken again
     pages: int = 0
+    earlier_pages: int = 0  # of this run, before the host was taken again
     errors: int = 0
     refused_by_robots: int = 0
     refused_as_trap: int = 0
@@ -43,6 +44,11 @@ class Tally:
     errors_in_a_row: int = 0
     moved_to: str | None = None  # where a seed led, if that is another host
     last_error: tuple[str, int | None, str] | None = None  # code, status, sentence
+
+    @property
+    def pages_in_run(self) -> int:
+        """What the host's budget counts."""
+        return self.pages + self.earlier_pages
 
 
 @dataclass(slots=True)
@@ -102,6 +108,8 @@ class LeasedHost:
         self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
         self.refresh_began_at: float | None = None  # while its known pages are asked for again
         self.spent_budget: Exhausted | None = None
+        self.has_page = False  # whether a page of the budgets was taken for its next visit
+        self.pages_under_way = 0
         self.visits_under_way = 0
         self.is_lost = False
         self.is_stopped = False

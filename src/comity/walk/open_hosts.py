@@ -13,6 +13,7 @@ from comity.clock import Clock
 from comity.fetch.fetcher import Fetcher
 from comity.frontier.store import FrontierUnavailable
 from comity.model.budget import Exhausted
+from comity.model.end_reason import EndReason
 from comity.model.host import HostStatus
 from comity.walk.crawl_hooks import HostShare
 from comity.walk.crawl_host import WINDOW, HostDesk
@@ -22,11 +23,11 @@ from comity.walk.host_board import HostBoard
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.patience import Patience
 from comity.walk.progress import HostLineInSummary, Progress
+from comity.walk.run_end import LEASE_LOST
 from comity.walk.settling import Settling
 
 _AT_ONCE: Final = 64  # hosts that are opened or given back in one transaction
 _WARNINGS_MOST: Final = 100
-_DEEP: Final = 50
 _IN_STEP_MOST: Final = 8  # hosts that may begin in the same moment
 _LOOK_EVERY_S: Final = 0.02
 # What bounds a run that takes whatever the table offers, and may last.
@@ -36,6 +37,7 @@ _LOOK_FOR_MORE_S: Final = 5.0  # how often the table is looked at while there is
 _PASSED_MOST: Final = 2000  # hosts that were left and are in the way of others, given back in one look
 _PAUSE_FOR_PASSED_S: Final = 0.02  # for each of these, before the next look
 _OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
+_RETAKEN_MOST: Final = 20  # times that a host is taken again after its lease was lost, without a page in between
 
 
 class OpenHosts:
@@ -73,17 +75,20 @@ class OpenHosts:
         self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
         self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or given back
         self._opened_at: dict[LeasedHost, float] = {}
-        self._begun: dict[str, int] = {}  # pages that this run began of hosts it gave back
+        # Visits that this run began, and pages that it has, of hosts that it gave back.
+        self._spent: dict[str, tuple[int, int]] = {}
+        self._retaken: dict[str, int] = {}  # how often in a row the lease of a host was lost
         self._left: dict[str, float] = {}  # hosts that this run will not take again, until when
         self._swept_at = clock.seconds()
         self._claims_again_at = -inf
         self._later: asyncio.TimerHandle | None = None
         self._leaving: list[tuple[LeasedHost, int, asyncio.Future[HostLineInSummary]]] = []
         self._leaving_turn = asyncio.Lock()
-        self.is_ending = False
+        self.ended_by: EndReason | None = None  # what ended the run
         self.spent_budget: Exhausted | None = None  # what ended the run, if a budget did
         self.lines: deque[HostLineInSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
         self.dispatcher: Dispatcher
+        self.on_close: Callable[[LeasedHost], None] = lambda _host: None  # told that nothing more begins on a host
 
     def __iter__(self) -> Iterator[LeasedHost]:
         return iter(list(self._open))
@@ -94,6 +99,11 @@ class OpenHosts:
     def __bool__(self) -> bool:
         """Whether any host is still under way."""
         return bool(self._open or self._busy)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether nothing more is to begin."""
+        return self.ended_by is not None
 
     async def take_more(self) -> None:
         """Lease more hosts while there is room for them."""
@@ -123,7 +133,7 @@ class OpenHosts:
         for host in hosts:
             if self._remaining is not None:
                 self._remaining.discard(host.name)
-            host.tally.begun = self._begun.get(host.name, 0)
+            host.tally.begun, host.tally.earlier_pages = self._spent.get(host.name, (0, 0))
         try:
             opened = await self._thread.run(self._desk.open_some, hosts)
         except FrontierUnavailable:
@@ -138,7 +148,9 @@ class OpenHosts:
         for number, (host, found) in enumerate(zip(hosts, opened, strict=True)):
             if found is None:
                 self._board.drop(host.name)
-                self._note(HostLineInSummary(host.name, "lease lost", 0, 0, 0, "another worker took over"))
+                lost = EndReason.HELD_ELSEWHERE
+                self._note(HostLineInSummary(host.name, LEASE_LOST, 0, 0, 0, lost.sentence, code=lost))
+                self._take_again(host)
                 continue
             before, queued = found
             self._open[host] = before
@@ -235,6 +247,7 @@ class OpenHosts:
         before = self._open[host]
         self.dispatcher.forget(host)
         host.close()
+        self.on_close(host)
         while host.gate.in_flight:  # noqa: ASYNC110  # rare: somebody was redirected here, and the gate has no event
             await asyncio.sleep(_LOOK_EVERY_S)
         await self._settling.flush(host)
@@ -254,21 +267,41 @@ class OpenHosts:
     def _remember(self, host: LeasedHost, line: HostLineInSummary) -> None:
         """What has to be known of a host that was given back, should the table offer it again."""
         is_to_go_on = host.came_again and line.status == HostStatus.ACTIVE and host.spent_budget is None
+        spent = host.tally.begun, host.tally.pages_in_run
+        if line.status == LEASE_LOST:
+            self._spent[host.name] = spent
+            self._take_again(host)
+            return
         if self._remaining is not None:
-            self._begun[host.name] = host.tally.begun
+            self._spent[host.name] = spent
             if is_to_go_on:
                 self._remaining.add(host.name)
             elif host.waits_until is None:
                 self._left[host.name] = inf
             return
-        self._begun.pop(host.name, None)
+        self._spent.pop(host.name, None)
         if host.spent_budget is not None:  # its part of this run is over
             self._left[host.name] = inf
-        elif not host.is_lost:
-            if line.status == HostStatus.ACTIVE:
-                self._begun[host.name] = host.tally.begun
-            if host.waits_until is None and not is_to_go_on:
-                self._left[host.name] = self._clock.seconds() + _LEFT_FOR_S
+            return
+        if line.status == HostStatus.ACTIVE:
+            self._spent[host.name] = spent
+        if host.waits_until is None and not is_to_go_on:
+            self._left[host.name] = self._clock.seconds() + _LEFT_FOR_S
+
+    def _take_again(self, host: LeasedHost) -> None:
+        """A lease was lost: the process slept, or its disk did. Unless another worker has the host, go on with it.
+
+        A host whose lease is lost again and again, without a page in between, is left.
+        """
+        name = host.name
+        times = self._retaken[name] = 1 if host.tally.pages else self._retaken.get(name, 0) + 1
+        if self.is_ending or host.spent_budget is not None or times > _RETAKEN_MOST:
+            self._left[name] = inf
+            return
+        if self._remaining is not None:
+            self._remaining.add(name)
+        if self._share is not None:
+            self._share.take_back(name)
 
     def _note(self, line: HostLineInSummary) -> None:
         """Keep how a host was left."""
@@ -278,16 +311,11 @@ class OpenHosts:
 
     def _warn_of_what_was_left(self, host: LeasedHost) -> None:
         """Whoever knows the site better than we do is told what was left of it, and how to have it all the same."""
-        count, depth, told = host.tally.refused_as_trap, self._terms.scope.max_depth, []
+        count, told = host.tally.refused_as_trap, []
         if count:
             told.append(
                 f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
                 "filters, copies); comity why URL says why, COMITY_AVOID_TRAPS=false follows them."
-            )
-        if host.tally.lies_deeper and depth >= _DEEP:  # who asked for a few steps knows that there are more
-            told.append(
-                f"{host.name}: links that lie more than {depth} steps from a seed were not followed; --max-depth N "
-                f"goes further, after comity domains reset {host.name}."
             )
         if host.tally.moved_to is not None and host.tally.pages <= 1:
             told.append(f"{host.name} leads to another host; comity crawl {host.tally.moved_to} crawls that one.")
@@ -301,7 +329,8 @@ class OpenHosts:
             while not told.done():
                 some, self._leaving = self._leaving[:_AT_ONCE], self._leaving[_AT_ONCE:]
                 try:
-                    lines = await self._thread.run(self._desk.close_some, [(each, page) for each, page, _told in some])
+                    left = [(each, page) for each, page, _told in some]
+                    lines = await self._thread.run(self._desk.close_some, left, self.ended_by)
                 except Exception as error:
                     for _host, _before, waiter in some:
                         if waiter is not told and not waiter.done():

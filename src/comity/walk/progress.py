@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
+from comity.model.end_reason import EndReason
 from comity.model.evidence import EvidenceType
 from comity.model.fetch import FailureKind
 from comity.model.outcome import (
@@ -19,8 +21,23 @@ from comity.model.outcome import (
     Refused,
     Rejected,
 )
+from comity.reports.idle import IdleHost
 from comity.rules.login_wall import is_login_address
+from comity.rules.run_ending import brought_nothing
 from comity.walk.leased_host import LeasedHost
+
+_KINDS_MOST: Final = 50  # kinds of errors that are told apart in a run
+_URLS_A_KIND: Final = 3
+_OTHER: Final = "other"
+
+
+@dataclass(slots=True)
+class Fault:
+    """Errors of one kind: how many, and the first URLs."""
+
+    code: str
+    count: int = 0
+    urls: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -28,7 +45,8 @@ class Progress:
     """Counters that the walk moves and a door reads; nothing here decides anything."""
 
     started_at: float
-    begun: int = 0  # pages, also those still under way: what budgets count
+    begun: int = 0  # visits of pages, also those under way
+    held: int = 0  # pages of the budget that are under way or not yet settled
     pages: int = 0
     errors: int = 0
     refused: int = 0
@@ -44,12 +62,23 @@ class Progress:
     hosts_done: int = 0
     queued: int = 0
     warnings: list[str] = field(default_factory=list)
+    faults: dict[str, Fault] = field(default_factory=dict)  # errors by their codes; together they are `errors`
     waits_for: str | None = None  # what has to come back before anything goes on
+
+    def note_fault(self, code: str, url: str) -> None:
+        """Count an error under its code; of very many kinds the last are counted together."""
+        fault = self.faults.get(code)
+        if fault is None:
+            code = code if len(self.faults) < _KINDS_MOST else _OTHER
+            fault = self.faults.setdefault(code, Fault(code))
+        fault.count += 1
+        if len(fault.urls) < _URLS_A_KIND and url not in fault.urls:
+            fault.urls.append(url)
 
 
 @dataclass(frozen=True, slots=True)
 class HostLineInSummary:
-    """How one host was left."""
+    """How one host was left: `code` is an `EndReason`, `reason` says more in words, where there is more to say."""
 
     host: str
     status: str
@@ -59,14 +88,17 @@ class HostLineInSummary:
     reason: str | None
     seconds: float = 0.0  # that it was under way
     next_run_at: float | None = None  # when it is due again, if it waits
+    code: str = EndReason.NOTHING_LEFT
+    too_deep: int = 0  # links that were kept and lie deeper than the run follows
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """How a run ended."""
+    """How a run ended: `code` is an `EndReason`, `reason` the same in words."""
 
     run_id: str
     status: str
+    code: str
     reason: str
     pages: int
     errors: int
@@ -79,28 +111,17 @@ class RunSummary:
     images_found: int = 0
     images_stored: int = 0
     images_failed: int = 0
+    endings: dict[str, int] = field(default_factory=dict)
+    """How many hosts were left for each reason, also those that were not taken."""
+    faults: tuple[Fault, ...] = ()
+    """Errors by kind, the most frequent first."""
+    idle: tuple[IdleHost, ...] = ()
+    """Hosts that were asked for and not taken: why, until when, and what would change it."""
 
-
-def summary_of(
-    progress: Progress, run_id: str, status: str, reason: str, lines: Iterable[HostLineInSummary], now: float
-) -> RunSummary:
-    """Sum a run up at its end."""
-    return RunSummary(
-        run_id=run_id,
-        status=status,
-        reason=reason,
-        pages=progress.pages,
-        errors=progress.errors,
-        refused=progress.refused,
-        bytes_received=progress.bytes_received,
-        seconds=now - progress.started_at,
-        hosts=tuple(sorted(lines, key=lambda line: line.host)),
-        warnings=tuple(progress.warnings),
-        unchanged=progress.unchanged,
-        images_found=progress.images_found,
-        images_stored=progress.images_stored,
-        images_failed=progress.images_failed,
-    )
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether no page came although some were wanted."""
+        return brought_nothing(self.pages, self.errors + self.refused, map(EndReason, self.endings))
 
 
 _REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links that were not let into the frontier
@@ -133,8 +154,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             tally.robots_unread += outcome.code == "robots_unreachable"
         case Refused():
             if outcome.trail.requests:  # it was asked for, and led where we do not go
-                tally.errors += 1
-                progress.errors += 1
+                _note_error(host, outcome, progress)
             elif outcome.code != EvidenceType.NO_HTTPS:  # another address was put in its place
                 progress.refused += 1
                 tally.refused_by_robots += outcome.code.startswith("robots")
@@ -143,8 +163,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
                     tally.last_error = (outcome.code, None, outcome.reason)
         case Gone() | RateLimited():
             status = outcome.answer.status
-            progress.errors += 1
-            tally.errors += 1
+            _note_error(host, outcome, progress)
             if _concerns(host, outcome):
                 tally.last_error = (f"http_{status}", status, f"the server answered {status}")
                 # A missing page says nothing about the host; being turned away does.
@@ -153,15 +172,48 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
                 elif outcome.entry.attempts == 0:
                     tally.errors_in_a_row += 1
         case Failed():
-            progress.errors += 1
-            tally.errors += 1
+            _note_error(host, outcome, progress)
             if _concerns(host, outcome):
                 tally.last_error = (outcome.code, outcome.status, outcome.reason)
                 # The same page tried again is still one page that fails.
                 tally.errors_in_a_row += outcome.entry.attempts == 0
         case _:
-            tally.errors += 1
-            progress.errors += 1
+            _note_error(host, outcome, progress)
+
+
+def _note_error(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
+    host.tally.errors += 1
+    progress.errors += 1
+    progress.note_fault(fault_code(outcome), outcome.entry.url)
+
+
+def fault_code(outcome: Outcome) -> str:
+    """What went wrong, as `fetches.error` begins."""
+    if isinstance(outcome, Gone | RateLimited):
+        return f"http_{outcome.answer.status}"
+    return str(getattr(outcome, "code", _OTHER))
+
+
+def forget_outcomes(host: LeasedHost, outcomes: Sequence[Outcome], progress: Progress) -> int:
+    """Take back what was counted of outcomes that could not be kept; gives how many pages that were."""
+    pages = errors = 0
+    for outcome in outcomes:
+        if outcome.entry.is_image or isinstance(outcome, Postponed):
+            continue
+        if isinstance(outcome, Fetched | NotModified):
+            pages += 1
+        elif not isinstance(outcome, Refused) or outcome.trail.requests:
+            errors += 1
+            fault = progress.faults.get(fault_code(outcome)) or progress.faults.get(_OTHER)
+            if fault is not None:
+                fault.count -= 1
+                if not fault.count:
+                    del progress.faults[fault.code]
+    host.tally.pages -= pages
+    progress.pages -= pages
+    host.tally.errors -= errors
+    progress.errors -= errors
+    return pages
 
 
 def _note_image(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:

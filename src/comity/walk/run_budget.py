@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
+from typing import Final
 
 from comity.model.budget import HOST_PAGES, Budget, BudgetReason, BudgetWarning, Exhausted, Spent
-from comity.rules.budget import check, reached, warn_from
+from comity.rules.budget import check, most_visits, warn_from
 from comity.walk.leased_host import LeasedHost
+
+_WARNINGS_MOST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPages:
+    """The pages of a run that several processes share; each takes one before it begins a page."""
+
+    take: Callable[[], bool]
+    """Take one; False if there is none just now."""
+    put_back: Callable[[], None]
+    """Give one back: no page came of it."""
 
 
 class RunBudget:
-    """The budgets of one run and of each of its hosts; a page counts from the moment at which it is begun.
+    """The budgets of one run and of each of its hosts. A page counts when it came.
 
-    Far from every limit that is a few comparisons. `shared` asks for a page of a run that several processes share:
-    then nobody here counts the pages of the whole run, or warns of their end.
+    Pages that are under way are held back from the limit, so that it is never overrun: `take` one before a visit,
+    and say with `ended` what came of it. Visits have a bound of their own (`most_visits`). Far from every limit all
+    of this is a few comparisons.
     """
 
     def __init__(
@@ -26,53 +40,104 @@ class RunBudget:
         *,
         bounds_hosts: bool = True,
         host_pages: int = HOST_PAGES,
-        shared: Callable[[], bool] | None = None,
+        shared: SharedPages | None = None,
     ) -> None:
-        self._whole = budget
         self._shared = shared
-        # Whoever shares the pages of the run counts them, too.
+        # The process that began a shared run counts its pages and visits.
         self._budget = replace(budget, pages_per_run=0) if shared is not None else budget
         self._clock = clock
         self._warnings = warnings
         self._bounds_hosts = bounds_hosts
-        self._host_pages = host_pages  # of hosts for which the table says what it says of all
+        self._host_pages = host_pages  # of hosts whose row says what it says by default
         self._started_at = clock()
         self._warned: frozenset[BudgetReason] = frozenset()
-        self.pages = 0  # begun
+        self._said: dict[tuple[BudgetReason, str], str] = {}  # warnings, by reason and host
+        self.pages = 0  # that came
+        self.held = 0  # pages that were taken: under way, or about to begin
+        self.visits = 0  # that were begun
         self._set_marks()
 
-    def begin_page(self, host: LeasedHost) -> Exhausted | None:
-        """Count one more page of a host, unless a budget is spent: then that is told, and nothing is counted."""
+    def spent(self, host: LeasedHost) -> Exhausted | None:
+        """Whether a budget is spent, before anything else is asked for a page of this host."""
         limit = self._limit_of(host)
+        tally = host.tally
         if (
             self.pages >= self._pages_mark
-            or (limit and 5 * host.tally.begun >= 4 * limit)
-            or host.tally.begun >= self._host_pages_mark
+            or (limit and (5 * tally.pages_in_run >= 4 * limit or 5 * tally.begun >= 4 * most_visits(limit)))
+            or tally.pages_in_run >= self._host_pages_mark
+            or self.visits >= self._visits_mark
             or (self._time_mark is not None and self._clock() >= self._time_mark)
         ):
-            spent = self._look_closely(host)
-            if spent is not None:
-                return spent
-        if self._shared is not None and not self._shared():
-            return reached(BudgetReason.PAGE_LIMIT, self._whole.pages_per_run)
-        self.pages += 1
+            return self._look_closely(host)
         return None
+
+    def take(self, host: LeasedHost) -> bool:
+        """Take one page for a host, unless those that are under way may be the last; it keeps one not yet used."""
+        if host.has_page:
+            return True
+        run_limit, limit = self._budget.pages_per_run, self._limit_of(host)
+        if run_limit and self.pages + self.held >= run_limit:
+            return False
+        if limit and host.tally.pages_in_run + host.pages_under_way >= limit:
+            return False
+        if self._shared is not None and not self._shared.take():
+            return False
+        self.held += 1
+        host.has_page = True
+        return True
+
+    def begun(self, host: LeasedHost) -> None:
+        """A visit begins with the page that was taken."""
+        host.has_page = False
+        host.pages_under_way += 1
+        host.tally.begun += 1
+        self.visits += 1
+
+    def ended(self, host: LeasedHost, *, came: bool) -> None:
+        """A visit ended; the host's own count of pages is kept by whoever noted the outcome."""
+        host.pages_under_way -= 1
+        self.held -= 1
+        if came:
+            self.pages += 1
+        elif self._shared is not None:
+            self._shared.put_back()
+
+    def lost(self, pages: int) -> None:
+        """Pages that came could not be kept, because their host's lease was lost: they are asked for again."""
+        self.pages -= pages
+        if self._shared is not None:
+            for _ in range(pages):
+                self._shared.put_back()
+
+    def give_back(self, host: LeasedHost) -> None:
+        """A host is left; a page that was taken for it may be another's."""
+        if host.has_page:
+            host.has_page = False
+            self.held -= 1
+            if self._shared is not None:
+                self._shared.put_back()
 
     def time_is_up(self) -> Exhausted | None:
         """Whether the time of the run is over, also while nothing begins."""
-        verdict = check(Budget(minutes_per_run=self._budget.minutes_per_run), self._spent(0), self._clock())
+        verdict = check(Budget(minutes_per_run=self._budget.minutes_per_run), Spent(self._started_at), self._clock())
         return verdict if isinstance(verdict, Exhausted) else None
 
+    def unwarn(self, spent: Exhausted, host: LeasedHost | None) -> None:
+        """A limit is reached: that it was near need not be said any more."""
+        of_host = host.name if host is not None and spent.reason.is_of_host else ""
+        said = self._said.pop((spent.reason, of_host), None)
+        if said is not None and said in self._warnings:
+            self._warnings.remove(said)
+
     def _look_closely(self, host: LeasedHost) -> Exhausted | None:
-        verdict = check(self._of(host), self._spent(host.tally.begun), self._clock())
+        tally = host.tally
+        spent = Spent(self._started_at, self.pages, tally.pages_in_run, self.visits, tally.begun, self._warned)
+        verdict = check(self._of(host), spent, self._clock())
         if isinstance(verdict, Exhausted):
             return verdict
         if isinstance(verdict, BudgetWarning):
             self._warn(host, verdict)
         return None
-
-    def _spent(self, host_pages: int) -> Spent:
-        return Spent(self._started_at, self.pages, host_pages, self._warned)
 
     def _of(self, host: LeasedHost) -> Budget:
         limit = self._limit_of(host)
@@ -82,7 +147,9 @@ class RunBudget:
 
     def _limit_of(self, host: LeasedHost) -> int | None:
         limit = host.lease.max_pages_per_run if self._bounds_hosts else None
-        return self._host_pages if limit == HOST_PAGES else limit
+        limit = self._host_pages if limit == HOST_PAGES else limit
+        own = self._budget.pages_per_host
+        return own if own and (not limit or own < limit) else limit
 
     def _set_marks(self) -> None:
         """From where on each limit needs a closer look: near it, or at it once its warning is given."""
@@ -92,16 +159,22 @@ class RunBudget:
             return limit if reason in warned else warn_from(limit)
 
         self._pages_mark = mark(BudgetReason.PAGE_LIMIT, budget.pages_per_run)
+        self._visits_mark = most_visits(budget.pages_per_run) or inf
         self._host_pages_mark = warn_from(budget.pages_per_host)
         minutes = mark(BudgetReason.TIME_LIMIT, budget.minutes_per_run)
         self._time_mark = self._started_at + 60.0 * minutes if minutes < inf else None
 
     def _warn(self, host: LeasedHost, warning: BudgetWarning) -> None:
         """Say once that a limit is near: of the run, or of each host."""
-        if warning.reason is not BudgetReason.HOST_PAGE_LIMIT:
+        if not warning.reason.is_of_host:
             self._warned |= {warning.reason}
             self._set_marks()
-            self._warnings.append(warning.sentence)
+            self._say(warning.reason, "", warning.sentence)
         elif not host.is_warned:
             host.is_warned = True
-            self._warnings.append(f"{host.name}: {warning.sentence}")
+            self._say(warning.reason, host.name, f"{host.name}: {warning.sentence}")
+
+    def _say(self, reason: BudgetReason, host: str, sentence: str) -> None:
+        if len(self._warnings) < _WARNINGS_MOST:
+            self._warnings.append(sentence)
+            self._said[reason, host] = sentence

@@ -16,14 +16,16 @@ from comity.database.instants import from_seconds
 from comity.fetch.inflate import inflate_coded
 from comity.leases.holder import is_dead, is_dead_store_name
 from comity.leases.room import Leases
+from comity.model.end_reason import EndReason
 from comity.model.page_record import PageRecord
+from comity.reports.idle import IdleHost, why_idle
 from comity.rules.takedown import Takedowns
 from comity.store.pages import recover
 from comity.store.sink import PageSink
 
 _RUNS_LOOKED_BACK: Final = timedelta(days=30)
 _RUNS_MOST: Final = 1000
-_DIED: Final = "its process ended without a word"
+_DETAIL_MOST: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class RunDesk:
         ]
         if dead:
             with self._database.write() as connection:
-                runs.end_dead(connection, dead, reason=_DIED, now=now)
+                runs.end_dead(connection, dead, reason=EndReason.DIED, detail=EndReason.DIED.sentence, now=now)
 
     def _begin(self, settings: dict[str, Any]) -> None:
         with self._database.write() as connection:
@@ -106,12 +108,25 @@ class RunDesk:
         with self._database.read() as connection:
             return Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
 
-    def close(self, status: str, reason: str) -> None:
-        """Note how the run ended."""
+    def idle(self, named: Collection[str] | None, crawled: Collection[str], *, run_ended: bool) -> list[IdleHost]:
+        """Why hosts that the run was to crawl were not taken; a part of a run leaves that to whoever began it."""
+        if self._is_part or named is None:
+            return []
+        return why_idle(self._database, self._clock, set(named) - set(crawled), run_ended=run_ended)
+
+    def close(self, status: str, code: str, detail: str) -> None:
+        """Note how the run ended: by a code, and in words."""
         if self._is_part:
             return
         with self._database.write() as connection:
-            runs.end(connection, self._run_id, status=status, reason=reason[:50], now=self._clock.now())
+            runs.end(
+                connection,
+                self._run_id,
+                status=status,
+                reason=code,
+                detail=detail[:_DETAIL_MOST],
+                now=self._clock.now(),
+            )
 
     def totals(self) -> RunTotals:
         """What all processes of the run have done, also those that died."""

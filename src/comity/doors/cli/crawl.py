@@ -57,7 +57,7 @@ _FollowCanonical = Annotated[
 ]
 _Sitemaps = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
 _MaxPages = Annotated[
-    int | None, _option("--max-pages", "N", "Stop after N pages; 0: no limit. Default 1,000 of each host.")
+    int | None, _option("--max-pages", "N", "Stop after N pages that came; 0: no limit. Default 1,000 of each host.")
 ]
 _Delay = Annotated[
     float | None, _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1.")
@@ -106,6 +106,9 @@ def crawl(
     reject: _Reject = None,
     user_agent: Annotated[str | None, _option("--user-agent", "UA", "Who we say we are.")] = None,
     allow_network: _AllowNetwork = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size, time, or what went wrong.")
+    ] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -144,7 +147,8 @@ def crawl(
     from comity.doors.page_limit import as_asked
 
     settings = as_asked(door.settings, max_pages, {seed.host.authority for seed in read})
-    _crawl(Chosen(settings, door.as_json), read, settings.processes, refresh=refresh or update_stale)
+    chosen_door = Chosen(settings, door.as_json)
+    _crawl(chosen_door, read, settings.processes, refresh=refresh or update_stale, verbose=verbose)
 
 
 def _checked(processes: int | None) -> int | None:
@@ -199,11 +203,12 @@ def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:
     return read
 
 
-def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool = False) -> None:
+def _crawl(
+    door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool = False, verbose: bool = False
+) -> None:
     from comity.doors.cli.crawl_run import reopen_closed
     from comity.operate.refresh import ask_refresh
     from comity.operate.seeds import add_seeds
-    from comity.reports.idle import why_idle
     from comity.store.target import read_target
     from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
     from comity.upkeep.rescore import rescore_run
@@ -229,32 +234,30 @@ def _crawl(door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool
         if refresh:
             ask_refresh(opened.database, opened.clock, hosts)
         reopen_closed(opened, hosts)
-        summary = _run(opened, hosts, processes, quiet=door.as_json)
+        summary = _run(opened, hosts, processes, quiet=door.as_json, verbose=verbose)
         rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)
-        idle = why_idle(opened.database, opened.clock, hosts - {line.host for line in summary.hosts})
     if door.as_json:
-        write_json(
-            {"summary": as_document(summary), "idle": idle, "taken_down": report.taken_down, **_places(settings)}
-        )
+        document = {"summary": as_document(summary), "idle": summary.idle, "taken_down": report.taken_down}
+        write_json({**document, **_places(settings)})
     else:
         write_summary(summary, _places(settings))
-        write_idle(idle)
+        write_idle(summary.idle)
     if summary.status == "stopped":
         raise typer.Exit(INTERRUPTED)
-    if summary.status == "failed":
+    if summary.status == "failed" or summary.brought_nothing:
         raise typer.Exit(1)
 
 
-def _run(state: State, hosts: set[str], processes: int, *, quiet: bool) -> RunSummary:
+def _run(state: State, hosts: set[str], processes: int, *, quiet: bool, verbose: bool) -> RunSummary:
     """Crawl here, or in as many processes as can be of use."""
     from comity.doors.cli.crawl_run import run_crawl
 
     processes = min(processes, len(hosts), state.settings.concurrency)
     if processes <= 1:
-        return run_crawl(state, hosts, quiet=quiet)
+        return run_crawl(state, hosts, quiet=quiet, verbose=verbose)
     from comity.doors.cli.crawl_processes import run_processes
 
-    return run_processes(state, hosts, processes, quiet=quiet)
+    return run_processes(state, hosts, processes, quiet=quiet, verbose=verbose)
 
 
 def _places(settings: Settings) -> dict[str, Any]:

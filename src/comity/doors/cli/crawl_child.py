@@ -35,6 +35,7 @@ class Child:
         self.number = number
         self.progress: dict[str, int] = {}
         self.warnings: list[str] = []
+        self.faults: list[dict[str, Any]] = []
         self.ended: tuple[str, str] | None = None
         self.failure: PartFailed | None = None
         self._process: asyncio.subprocess.Process

@@ -16,16 +16,20 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, suppress
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from comity.assemble import open_state
-from comity.doors.cli.crawl_shares import HostsLeft, begin_page
+from comity.doors.cli.crawl_shares import HostsLeft, put_page_back, take_page
 from comity.doors.cli.quickly import start_and_end_quickly
+from comity.doors.cli.visits import lines_of
 from comity.doors.event_loop import runner_of_loops
 from comity.model.budget import BudgetReason, Exhausted
+from comity.model.end_reason import EndReason
 from comity.settings import read_settings
 from comity.walk.crawl_hooks import CrawlHooks, HostShare
+from comity.walk.run_budget import SharedPages
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 TELL_EVERY_S: Final = 0.2
 COUNTED: Final = (
     "begun",
+    "held",
     "pages",
     "errors",
     "refused",
@@ -109,31 +114,32 @@ async def _crawl(state: State, job: dict[str, Any], orders: asyncio.StreamReader
         crawl = state.crawl(fetcher, job["hosts"], _hooks(job, voice, lambda: is_held_up))
         for number in (signal.SIGINT, signal.SIGTERM):  # also of a service manager that signals everybody
             asyncio.get_running_loop().add_signal_handler(number, crawl.stop)
-        beside = [asyncio.create_task(_obey(orders, crawl, hold)), asyncio.create_task(_tell(crawl.progress, voice))]
+        telling = _tell(crawl.progress, voice)
+        beside = [asyncio.create_task(_obey(orders, crawl, hold)), asyncio.create_task(telling)]
         try:
             summary = await crawl.run()
         finally:
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
-    voice.say(progress=_counts(crawl.progress), warnings=crawl.progress.warnings)
-    voice.say(ended=[summary.status, summary.reason])
+    crawl.progress.held = 0
+    voice.say(**_said(crawl.progress))
+    voice.say(ended=[summary.status, summary.code])
 
 
 def _hooks(job: dict[str, Any], voice: _Voice, is_held_up: Callable[[], bool]) -> CrawlHooks:
     left = HostsLeft(job["hosts_left"], number=job["number"])
-
-    def begin() -> bool:
-        may_begin = begin_page(job["pages_left"])
-        if not may_begin:
-            voice.say(spent=True)
-        return may_begin
-
+    pages = None
+    if job["pages_left"] is not None:
+        taken_from, put_back_to = job["pages_left"]
+        pages = SharedPages(partial(take_page, taken_from), partial(put_page_back, put_back_to))
+    tell_host = lambda line: voice.say(host=asdict(line))  # noqa: E731
     return CrawlHooks(
+        on_settled=(lambda outcomes: voice.say(visited=lines_of(outcomes))) if job["is_verbose"] else None,
         is_held_up=is_held_up,
         run_id=UUID(job["run_id"]),
-        begin_page=begin if job["pages_left"] is not None else None,
-        hosts=HostShare(job["most_hosts"], left.left, left.leave, lambda line: voice.say(host=asdict(line))),
+        pages=pages,
+        hosts=HostShare(job["most_hosts"], left.left, left.leave, left.take_back, tell_host),
     )
 
 
@@ -147,17 +153,21 @@ async def _obey(orders: asyncio.StreamReader, crawl: Crawl, hold: Callable[[bool
                 crawl.end_by(Exhausted(BudgetReason(reason), sentence))
             case {"hold": hold_up}:
                 hold(hold_up)
-    crawl.stop("whoever began the run is gone")
+    crawl.stop(EndReason.PARENT_GONE)
 
 
 async def _tell(progress: Progress, voice: _Voice) -> None:
     while True:
         await asyncio.sleep(TELL_EVERY_S)
-        voice.mention(progress=_counts(progress), warnings=progress.warnings)
+        voice.mention(**_said(progress))
 
 
-def _counts(progress: Progress) -> dict[str, int]:
-    return {name: getattr(progress, name) for name in COUNTED}
+def _said(progress: Progress) -> dict[str, Any]:
+    return {
+        "progress": {name: getattr(progress, name) for name in COUNTED},
+        "warnings": progress.warnings,
+        "faults": [asdict(fault) for fault in progress.faults.values()],
+    }
 
 
 def _in_words(error: Exception) -> dict[str, Any]:

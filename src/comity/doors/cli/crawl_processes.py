@@ -20,11 +20,14 @@ from comity.doors.cli.crawl_child import Child, PartFailed
 from comity.doors.cli.crawl_part import COUNTED
 from comity.doors.cli.crawl_run import obey_signals, watched
 from comity.doors.cli.crawl_shares import HostsLeft, PagesLeft
+from comity.doors.cli.visits import write_visits
 from comity.doors.event_loop import runner_of_loops
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
-from comity.rules.budget import check, first_warned_page, is_near, reached
+from comity.model.end_reason import EndReason
+from comity.rules.budget import check
 from comity.walk.database_thread import DatabaseThread
-from comity.walk.progress import HostLineInSummary, Progress, RunSummary, summary_of
+from comity.walk.progress import Fault, HostLineInSummary, Progress, RunSummary
+from comity.walk.run_end import RunEnd, later, summary_of
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -33,21 +36,26 @@ _LOOK_EVERY_S: Final = 0.2
 _MOST_RESTARTS: Final = 5
 _ENDS_WITHIN_S: Final = 60.0  # each waits half of this for what is in flight, and then writes what it has
 _GONE_WITHIN_S: Final = 1.0
-_OF_NOW: Final = ("hosts_active", "hosts_waiting", "hosts_blocked", "queued")  # what dies with a process
+_OF_NOW: Final = ("hosts_active", "hosts_waiting", "hosts_blocked", "queued", "held")  # what dies with a process
 
 
-def run_processes(state: State, hosts: Collection[str], processes: int, *, quiet: bool) -> RunSummary:
+def run_processes(
+    state: State, hosts: Collection[str], processes: int, *, quiet: bool, verbose: bool = False
+) -> RunSummary:
     """Crawl in this many processes until the end, or until somebody stops it."""
     with runner_of_loops() as runner:
-        return runner.run(_SharedRun(state, hosts, processes, quiet=quiet).run())
+        return runner.run(_SharedRun(state, hosts, processes, quiet=quiet, verbose=verbose).run())
 
 
 class _SharedRun:
-    def __init__(self, state: State, hosts: Collection[str], processes: int, *, quiet: bool) -> None:
+    def __init__(
+        self, state: State, hosts: Collection[str], processes: int, *, quiet: bool, verbose: bool = False
+    ) -> None:
         self._state = state
         self._hosts = sorted(hosts)
         self._processes = processes
         self._quiet = quiet
+        self._verbose = verbose
         self._run_id = uuid4()
         self._clock = state.clock.seconds
         self._progress = Progress(self._clock())
@@ -55,15 +63,15 @@ class _SharedRun:
         self._thread = DatabaseThread()
         most_pages = state.settings.max_pages
         self._pages_left = PagesLeft(most_pages) if most_pages else None
-        self._pages_warned = first_warned_page(most_pages)
+        self._near: dict[BudgetReason, str] = {}  # warnings of limits that are near
+        self._pages_kept = -1  # when the pages that were taken were last compared with those that are kept
         self._hosts_left = HostsLeft()
         self._children: dict[asyncio.Task[int], Child] = {}
         self._gone: list[Child] = []
         self._lines: dict[str, HostLineInSummary] = {}
         self._warnings: list[str] = []
-        self._warned: frozenset[BudgetReason] = frozenset()
         self._died = 0
-        self._ending: tuple[str, str] | None = None
+        self._ending: RunEnd | None = None
         self._ends_at: float | None = None
         self._failure: PartFailed | None = None
 
@@ -71,26 +79,35 @@ class _SharedRun:
         """Begin the run, have it done, and end it."""
         try:
             await self._thread.run(self._desk.open, self._state.settings_shown)
-            status, reason = "failed", "ended by an error"
+            end = RunEnd("failed", EndReason.FAILED)
             try:
-                async with watched(self._progress, self._state, quiet=self._quiet):
+                async with watched(self._progress, self._state, quiet=self._quiet, verbose=self._verbose):
                     await self._conduct()
                 await self._thread.run(self._desk.take_over)  # pages that wait to be joined to one file
-                status, reason = self._ending or ("finished", "nothing left to visit")
+                end = self._ending or RunEnd("finished", None)
             except BaseException as error:
-                reason = str(error) if isinstance(error, PartFailed) else f"{type(error).__name__}: {error}"
+                said = str(error) if isinstance(error, PartFailed) else f"{type(error).__name__}: {error}"
+                end = RunEnd("failed", EndReason.FAILED, said)
                 raise
             finally:
                 await self._kill_all()
-                await self._thread.run(self._desk.close, status, reason)
-            if self._died:
-                await self._thread.run(self._count_what_is_kept)
+                summary = await self._close(end)
         finally:
             self._thread.close()
             self._hosts_left.close()
             if self._pages_left is not None:
                 self._pages_left.close()
-        return summary_of(self._progress, str(self._run_id), status, reason, self._lines.values(), self._clock())
+        return summary
+
+    async def _close(self, end: RunEnd) -> RunSummary:
+        """Note how the run ended, by what all processes said of its hosts."""
+        if self._died and end.status != "failed":
+            await self._thread.run(self._count_what_is_kept)
+        ended = end.reason is not None
+        idle = await self._thread.run(self._desk.idle, self._hosts, self._lines, run_ended=ended)
+        summary = summary_of(self._progress, str(self._run_id), end, self._lines.values(), idle, self._clock())
+        await self._thread.run(self._desk.close, summary.status, summary.code, summary.reason)
+        return summary
 
     async def _conduct(self) -> None:
         obey_signals(self._stop, self._leave, self._hold)
@@ -100,7 +117,7 @@ class _SharedRun:
             done, _rest = await asyncio.wait(self._children, timeout=_LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 await self._after(self._children.pop(task), task.result())
-            self._look()
+            await self._look()
         if self._failure is not None:
             if self._failure.details:
                 print(self._failure.details, file=sys.stderr, flush=True)
@@ -114,7 +131,7 @@ class _SharedRun:
         given = settings.model_dump(mode="json") | {"concurrency": max(1, share), "max_minutes": 0}
         # Without claims there is no telling who has a host, other than by name.
         hosts = self._hosts if settings.enable_claim_protocol else self._hosts[number :: self._processes]
-        pages = self._pages_left.descriptor if self._pages_left is not None else None
+        pages = [self._pages_left.descriptor, self._pages_left.end] if self._pages_left is not None else None
         child = Child(number)
         await child.start(
             {
@@ -125,8 +142,9 @@ class _SharedRun:
                 "most_hosts": -(-len(self._hosts) // self._processes),
                 "hosts_left": self._hosts_left.descriptor,
                 "pages_left": pages,
+                "is_verbose": self._verbose,
             },
-            [self._hosts_left.descriptor] if pages is None else [self._hosts_left.descriptor, pages],
+            [self._hosts_left.descriptor, *(pages or ())],
         )
         self._children[asyncio.create_task(child.listen(self._on_news))] = child
         if self._ending is not None:  # while it was being started
@@ -134,14 +152,13 @@ class _SharedRun:
 
     def _on_news(self, child: Child, news: dict[str, Any]) -> None:
         match news:
-            case {"progress": counts, "warnings": warnings}:
-                child.progress, child.warnings = counts, warnings
-            case {"host": line}:
-                known = self._lines.get(line["host"])
-                if known is None or line["status"] != "lease lost":
-                    self._lines[line["host"]] = HostLineInSummary(**line)
-            case {"spent": True}:
-                self._spend(reached(BudgetReason.PAGE_LIMIT, self._state.settings.max_pages))
+            case {"progress": counts, "warnings": warnings, "faults": faults}:
+                child.progress, child.warnings, child.faults = counts, warnings, faults
+            case {"host": said}:
+                line, known = HostLineInSummary(**said), self._lines.get(said["host"])
+                self._lines[line.host] = line if known is None else later(known, line)
+            case {"visited": lines}:
+                write_visits(lines)
             case {"ended": [status, reason]}:
                 child.ended = (status, reason)
             case {"failed": told}:
@@ -152,7 +169,7 @@ class _SharedRun:
         self._gone.append(child)
         if child.failure is not None:
             self._failure = self._failure or child.failure
-            self._end("failed", str(child.failure))
+            self._end(RunEnd("failed", EndReason.FAILED, str(child.failure)))
         elif child.ended is None:
             await self._replace(child, code)
         elif child.ended[0] == "stopped" and self._ending is None:
@@ -174,7 +191,7 @@ class _SharedRun:
             await self._start(child.number)
         else:
             self._warn(f"{what}, and so did {self._died - 1} before it: this crawl was given up.")
-            self._end("failed", "its processes died again and again")
+            self._end(RunEnd("failed", EndReason.PROCESSES_DIED))
 
     def _warn(self, sentence: str) -> None:
         self._warnings.append(sentence)
@@ -182,22 +199,23 @@ class _SharedRun:
             print(f"comity: {sentence}", file=sys.stderr, flush=True)
 
     def _stop(self) -> None:
-        self._end("stopped", "stopped by the operator")
+        self._end(RunEnd("stopped", EndReason.STOPPED))
 
-    def _end(self, status: str, reason: str) -> None:
+    def _end(self, end: RunEnd) -> None:
         """Have everybody finish what is under way, and begin nothing more."""
         self._tell_all({"stop": True})
-        self._set_ending(status, reason)
+        self._set_ending(end)
 
     def _spend(self, spent: Exhausted) -> None:
         """A budget of the whole run is spent: the hosts of all processes are left for that reason."""
         if self._ending is None:
             self._tell_all({"spent": [str(spent.reason), spent.sentence]})
-            self._set_ending("finished", str(spent.reason))
+            self._near.pop(spent.reason, None)
+            self._set_ending(RunEnd("finished", EndReason(str(spent.reason)), spent.detail))
 
-    def _set_ending(self, status: str, reason: str) -> None:
+    def _set_ending(self, end: RunEnd) -> None:
         if self._ending is None:
-            self._ending = (status, reason)
+            self._ending = end
             self._ends_at = self._clock() + _ENDS_WITHIN_S
 
     def _hold(self, hold_up: bool) -> None:
@@ -207,36 +225,51 @@ class _SharedRun:
         for child in self._children.values():
             child.tell(order)
 
-    def _look(self) -> None:
+    async def _look(self) -> None:
         """What has to be looked after every now and then: the sum of all progress, and the budgets."""
-        now, settings = self._clock(), self._state.settings
-        if self._pages_left is not None:
-            self._pages_left.fill()
-            begun = self._pages_left.begun
-            if self._pages_warned is not None and begun > self._pages_warned:
-                near = is_near(BudgetReason.PAGE_LIMIT, self._pages_warned, settings.max_pages)
-                self._warnings.append(near.sentence)
-                self._pages_warned = None
-        time = Budget(minutes_per_run=settings.max_minutes)
-        verdict = check(time, Spent(self._progress.started_at, warned=self._warned), now)
+        self._sum_up()
+        now, settings, progress = self._clock(), self._state.settings, self._progress
+        budget = Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes)
+        spent = Spent(progress.started_at, progress.pages, visits=progress.begun, warned=frozenset(self._near))
+        verdict = check(budget, spent, now)
         if isinstance(verdict, BudgetWarning):
-            self._warned |= {verdict.reason}
-            self._warnings.append(verdict.sentence)
+            self._near[verdict.reason] = verdict.sentence
         elif isinstance(verdict, Exhausted):
             self._spend(verdict)
+        if self._pages_left is not None and self._ending is None:
+            self._pages_left.fill()
+            if self._pages_left.is_empty and not progress.held:
+                await self._replace_lost_pages(self._pages_left)
         if self._ends_at is not None and now >= self._ends_at:
             self._ends_at = None
             for child in self._children.values():
                 child.kill()
-        self._sum_up()
+
+    async def _replace_lost_pages(self, pages_left: PagesLeft) -> None:
+        """Every page is taken, and none is under way: those that a process took with it when it died may begin again.
+
+        A process may have taken one since it last said what it has: the next look tells.
+        """
+        kept = (await self._thread.run(self._desk.totals)).pages
+        lost = self._state.settings.max_pages - kept
+        if self._died and lost > 0 and self._pages_kept == kept:
+            pages_left.put_in(lost)
+            self._pages_kept = -1
+        else:
+            self._pages_kept = kept
 
     def _sum_up(self) -> None:
         progress, children = self._progress, [*self._gone, *self._children.values()]
         for name in COUNTED:
             setattr(progress, name, sum(child.progress.get(name, 0) for child in children))
-        if self._pages_left is not None:
-            progress.begun = self._pages_left.begun
-        progress.warnings[:] = [*self._warnings, *(warning for child in children for warning in child.warnings)]
+        said = (warning for child in children for warning in child.warnings)
+        progress.warnings[:] = [*self._warnings, *self._near.values(), *said]
+        progress.faults.clear()
+        for child in children:
+            for each in child.faults:
+                fault = progress.faults.setdefault(each["code"], Fault(each["code"]))
+                fault.count += each["count"]
+                fault.urls[:] = [*fault.urls, *each["urls"]][:3]
 
     def _count_what_is_kept(self) -> None:
         """What a process that died had counted is not what it had written: the state knows."""

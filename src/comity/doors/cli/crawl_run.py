@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from comity.doors.cli.crawl_shown import ProgressLine
+from comity.doors.cli.visits import lines_of, write_visits
 from comity.doors.event_loop import runner_of_loops
 
 if TYPE_CHECKING:
@@ -39,17 +40,20 @@ def reopen_closed(state: State, hosts: Collection[str]) -> None:
         runner.run(look())
 
 
-def run_crawl(state: State, hosts: Collection[str], *, quiet: bool) -> RunSummary:
+def run_crawl(state: State, hosts: Collection[str], *, quiet: bool, verbose: bool = False) -> RunSummary:
     """Crawl until the end, or until somebody stops it; progress goes to stderr."""
     with runner_of_loops() as runner:
-        return runner.run(_run(state, hosts, quiet))
+        return runner.run(_run(state, hosts, quiet, verbose))
 
 
-async def _run(state: State, hosts: Collection[str], quiet: bool) -> RunSummary:
+async def _run(state: State, hosts: Collection[str], quiet: bool, verbose: bool) -> RunSummary:
+    from comity.walk.crawl_hooks import CrawlHooks
+
+    hooks = CrawlHooks(on_settled=lambda outcomes: write_visits(lines_of(outcomes))) if verbose else None
     async with state.fetcher() as fetcher:
-        crawl = state.crawl(fetcher, hosts)
+        crawl = state.crawl(fetcher, hosts, hooks)
         obey_signals(crawl.stop)
-        async with watched(crawl.progress, state, quiet=quiet):
+        async with watched(crawl.progress, state, quiet=quiet, verbose=verbose):
             return await crawl.run()
 
 
@@ -88,9 +92,9 @@ def _suspend(hold: Callable[[bool], None]) -> None:
 
 
 @asynccontextmanager
-async def watched(progress: Progress, state: State, *, quiet: bool) -> AsyncIterator[None]:
-    """Show the progress of what is done in here."""
-    watcher = None if quiet else asyncio.create_task(_watch(progress, state))
+async def watched(progress: Progress, state: State, *, quiet: bool, verbose: bool = False) -> AsyncIterator[None]:
+    """Show the progress of what is done in here; as plain lines where a line for each URL is wanted, too."""
+    watcher = None if quiet else asyncio.create_task(_watch(progress, state, is_live=not verbose))
     try:
         yield
     finally:
@@ -100,10 +104,10 @@ async def watched(progress: Progress, state: State, *, quiet: bool) -> AsyncIter
                 await watcher
 
 
-async def _watch(progress: Progress, state: State) -> None:
+async def _watch(progress: Progress, state: State, *, is_live: bool) -> None:
     settings = state.settings
     line = ProgressLine(progress, state.clock.seconds, settings.max_pages, settings.max_minutes)
-    if sys.stderr.isatty():
+    if is_live and sys.stderr.isatty():
         await _watch_live(progress, line, settings.max_pages)
     else:
         await _watch_lines(line)

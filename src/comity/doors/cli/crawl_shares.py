@@ -11,51 +11,64 @@ import os
 import struct
 import tempfile
 import termios
+from contextlib import suppress
 from typing import Final
 
 _MOST_AT_ONCE: Final = 65_536
+_MOST_IN_PIPE: Final = 32_768  # of the 65,536 bytes that a pipe holds: the rest is room for what is put back
 
 
 class PagesLeft:
-    """A pipe with one octet for each page that may still begin; at its end, the budget is spent."""
+    """A pipe with one byte for each page that may still begin: a process takes one, and puts it back if no page came.
+
+    A byte that a killed process had taken is gone; `put_in` replaces it.
+    """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
         self._to_put_in = limit
-        self.descriptor, self._end = os.pipe()
-        os.set_blocking(self._end, False)
-        self._is_open = True
+        self.descriptor, self.end = os.pipe()
+        for descriptor in (self.descriptor, self.end):
+            os.set_blocking(descriptor, False)
         self.fill()
 
     @property
-    def begun(self) -> int:
-        """How many pages all processes together have begun."""
-        unread = struct.unpack("i", fcntl.ioctl(self.descriptor, termios.FIONREAD, b"\0" * 4))[0]
-        return self._limit - self._to_put_in - int(unread)
+    def is_empty(self) -> bool:
+        """Whether every page is taken."""
+        return not self._to_put_in and not self._unread()
+
+    def put_in(self, pages: int) -> None:
+        """Let more pages begin."""
+        self._to_put_in += pages
+        self.fill()
 
     def fill(self) -> None:
-        """Put in as much as there is room for; whoever finds the pipe empty meanwhile waits."""
-        while self._to_put_in:
-            try:
-                self._to_put_in -= os.write(self._end, bytes(min(self._to_put_in, _MOST_AT_ONCE)))
-            except BlockingIOError:
-                return
-        self._close_end()
+        """Put in as much as there is room for, less what may be put back."""
+        some = min(self._to_put_in, _MOST_IN_PIPE - self._unread())
+        if some > 0:
+            with suppress(BlockingIOError):
+                self._to_put_in -= os.write(self.end, bytes(some))
 
     def close(self) -> None:
         """Give the descriptors back."""
-        self._close_end()
+        os.close(self.end)
         os.close(self.descriptor)
 
-    def _close_end(self) -> None:
-        if self._is_open:
-            self._is_open = False
-            os.close(self._end)
+    def _unread(self) -> int:
+        return int(struct.unpack("i", fcntl.ioctl(self.descriptor, termios.FIONREAD, b"\0" * 4))[0])
 
 
-def begin_page(descriptor: int) -> bool:
-    """Take one page of the budget; False if there are no more."""
-    return bool(os.read(descriptor, 1))
+def take_page(descriptor: int) -> bool:
+    """Take one page of the budget; False if there is none just now."""
+    try:
+        return bool(os.read(descriptor, 1))
+    except BlockingIOError:
+        return False
+
+
+def put_page_back(end: int) -> None:
+    """Give one page of the budget back: none came."""
+    with suppress(BlockingIOError, BrokenPipeError):  # the room for it is never given away
+        os.write(end, b"\0")
 
 
 class HostsLeft:

@@ -8,13 +8,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_line, write_table
+from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, visible, write_line, write_table
 
 if TYPE_CHECKING:
     from comity.reports.idle import IdleHost
     from comity.walk.progress import Progress, RunSummary
 
 _HOSTS_SHOWN = 30
+_FAULTS_SHOWN = 10
 _RECENT_S = 10.0
 _STYLES = {"exhausted": "green", "active": "cyan", "blocked": "yellow", "unreachable": "yellow"}
 
@@ -74,7 +75,7 @@ class ProgressLine:
         """What is left of the budgets; nothing if there are none."""
         left = []
         if self._max_pages:
-            left.append(counted(max(self._max_pages - self._progress.begun, 0), "page"))
+            left.append(counted(max(self._max_pages - self._progress.pages, 0), "page"))
         if self._max_minutes:
             seconds = max(self._max_minutes * 60 - (now - self._progress.started_at), 0.0)
             left.append(f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s")
@@ -84,6 +85,7 @@ class ProgressLine:
 def as_document(summary: RunSummary) -> dict[str, Any]:
     """The end of a run for programs."""
     document = asdict(summary)
+    del document["idle"]  # which stands beside the summary
     for line in document["hosts"]:
         due = line["next_run_at"]
         line["next_run_at"] = None if due is None else datetime.fromtimestamp(due, UTC)
@@ -98,7 +100,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
         Cell(f"{counted(summary.pages, 'page')}", "bold"),
         f" in {summary.seconds:.1f} s ({rate:.1f}/s), {unchanged}{bytes_shown(summary.bytes_received)} received, "
         f"{counted(summary.errors, 'error')}, {counted(summary.refused, 'URL')} refused. "
-        f"Ended: {summary.reason.replace('_', ' ')}.",
+        f"Ended: {summary.reason.removesuffix('.')}.",
     )
     if summary.images_found or summary.images_stored:
         failed = f", {summary.images_failed:,} failed" if summary.images_failed else ""
@@ -122,6 +124,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
         write_table([Column("HOST"), Column("STATUS"), Column("PAGES", True), Column("STILL QUEUED", True)], rows)
         if len(summary.hosts) > _HOSTS_SHOWN:
             write_line(f"… and {counted(len(summary.hosts) - _HOSTS_SHOWN, 'host')} more: comity domains list")
+    write_faults(summary)
     for warning in summary.warnings:
         write_line(Cell(warning, "yellow"))
     queued = sum(line.queued for line in summary.hosts if line.status == "active")
@@ -131,6 +134,26 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     parts = "/*.parquet" if places["pages_are_parts"] else ""
     write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")
     write_line(Cell("State  ", "dim"), places["state"])
+
+
+def write_faults(summary: RunSummary) -> None:
+    """Say what went wrong: each kind with its count and its first URLs."""
+    if not summary.faults:
+        return
+    write_line("")
+    columns = (Column("ERROR"), Column("COUNT", True), Column("FIRST AT"))
+    rows = [
+        Row(
+            (Cell(visible(fault.code), "yellow"), f"{fault.count:,}", visible(url))
+            if not number
+            else ("", "", visible(url))
+        )
+        for fault in summary.faults[:_FAULTS_SHOWN]
+        for number, url in enumerate(fault.urls or ["-"])
+    ]
+    write_table(columns, rows)
+    if len(summary.faults) > _FAULTS_SHOWN:
+        write_line(f"… and {counted(len(summary.faults) - _FAULTS_SHOWN, 'kind')} more: --json shows them")
 
 
 def write_idle(hosts: Sequence[IdleHost]) -> None:

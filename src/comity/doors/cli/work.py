@@ -26,6 +26,7 @@ from comity.doors.cli.output import counted
 from comity.doors.cli.teaching import command
 from comity.doors.cli.work_frontier import FrontierWatch
 from comity.doors.cli.work_watch import log_host, log_of, log_run, log_start, observed, told_as_logged
+from comity.model.end_reason import EndReason
 from comity.model.errors import BadInput, StateUnavailable
 from comity.telemetry import events, metrics
 
@@ -232,9 +233,13 @@ class _Desk:
         from comity.walk.crawl_hooks import CrawlHooks, Duty, HostShare
 
         most = _MOST_HOSTS if self._hosts is None else self._hosts
-        share = HostShare(most, left=tuple, leave=lambda _host: None, told=self._told_of_host)
+        share = HostShare(most, tuple, leave=_unshared, take_back=_unshared, told=self._told_of_host)
         duty = Duty(_LOOK_AGAIN_EVERY_S, partial(self._frontier.look_again, state))
         return CrawlHooks(hosts=share, meter=self._meter, on_silence=self._frontier.on_silence, duties=(duty,))
+
+
+def _unshared(_host: str) -> None:
+    """Other workers learn from the table which hosts are left."""
 
 
 @dataclass(slots=True)
@@ -303,7 +308,8 @@ class _OneShift:
         while unfinished:
             holder, run_id = unfinished[0]
             self._leases.free_former([holder])
-            self._state.run_desk(run_id).close("failed", "the state did not answer")
+            lost = EndReason.STATE_LOST
+            self._state.run_desk(run_id).close("failed", lost, lost.sentence)
             del unfinished[0]
 
     async def crawl(self, minutes: float) -> RunSummary:

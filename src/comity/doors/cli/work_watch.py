@@ -162,9 +162,9 @@ def log_run(log: Log, summary: RunSummary) -> None:
     message = (
         f"{counted(summary.pages, 'page')} in {summary.seconds:.1f} s ({rate:.1f}/s), "
         f"{counted(summary.errors, 'error')}, {counted(len(summary.hosts), 'host')} left; "
-        f"run ended: {summary.reason.replace('_', ' ')}"
+        f"run ended: {summary.reason}"
     )
-    names = ("run_id", "status", "reason", "pages", "errors", "refused", "bytes_received")
+    names = ("run_id", "status", "code", "reason", "pages", "errors", "refused", "bytes_received")
     log.tell(
         events.RUN_ENDED,
         message,

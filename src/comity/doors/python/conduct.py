@@ -18,7 +18,7 @@ from comity.doors.python.page import pages_of
 from comity.model.host import Seed
 from comity.operate.refresh import ask_refresh
 from comity.operate.seeds import add_seeds
-from comity.reports.idle import IdleHost, why_idle
+from comity.reports.idle import IdleHost
 from comity.rules.canonical import WebAddress
 from comity.settings import Settings
 from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
@@ -82,7 +82,7 @@ class Conduct:
             hosts = await thread.run(self._bring_seeds, state)
             await self._reopen_closed(state, hosts)
             self.summary = await self._run_crawl(state, hosts, line)
-            await thread.run(self._look_back, state, hosts, self.summary)
+            await thread.run(self._look_back, state, self.summary)
         finally:
             await thread.run(opened.close)
             thread.close()
@@ -153,11 +153,10 @@ class Conduct:
             finally:
                 self._crawl = None
 
-    def _look_back(self, state: State, hosts: set[str], summary: RunSummary) -> None:
+    def _look_back(self, state: State, summary: RunSummary) -> None:
         rescore_run(state.database, state.clock, summary.run_id, state.settings.weights)
-        crawled = {line.host for line in summary.hosts}
         if summary.status != "stopped":  # whoever stops a crawl knows why hosts were left
-            self.idle = tuple(why_idle(state.database, state.clock, hosts - crawled))
+            self.idle = summary.idle
 
     def _stop_here(self) -> None:
         if self._crawl is not None:

@@ -5,6 +5,7 @@ CREATE TABLE crawl_runs (
     door VARCHAR(20) DEFAULT 'crawl' NOT NULL,
     status VARCHAR(20) DEFAULT 'running' NOT NULL,
     end_reason VARCHAR(50),
+    end_detail TEXT,
     settings JSONB,
     holder VARCHAR(255),
     started_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
@@ -191,9 +192,9 @@ CREATE TABLE sources (
     CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
 );
 --
-CREATE INDEX idx_sources_org_type ON sources (org_type);
---
 CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
+--
+CREATE INDEX idx_sources_org_type ON sources (org_type);
 --
 CREATE INDEX idx_sources_status ON sources (status);
 --
@@ -270,27 +271,27 @@ CREATE TABLE domains (
 )
  WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 --
-CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
---
-CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
---
-CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
---
-CREATE INDEX idx_domains_source ON domains (source);
---
-CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
---
-CREATE INDEX idx_domains_status ON domains (status);
---
-CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
---
-CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
---
-CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
+CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
 CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
 --
-CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
+CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
+--
+CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
+CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+--
+CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+--
+CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+--
+CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+--
+CREATE INDEX idx_domains_source ON domains (source);
+--
+CREATE INDEX idx_domains_status ON domains (status);
+--
+CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
 --
 CREATE TABLE politeness_ledger (
     id BIGSERIAL NOT NULL,
@@ -367,9 +368,9 @@ CREATE TABLE crawl_logs (
     CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
---
 CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
+--
+CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
 --
 CREATE TABLE crawl_locks (
     source_id UUID NOT NULL,
@@ -410,11 +411,11 @@ CREATE TABLE job_postings (
 --
 CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
 --
-CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
+CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 --
 CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
-CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
+CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
 --
 CREATE TABLE domain_frontier (
     id BIGSERIAL NOT NULL,
@@ -528,9 +529,9 @@ CREATE TABLE evidence (
     CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
---
 CREATE INDEX idx_evidence_domain ON evidence (domain_id, created_at);
+--
+CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
 --
 CREATE TABLE provenance (
     id BIGSERIAL NOT NULL,
@@ -546,11 +547,11 @@ CREATE TABLE provenance (
     CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
 );
 --
-CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
---
 CREATE INDEX idx_provenance_image ON provenance (image_id);
 --
 CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
+--
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
 --
 CREATE TABLE image_urls (
     domain_id UUID NOT NULL,

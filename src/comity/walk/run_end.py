@@ -1,0 +1,80 @@
+"""The end of a run: its reason, chosen from the ends of its hosts, and its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from comity.model.end_reason import EndReason
+from comity.reports.idle import IdleHost
+from comity.rules.run_ending import counted, run_reason, sentence_for
+from comity.walk.progress import HostLineInSummary, Progress, RunSummary
+
+LEASE_LOST = "lease lost"
+"""The status of a host in a summary whose lease was lost, and which could not be taken again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What ended a run as a whole; without a `reason` its hosts came to their ends one by one."""
+
+    status: str
+    reason: EndReason | None
+    detail: str | None = None
+
+
+def summary_of(
+    progress: Progress,
+    run_id: str,
+    end: RunEnd,
+    lines: Iterable[HostLineInSummary],
+    idle: Sequence[IdleHost],
+    now: float,
+) -> RunSummary:
+    """Sum a run up at its end."""
+    hosts = joined(lines)
+    endings = counted([EndReason(line.code) for line in hosts] + [EndReason(host.code) for host in idle])
+    reason = run_reason(end.reason, endings)
+    endings = endings or {reason: 1}
+    detail = end.detail if reason is end.reason else None
+    if detail is None and len(hosts) == 1 and not idle:
+        detail = hosts[0].reason
+    return RunSummary(
+        run_id=run_id,
+        status=end.status,
+        code=str(reason),
+        reason=sentence_for(reason, endings, detail),
+        pages=progress.pages,
+        errors=progress.errors,
+        refused=progress.refused,
+        bytes_received=progress.bytes_received,
+        seconds=now - progress.started_at,
+        hosts=hosts,
+        warnings=tuple(progress.warnings),
+        unchanged=progress.unchanged,
+        images_found=progress.images_found,
+        images_stored=progress.images_stored,
+        images_failed=progress.images_failed,
+        endings={str(each): count for each, count in endings.items()},
+        faults=tuple(sorted(progress.faults.values(), key=lambda fault: (-fault.count, fault.code))),
+        idle=tuple(idle),
+    )
+
+
+def joined(lines: Iterable[HostLineInSummary]) -> tuple[HostLineInSummary, ...]:
+    """One line a host, by name: a host that was taken again is left as it was left last, with all that it gave."""
+    found: dict[str, HostLineInSummary] = {}
+    for line in lines:
+        known = found.get(line.host)
+        found[line.host] = line if known is None else later(known, line)
+    return tuple(found[host] for host in sorted(found))
+
+
+def later(known: HostLineInSummary, line: HostLineInSummary) -> HostLineInSummary:
+    """A host that was left twice."""
+    return replace(
+        line,
+        pages=known.pages + line.pages,
+        errors=known.errors + line.errors,
+        seconds=round(known.seconds + line.seconds, 3),
+    )
