@@ -75,7 +75,7 @@ def test_leases_are_renewed_while_valkey_hangs_and_no_page_is_asked_for_again(
     web: Web, shared: Place, valkey: ValkeyServer
 ) -> None:
     """It hangs for longer than a lease lasts."""
-    shared.env |= {"COMITY_LEASE_MINUTES": "0.1", "COMITY_HEARTBEAT_MINUTES": "0.02"}
+    shared.env |= {"COMITY_LEASE_MINUTES": "0.1", "COMITY_HEARTBEAT_MINUTES": "0.02", "COMITY_FETCH_TIMEOUT": "2"}
     sites = sites_to_crawl(web, 40)
     with under_way(shared, sites, *begin(shared, sites, "crawl"), pages=20) as process:
         with suspended(valkey):
@@ -90,3 +90,35 @@ def test_leases_are_renewed_while_valkey_hangs_and_no_page_is_asked_for_again(
     for site in sites:
         once = [path for path in site.routes if path != "/robots.txt"]
         assert sorted(site.pages()) == sorted([*once, "/p1"])
+
+
+@pytest.fixture
+def own_postgres(place: Place) -> Iterator[PostgresServer]:
+    """A PostgreSQL that a test may suspend without harm to others."""
+    with PostgresServer(fsync=False) as server:
+        place.env |= {"COMITY_DATABASE_URL": server.create_database()}
+        assert place.comity("db", "upgrade").code == 0
+        yield server
+
+
+@pytest.mark.parametrize("command", ["crawl", "work", "crawl --processes 2", "work --processes 2"])
+def test_sigterm_is_answered_while_postgresql_hangs_and_nothing_is_lost(
+    web: Web, place: Place, own_postgres: PostgresServer, command: str
+) -> None:
+    sites = sites_to_crawl(web, 40)
+    with under_way(place, sites, *begin(place, sites, command), pages=20) as process, suspended(own_postgres):
+        assert stopped_in_time(process) in (0, 1, 130)
+    last = place.comity_apart("crawl", *(site.url() for site in sites), "--delay", 0)
+    assert last.code == 0, last.err
+    assert kept_urls(place) == expected_of(sites)
+
+
+def test_a_worker_notices_that_postgresql_hangs_and_goes_on_when_it_answers(
+    web: Web, place: Place, own_postgres: PostgresServer
+) -> None:
+    sites = sites_to_crawl(web, 40)
+    with under_way(place, sites, *begin(place, sites, "work --idle-exit"), pages=20) as process:
+        with suspended(own_postgres):
+            wait_until(lambda: "does not answer" in process.err, 40, "a word")
+        assert process.wait(90) == 0, process.err
+    assert kept_urls(place) == expected_of(sites)
