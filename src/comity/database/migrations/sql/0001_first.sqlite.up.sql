@@ -135,11 +135,11 @@ CREATE TABLE sources (
     CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
 );
 --
-CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
+CREATE INDEX idx_sources_status ON sources (status);
 --
 CREATE INDEX idx_sources_org_type ON sources (org_type);
 --
-CREATE INDEX idx_sources_status ON sources (status);
+CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
 --
 CREATE TABLE search_outbox (
     id INTEGER NOT NULL,
@@ -210,25 +210,25 @@ CREATE TABLE domains (
     CONSTRAINT fk_domains_last_crawl_run_id FOREIGN KEY(last_crawl_run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_domains_source ON domains (source);
---
-CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
---
 CREATE INDEX idx_domains_status ON domains (status);
 --
 CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
-CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
---
-CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
 --
-CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
+CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
+CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
 --
 CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
 --
-CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
+--
+CREATE INDEX idx_domains_source ON domains (source);
+--
+CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
 --
 CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
 --
@@ -277,9 +277,9 @@ CREATE TABLE crawl_logs (
     CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
---
 CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
+--
+CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
 --
 CREATE TABLE crawl_locks (
     source_id CHAR(32) NOT NULL,
@@ -318,13 +318,13 @@ CREATE TABLE job_postings (
     CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
---
 CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 --
-CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
+CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
 --
 CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
+--
+CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
 CREATE TABLE domain_frontier (
     id INTEGER NOT NULL,
@@ -347,9 +347,9 @@ CREATE TABLE domain_frontier (
     CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
---
 CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
+--
+CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
 --
 CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
 --
@@ -414,11 +414,11 @@ CREATE TABLE fetches (
     CONSTRAINT fk_fetches_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
 );
 --
+CREATE INDEX idx_fetches_url ON fetches (url_key);
+--
 CREATE UNIQUE INDEX uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
 --
 CREATE INDEX idx_fetches_domain ON fetches (domain, crawled_at);
---
-CREATE INDEX idx_fetches_url ON fetches (url_key);
 --
 CREATE TABLE evidence (
     id INTEGER NOT NULL,
@@ -436,9 +436,9 @@ CREATE TABLE evidence (
     CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
---
 CREATE INDEX idx_evidence_domain ON evidence (domain_id, created_at);
+--
+CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
 --
 CREATE TABLE politeness_ledger (
     id INTEGER NOT NULL,
@@ -480,9 +480,9 @@ CREATE TABLE provenance (
 --
 CREATE INDEX idx_provenance_image ON provenance (image_id);
 --
-CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
---
 CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
+--
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
 --
 CREATE TABLE image_urls (
     domain_id CHAR(32) NOT NULL,
@@ -529,6 +529,29 @@ CREATE TRIGGER domains_status_trigger BEFORE UPDATE OF status ON domains
     FOR EACH ROW WHEN NOT ((OLD.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (OLD.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (OLD.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (OLD.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (OLD.status = 'unreachable' AND NEW.status IN ('pending', 'active')))
 BEGIN
     SELECT CASE OLD.status WHEN 'pending' THEN RAISE(ABORT, 'illegal status change: pending may only become active, blocked or unreachable') WHEN 'active' THEN RAISE(ABORT, 'illegal status change: active may only become active, exhausted, blocked or unreachable') WHEN 'exhausted' THEN RAISE(ABORT, 'illegal status change: exhausted may only become pending or active') WHEN 'blocked' THEN RAISE(ABORT, 'illegal status change: blocked may only become pending, active or blocked') WHEN 'unreachable' THEN RAISE(ABORT, 'illegal status change: unreachable may only become pending or active') ELSE RAISE(ABORT, 'illegal status change') END;
+END;
+--
+CREATE TRIGGER domains_first_status_trigger BEFORE INSERT ON domains
+    FOR EACH ROW WHEN NEW.status <> 'pending' AND NOT (coalesce(NEW.source, '') LIKE 'backfill%' AND NEW.status IN ('exhausted', 'blocked', 'unreachable')) AND NOT EXISTS (SELECT 1 FROM domains WHERE domain = NEW.domain)
+BEGIN
+    SELECT RAISE(ABORT, 'illegal status of a new host: a new host is pending, or, where its source begins with backfill, exhausted, blocked, unreachable');
+END;
+--
+CREATE TRIGGER domains_replace_trigger BEFORE INSERT ON domains
+    FOR EACH ROW WHEN NEW.source IS NOT '(replaced)' AND EXISTS (
+        SELECT 1 FROM domains AS old WHERE (old.domain = NEW.domain OR old.id = NEW.id) AND NOT ((old.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (old.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (old.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (old.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (old.status = 'unreachable' AND NEW.status IN ('pending', 'active')))
+    )
+BEGIN
+    INSERT OR IGNORE INTO domains (id, domain, source)
+        SELECT id, domain, '(replaced)' FROM domains WHERE domain = NEW.domain OR id = NEW.id;
+    SELECT RAISE(ABORT, 'illegal status change by REPLACE; update the row instead')
+        FROM domains WHERE (domain = NEW.domain OR id = NEW.id) AND source = '(replaced)';
+END;
+--
+CREATE TRIGGER domains_overwrite_trigger BEFORE UPDATE OF domain, id ON domains
+    FOR EACH ROW WHEN EXISTS (SELECT 1 FROM domains WHERE (domain = NEW.domain OR id = NEW.id) AND id <> OLD.id)
+BEGIN
+    SELECT RAISE(ABORT, 'another host has this name or id');
 END;
 --
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains
