@@ -39,6 +39,7 @@ ALONE = (
 # Tests that start processes and mostly wait for them: a full machine would show in them, one neighbour does not.
 ROOMY = (
     "tests/walk/test_endings.py",
+    "tests/walk/test_hung_stores.py",
     "tests/walk/test_killed.py",
     "tests/walk/test_lost_leases.py",
     "tests/walk/test_many_hosts.py",

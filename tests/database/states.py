@@ -15,12 +15,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select, update
 
 from comity.database.connection import Database, open_database
 from comity.database.schema import upgrade
 from comity.database.tables import domain_frontier, domains, metadata
 from comity.leases.room import Leases, LeaseTerms
+from comity.model.host import HostStatus
 from comity.model.lease import Lease
 from comity.rules.canonical import canonical_host, url_key
 from tests.servers.postgres import PostgresDatabases
@@ -44,6 +45,25 @@ class MovedClock:
         self._now += timedelta(**duration)
 
 
+WAY_TO = {
+    HostStatus.PENDING: (),
+    HostStatus.ACTIVE: (HostStatus.ACTIVE,),
+    HostStatus.EXHAUSTED: (HostStatus.ACTIVE, HostStatus.EXHAUSTED),
+    HostStatus.BLOCKED: (HostStatus.BLOCKED,),
+    HostStatus.UNREACHABLE: (HostStatus.UNREACHABLE,),
+}
+
+
+def put_host(connection: Connection, values: dict[str, Any]) -> UUID:
+    """Insert a host as pending, and bring it to its status by moves that are legal."""
+    rest = dict(values)
+    status = HostStatus(rest.pop("status", HostStatus.PENDING))
+    key: UUID = connection.execute(insert(domains).values(rest).returning(domains.c.id)).scalar_one()
+    for step in WAY_TO[status]:
+        connection.execute(update(domains).where(domains.c.id == key).values(status=step))
+    return key
+
+
 @dataclass(slots=True)
 class State:
     """An empty, migrated state with the test's clock."""
@@ -58,8 +78,7 @@ class State:
         """Insert a host as it is given; everything else takes its default."""
         values = {"domain": host, "parent_domain": canonical_host(host).parent_domain} | columns
         with self.database.write() as connection:
-            key: UUID = connection.execute(insert(domains).values(values).returning(domains.c.id)).scalar_one()
-        return key
+            return put_host(connection, values)
 
     def row(self, host: str) -> dict[str, Any]:
         """All columns of a host."""

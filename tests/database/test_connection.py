@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
+from comity.database import bounded_postgresql
 from comity.database.connection import Database, open_database
 from comity.database.schema import ensure_current
 from comity.model.errors import BadInput, StateUnavailable
@@ -82,6 +84,33 @@ def test_a_server_that_does_not_answer_is_told_without_its_password(tmp_path: Pa
     assert "SECRET" not in str(caught.value)
     assert "\n" not in str(caught.value)
     database.close()
+
+
+def test_a_long_statement_is_waited_for_while_the_server_answers(
+    shared_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_postgresql, "ASK_EVERY_S", 0.1)
+    with shared_database.read() as connection:
+        assert connection.execute(text("SELECT 7 FROM pg_sleep(1)")).scalar() == 7
+
+
+def test_an_answer_that_is_lost_on_the_way_is_not_waited_for_without_end(
+    shared_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_postgresql, "ASK_EVERY_S", 0.1)
+    monkeypatch.setattr(bounded_postgresql.BoundedConnection, "longest_wait_s", 0.3)
+    with pytest.raises(StateUnavailable, match="does not answer"), shared_database.read() as connection:
+        connection.execute(text("SELECT pg_sleep(30)"))
+    with shared_database.read() as connection:
+        assert connection.execute(text("SELECT 7")).scalar() == 7
+
+
+def test_a_server_that_takes_connections_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        database = open_database(f"postgresql://a@127.0.0.1:{silent.getsockname()[1]}/b?connect_timeout=2")
+        with pytest.raises(StateUnavailable, match="cannot be used"):
+            ensure_current(database)
+        database.close()
 
 
 def test_what_a_statement_did_wrong_is_not_called_an_unavailable_state(shared_database: Database) -> None:

@@ -14,7 +14,7 @@ from comity.database.connection import Database
 from comity.model.errors import IllegalTransition
 from comity.model.host import BlockReason, HostEnding, HostStatus
 from comity.rules.cooldown import UNREACHABLE_REASONS
-from comity.rules.host_transitions import MOVES, is_legal
+from comity.rules.host_transitions import MOVES, is_legal, may_begin_as
 from tests.database.states import State
 
 PAIRS = list(product(HostStatus, HostStatus))
@@ -103,6 +103,85 @@ def test_the_database_itself_refuses_any_other_move_by_hand(
         assert state.row(host)["status"] is after
         if not is_legal(after, after):
             break  # saying it again would be a move of its own
+
+
+@pytest.mark.parametrize(("before", "after"), PAIRS)
+@pytest.mark.parametrize("recursive", ["ON", "OFF"])
+def test_replacing_a_row_of_sqlite_is_a_move_like_any_other(
+    embedded_database: Database, before: HostStatus, after: HostStatus, recursive: str
+) -> None:
+    state = State(embedded_database)
+    host = put(state, before)
+    row = state.row(host)
+    state.add("other.example")
+    spellings = [
+        "INSERT OR REPLACE INTO domains (domain, status) VALUES ('host.example', :after)",
+        "REPLACE INTO domains (domain, status) SELECT domain, :after FROM domains WHERE domain = 'host.example'",
+        "INSERT OR REPLACE INTO domains (id, domain, status) SELECT id, 'new.example', :after FROM domains"
+        " WHERE domain = 'host.example'",
+    ]
+    for spelling in spellings:
+        with embedded_database.engine.connect() as connection:
+            connection.exec_driver_sql(f"PRAGMA recursive_triggers = {recursive}")
+            if is_legal(before, after):
+                if "new.example" not in spelling:  # which would be a new host
+                    connection.execute(text(spelling), {"after": str(after)})
+                connection.rollback()
+                continue
+            with pytest.raises(IntegrityError, match="illegal status"):
+                connection.execute(text(spelling), {"after": str(after)})
+            connection.rollback()
+        assert state.row(host) == row
+    with pytest.raises(IntegrityError, match="another host"), embedded_database.write() as connection:
+        connection.execute(text("UPDATE OR REPLACE domains SET domain = 'host.example' WHERE domain = 'other.example'"))
+
+
+@pytest.mark.parametrize("source", [None, "cli", "backfill_crawl_log"])
+@pytest.mark.parametrize("status", HostStatus)
+def test_a_new_row_has_a_status_that_a_row_may_begin_with(
+    database: Database, status: HostStatus, source: str | None
+) -> None:
+    statements = [
+        "INSERT INTO domains (domain, status, source) VALUES ('a.example', {}, :source)",
+        "INSERT INTO domains (domain, status, source) SELECT 'b.example', {}, :source",
+        "INSERT INTO domains (domain, status, source) VALUES ('c.example', {}, :source)"
+        " ON CONFLICT (domain) DO UPDATE SET source = 'again'",
+    ]
+    status_given = "CAST(:status AS domain_status)" if database.is_shared else ":status"
+    if not database.is_shared:
+        statements += [
+            "INSERT OR IGNORE INTO domains (domain, status, source) VALUES ('d.example', {}, :source)",
+            "INSERT OR REPLACE INTO domains (domain, status, source) VALUES ('e.example', {}, :source)",
+        ]
+    for statement in statements:
+        given = {"status": str(status), "source": source}
+        if may_begin_as(status, source):
+            with database.write() as connection:
+                connection.execute(text(statement.format(status_given)), given)
+            continue
+        with pytest.raises(IntegrityError, match="illegal status of"), database.write() as connection:
+            connection.execute(text(statement.format(status_given)), given)
+    with database.read() as connection:
+        count = connection.execute(text("SELECT count(*) FROM domains")).scalar_one()
+    assert count == (len(statements) if may_begin_as(status, source) else 0)
+
+
+@pytest.mark.parametrize("before", HostStatus)
+def test_a_row_that_is_there_is_not_made_anew_by_an_upsert_or_a_backfill(state: State, before: HostStatus) -> None:
+    """S1 §12.1: the counters are brought up to date; the status that the insert names is not taken."""
+    host = put(state, before)
+    with state.database.write() as connection:
+        for status in HostStatus:
+            connection.execute(
+                text(
+                    f"INSERT INTO domains (domain, status, pages_crawled) VALUES ('{host}', '{status}', 5)"
+                    " ON CONFLICT (domain) DO UPDATE SET pages_crawled = EXCLUDED.pages_crawled"
+                )
+            )
+            connection.execute(
+                text(f"INSERT INTO domains (domain, status) VALUES ('{host}', '{status}') ON CONFLICT DO NOTHING")
+            )
+    assert (state.row(host)["status"], state.row(host)["pages_crawled"]) == (before, 5)
 
 
 def test_the_refusal_says_where_the_host_may_go(database: Database) -> None:

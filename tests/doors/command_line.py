@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from comity.doors.cli.main import run
+from comity.model.host import HostStatus
+from tests.database.states import WAY_TO
 
 STATE = Path("comity-data/state.db")
 STEERING = ("COMITY_", "AIDJOBS_", "ENABLE_", "MAX_", "USER_AGENT", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS")
@@ -95,10 +97,13 @@ class CommandLine:
             connection.close()
 
     def add_host(self, domain: str, **columns: object) -> None:
-        """Write a host's row by hand."""
+        """Write a host's row by hand; a new row is pending, and moves from there."""
+        status = columns.pop("status", "pending")
         names = ["domain", *columns]
         places = ", ".join("?" * len(names))
         self.rows(f"INSERT INTO domains ({', '.join(names)}) VALUES ({places})", domain, *columns.values())
+        for step in WAY_TO[HostStatus(str(status))]:
+            self.rows("UPDATE domains SET status = ? WHERE domain = ?", str(step), domain)
 
     def add_many(self, number: int) -> None:
         """Write `number` hosts by hand: h0.example, h1.example …"""

@@ -7,13 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert
-
 from comity.database.connection import Database
-from comity.database.tables import domains
 from comity.frontier.store import FrontierStore, HostSettlement
 from comity.model.frontier import FrontierEntry
 from comity.rules.canonical import url_key
+from tests.database.states import put_host
 
 NOW = datetime(2026, 2, 7, 12, tzinfo=UTC)
 
@@ -38,9 +36,7 @@ class Room:
 
     def new_host(self, name: str, **columns: Any) -> UUID:
         with self.database.write() as connection:
-            statement = insert(domains).values(domain=name, **columns).returning(domains.c.id)
-            host_id: UUID = connection.execute(statement).scalar_one()
-        return host_id
+            return put_host(connection, {"domain": name, **columns})
 
     def add(self, *entries: FrontierEntry, host: UUID | None = None) -> int:
         with self.store.change() as change:

@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "comity"
 MODULES = sorted(SOURCE.rglob("*.py"))
 ODDS_AND_ENDS = {"common", "helper", "helpers", "misc", "util", "utils"}
-LONGEST_MODULE_LINES = 400
+LONGEST_MODULE_LINES = 700  # most are near 150; a module is as long as its thought
 LONGEST_FUNCTION_LINES = 70
 
 

@@ -12,7 +12,7 @@ from comity.database.tables import domain_policies, domains, evidence, fetches, 
 from comity.model.host import HostStatus
 from comity.operate import merge
 from comity.operate.merge import Merged, merge_hosts
-from tests.database.states import BEGINNING, State
+from tests.database.states import BEGINNING, State, put_host
 
 DAY = timedelta(days=1)
 
@@ -29,7 +29,7 @@ def every_host(state: State) -> set[str]:
 def put(state: State, host: str, **columns: Any) -> Any:
     """Insert a host under a name that today's rules would not give it."""
     with state.database.write() as connection:
-        return connection.execute(insert(domains).values(domain=host, **columns).returning(domains.c.id)).scalar_one()
+        return put_host(connection, {"domain": host, **columns})
 
 
 def test_hosts_that_have_their_names_are_left_alone(state: State) -> None:

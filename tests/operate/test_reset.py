@@ -7,11 +7,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from comity.database import hosts, robots
+from comity.database import hosts, robots, takedowns
 from comity.database.tables import DONE, DROPPED, QUEUED, domain_frontier
-from comity.model.errors import HostBusy, NotFound
+from comity.model.errors import BadInput, HostBusy, NotFound
 from comity.model.host import HostStatus
 from comity.operate.reset import reset_host
+from comity.operate.takedown import add_takedowns
 from tests.database.states import BEGINNING, State, names
 
 POLITENESS = {
@@ -96,3 +97,34 @@ def test_a_reset_forgets_tries_and_that_robots_could_not_be_read(state: State) -
         row = connection.execute(select(domain_frontier)).one()
     assert kept == ["http://example.com"]
     assert (row.attempts, row.not_before) == (0, None)
+
+
+def test_a_reset_queues_nothing_that_is_taken_down(state: State) -> None:
+    state.add("host.example", status=HostStatus.EXHAUSTED)
+    state.queue(
+        "host.example", "https://host.example/", "https://host.example/a", "https://host.example/a/b", state=DONE
+    )
+    state.queue("host.example", "https://host.example/a/c", "https://www.host.example/d")
+    with state.database.write() as connection:  # also an entry that was written by hand
+        takedowns.add(connection, "host.example/a", None)
+    report = reset_host(state.database, state.clock, "host.example")
+    assert report.urls_requeued == 1
+    assert state.urls("host.example") == {
+        "https://host.example/": QUEUED,
+        "https://host.example/a": DROPPED,
+        "https://host.example/a/b": DROPPED,
+        "https://host.example/a/c": DROPPED,
+        "https://www.host.example/d": QUEUED,
+    }
+
+
+@pytest.mark.parametrize("entry", ["host.example", "sub.host.example"])
+def test_a_host_that_is_taken_down_is_not_reset(state: State, entry: str) -> None:
+    state.add("sub.host.example", status=HostStatus.BLOCKED)
+    state.queue("sub.host.example", "https://sub.host.example/", state=DONE)
+    before = state.row("sub.host.example")
+    add_takedowns(state.database, [entry])
+    with pytest.raises(BadInput, match="is taken down"):
+        reset_host(state.database, state.clock, "sub.host.example")
+    assert state.row("sub.host.example") == before
+    assert state.urls("sub.host.example") == {"https://sub.host.example/": DONE}

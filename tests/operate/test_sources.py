@@ -15,7 +15,7 @@ from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound
 from comity.model.job import ListingKind
 from comity.model.source import ScheduleName, SourceStatus
 from comity.operate import sources as operate
-from comity.operate.takedown import add_takedowns
+from comity.operate.takedown import add_takedowns, remove_takedowns
 from comity.reports.sources import find_source, list_sources, sources_status
 from tests.database.states import MovedClock
 from tests.walk.site import Answer, Web
@@ -225,3 +225,33 @@ def test_an_address_that_somebody_else_takes_at_the_same_moment_is_taken(bureau:
     with pytest.raises(AlreadyThere, match="another source already"), bureau.database.write() as connection:
         sources_table.change(connection, other.id, {"careers_url": one.careers_url}, bureau.state.clock.now())
     assert bureau.again(other).careers_url == "https://other.example/"
+
+
+def test_a_source_under_a_takedown_is_refused_by_every_path(bureau: Office) -> None:
+    database, clock = bureau.database, bureau.state.clock
+    waiting = bureau.add("https://gone.example/careers", approved=False)
+    other = bureau.add("https://other.example/careers")
+    add_takedowns(database, ["gone.example"])
+    for refused in (
+        lambda: operate.add_source(database, clock, "https://sub.gone.example/jobs"),
+        lambda: operate.add_source(database, clock, "https://gone.example/jobs", approved=False),
+        lambda: operate.approve_source(database, clock, waiting.id),
+        lambda: operate.resume_source(database, clock, waiting.id),
+        lambda: operate.edit_source(database, clock, other.id, careers_url="https://gone.example/x"),
+    ):
+        with pytest.raises(BadInput, match=r"is taken down \(gone\.example\); comity takedown remove gone\.example"):
+            refused()
+    statuses = [row["status"] for row in bureau.rows("SELECT status FROM sources ORDER BY status")]
+    assert statuses == ["active", "paused"]
+
+
+def test_a_source_is_blocked_by_a_takedown_and_active_again_without_it(bureau: Office) -> None:
+    source = bureau.add("https://gone.example/careers")
+    bureau.add("https://other.example/careers")
+    add_takedowns(bureau.database, ["gone.example", "https://gone.example/careers"])
+    remove_takedowns(bureau.database, ["gone.example"])
+    assert bureau.again(source).status is SourceStatus.BLOCKED, "another entry still covers it"
+    remove_takedowns(bureau.database, ["https://gone.example/careers"])
+    again = bureau.again(source)
+    assert (again.status, again.next_run_at, again.last_crawl_message) == (SourceStatus.ACTIVE, None, None)
+    assert len(bureau.rows("SELECT id FROM sources WHERE status = 'active'")) == 2

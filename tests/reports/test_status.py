@@ -146,12 +146,10 @@ def test_a_very_large_frontier_is_estimated_from_the_hosts_that_have_one(
 ) -> None:
     with state.database.write() as connection:
         connection.execute(
-            text("INSERT INTO domains (domain, status, frontier_size) VALUES (:name, :status, :size)"),
-            [
-                {"name": f"h{n}.example", "status": "active" if n % 5 == 0 else "pending", "size": 10}
-                for n in range(500)
-            ],
+            text("INSERT INTO domains (domain, seed_rank, frontier_size) VALUES (:name, :rank, :size)"),
+            [{"name": f"h{n}.example", "rank": n, "size": 10} for n in range(500)],
         )
+        connection.execute(text("UPDATE domains SET status = 'active' WHERE seed_rank % 5 = 0"))
     monkeypatch.setattr(standing, "_COUNTED_MOST", 200)
     monkeypatch.setattr(standing, "_SAMPLED", 100)
     figures = figures_of(state.database, state.clock)

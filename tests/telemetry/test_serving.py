@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
 
 import pytest
 
@@ -101,20 +100,28 @@ async def test_an_answer_that_does_not_come_is_not_waited_for(
     assert (await ask(address, "GET /endless HTTP/1.1\r\n\r\n"))[0] == 503
 
 
-async def test_too_many_at_once_are_closed_and_the_others_served(
-    address: Address, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(serving, "_CONNECTIONS_MOST", 3)
-    waiting = [await asyncio.open_connection(address.host, address.port) for _ in range(3)]
-    await asyncio.sleep(0.1)
-    reader, writer = await asyncio.open_connection(address.host, address.port)
-    with suppress(ConnectionError):
-        assert await asyncio.wait_for(reader.read(), 5) == b""
-    writer.close()
-    waiting[0][1].write(b"GET /well HTTP/1.1\r\n\r\n")
-    assert (await asyncio.wait_for(waiting[0][0].read(), 5)).startswith(b"HTTP/1.1 200")
-    for _reader, each in waiting:
-        each.close()
+async def test_connections_that_send_nothing_make_room_for_those_that_ask(address: Address) -> None:
+    """200 half-open connections: every request is answered all the same, and no more than 64 stay open."""
+    silent = [await asyncio.open_connection(address.host, address.port) for _ in range(200)]
+    for _reader, writer in silent[::2]:
+        writer.write(b"GET /well HT")
+    for _ in range(5):
+        assert (await ask(address, "GET /well HTTP/1.1\r\n\r\n"))[0] == 200
+    assert await asyncio.wait_for(silent[0][0].read(), 5) == b"", "the oldest was closed"
+    silent[-1][1].write(b"GET /well HTTP/1.1\r\n\r\n")
+    assert (await asyncio.wait_for(silent[-1][0].read(), 5)).startswith(b"HTTP/1.1 200")
+    for _reader, writer in silent:
+        writer.close()
+
+
+async def test_slow_answers_of_one_path_leave_room_for_others(address: Address) -> None:
+    waiting = [await asyncio.open_connection(address.host, address.port) for _ in range(100)]
+    for _reader, writer in waiting:
+        writer.write(b"GET /endless HTTP/1.1\r\n\r\n")
+    assert (await asyncio.wait_for(waiting[-1][0].read(), 5)).startswith(b"HTTP/1.1 503")
+    assert (await ask(address, "GET /well HTTP/1.1\r\n\r\n"))[0] == 200
+    for _reader, writer in waiting:
+        writer.close()
 
 
 async def test_an_address_that_is_taken_is_told(address: Address) -> None:

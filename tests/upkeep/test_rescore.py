@@ -15,7 +15,7 @@ from comity.database.tables import crawl_runs, domains
 from comity.model.host import HostStatus
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score, rate
 from comity.upkeep.rescore import rescore, rescore_run
-from tests.database.states import BEGINNING, State
+from tests.database.states import BEGINNING, State, put_host
 
 COUNTS = (0, 0, 1, 2, 3, 7, 99, 100, 499, 500, 501, 12_345, 10**7)
 OTHER_WEIGHTS = PriorityWeights(
@@ -62,7 +62,8 @@ def signals(row: dict[str, Any]) -> HostSignals:
 def test_the_database_scores_as_the_rule_does(state: State, weights: PriorityWeights) -> None:
     hosts = random_hosts(600)
     with state.database.write() as connection:
-        connection.execute(insert(domains), hosts)
+        for host in hosts:
+            put_host(connection, host)
     assert rescore(state.database, state.clock, weights) == 600
     with state.database.read() as connection:
         rows = {row.domain: row for row in connection.execute(select(domains))}

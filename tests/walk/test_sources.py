@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+import pytest
+from sqlalchemy import insert
+
+from comity.database.source_tables import crawl_locks
+from comity.database.sources import LOCK_S
 from comity.model.source import NotRun, RunStatus, SourceStatus
 from comity.operate.policy import set_policy
 from comity.operate.sources import edit_source
@@ -241,14 +246,29 @@ def test_robots_disallow_blocks_the_source_without_a_request_for_the_page(web: W
     assert kinds == ["blocked_by_robots"]
 
 
+@pytest.mark.parametrize(("age_s", "is_run"), [(60, False), (LOCK_S - 60, False), (LOCK_S + 60, True)])
+def test_a_lock_without_an_end_gives_way_like_any_other(web: Web, bureau: Office, age_s: float, is_run: bool) -> None:
+    """As S0's own orchestrator inserts them: the source alone is named."""
+    site = web.site({"/careers": listing(jobs(2))})
+    source = bureau.add(site.url("/careers"))
+    locked_at = bureau.state.clock.now() - timedelta(seconds=age_s)
+    with bureau.database.write() as connection:
+        connection.execute(insert(crawl_locks).values(source_id=source.id, locked_at=locked_at))
+    assert len(bureau.run_due().reports) == is_run
+    assert len(bureau.rows("SELECT * FROM crawl_locks")) == (not is_run)
+
+
 def test_what_is_taken_down_is_skipped_with_the_reason_and_never_asked(web: Web, bureau: Office) -> None:
     site = web.site({"/careers": listing(jobs(2))})
     source = bureau.add(site.url("/careers"))
     add_takedowns(bureau.database, [site.url("/careers")])
-    report = bureau.run_due().reports[0]
+    blocked = bureau.again(source)
+    assert (blocked.status, blocked.next_run_at) == (SourceStatus.BLOCKED, None)
+    assert blocked.last_crawl_message.startswith("taken down: ")
+    assert bureau.run_due().reports == []
+    report = bureau.run(source)
     assert (report.status, site.paths) == (RunStatus.WARN, [])
     assert report.message.startswith("skipped: taken down")
-    assert bureau.again(source).status is SourceStatus.ACTIVE
     # Neither are its postings stored where another source lists them.
     other = web.site({"/board": listing([])})
     other.routes["/board"] = listing(jobs(2)).replace('"/jobs', f'"{site.url("/careers")}/jobs')

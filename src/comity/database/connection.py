@@ -104,8 +104,10 @@ def open_database(where: str | Path, *, connections: int = 2) -> Database:
             pool_pre_ping=True,
             connect_args={**_POSTGRESQL_LINE, **of_session},
         )
+        from comity.database.bounded_postgresql import bound_waits
     except ModuleNotFoundError:
         raise StateUnavailable("PostgreSQL needs one more package: pip install 'comity[shared]'") from None
+    bound_waits(engine, is_pooled=_is_pooled(url))
     return Database(engine)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -62,6 +63,22 @@ def change(connection: Connection, source_id: UUID, values: Mapping[str, Any], n
         raise
 
 
+def addresses(connection: Connection, status: SourceStatus, saying: str = "") -> Sequence[Any]:
+    """The identities and addresses of sources in one status, whose last message begins with some words."""
+    statement = select(sources.c.id, sources.c.careers_url).where(sources.c.status == status)
+    if saying:
+        statement = statement.where(sources.c.last_crawl_message.startswith(saying, autoescape=True))
+    return connection.execute(statement).all()
+
+
+def set_status(connection: Connection, ids: Collection[UUID], status: SourceStatus, message: str | None) -> None:
+    """Give sources a status and the reason for it; an active one is due now."""
+    values = {"status": str(status), "last_crawl_message": message, "next_run_at": None}
+    rest = iter(ids)
+    while some := list(islice(rest, 500)):
+        connection.execute(update(sources).where(sources.c.id.in_(some)).values(**values))
+
+
 def listed(
     connection: Connection,
     *,
@@ -109,10 +126,14 @@ def _is_due(connection: Connection, now: datetime | None) -> ColumnElement[bool]
 
 
 def _lock_holds(connection: Connection, now: datetime | None) -> ColumnElement[bool]:
-    """Whether a lock is in force; one without an end, written by hand, lasts as long as any other."""
+    """Whether a lock is in force; one without an end, as S0 inserts them, lasts as long as any other.
+
+    Never NULL: the opposite is asked, too, and the opposite of NULL would keep such a lock for ever.
+    """
+    end = crawl_locks.c.expires_at
     return or_(
-        crawl_locks.c.expires_at > instant(connection, now),
-        and_(crawl_locks.c.expires_at.is_(None), crawl_locks.c.locked_at > instant(connection, now, -LOCK_S)),
+        and_(end.is_not(None), end > instant(connection, now)),
+        and_(end.is_(None), crawl_locks.c.locked_at > instant(connection, now, -LOCK_S)),
     )
 
 

@@ -1,14 +1,18 @@
 """What the database itself guards: the life of a host, the age of its row, and the history of policies.
 
 The statements are generated from the table of legal moves, so that hand-written SQL is held to
-the same rules as the code.
+the same rules as the code. A new row is checked as well as a change, and SQLite's REPLACE as well as both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from comity.database import policy_triggers
+from comity.rules.host_transitions import BACKFILL, FIRST, FIRST_OF_BACKFILL
+
+_REPLACED: Final = "(replaced)"
 
 Moves = Mapping[str, Sequence[str]]
 
@@ -28,14 +32,30 @@ def _drop_of_hosts(dialect: str) -> list[str]:
     if dialect == "postgresql":
         return [
             "DROP TRIGGER IF EXISTS domains_status_trigger ON domains",
+            "DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains",
             "DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains",
             "DROP FUNCTION IF EXISTS check_domain_status()",
+            "DROP FUNCTION IF EXISTS refuse_first_domain_status()",
             "DROP FUNCTION IF EXISTS update_domains_updated_at()",
         ]
     return [
         "DROP TRIGGER IF EXISTS domains_status_trigger",
+        "DROP TRIGGER IF EXISTS domains_first_status_trigger",
+        "DROP TRIGGER IF EXISTS domains_replace_trigger",
+        "DROP TRIGGER IF EXISTS domains_overwrite_trigger",
         "DROP TRIGGER IF EXISTS domains_updated_at_trigger",
     ]
+
+
+def _is_wrong_first() -> str:
+    """The condition of a new row whose status is none that a row may begin with."""
+    backfilled = f"coalesce(NEW.source, '') LIKE '{BACKFILL}%' AND NEW.status IN ({_quoted(tuple(FIRST_OF_BACKFILL))})"
+    return f"NEW.status <> '{FIRST}' AND NOT ({backfilled})"
+
+
+def _first_sentence() -> str:
+    others = ", ".join(FIRST_OF_BACKFILL)
+    return f"a new host is {FIRST}, or, where its source begins with {BACKFILL}, {others}"
 
 
 def _sentence(before: str, after: Sequence[str]) -> str:
@@ -63,6 +83,19 @@ $$ LANGUAGE plpgsql
 CREATE TRIGGER domains_status_trigger BEFORE UPDATE OF status ON domains
     FOR EACH ROW EXECUTE FUNCTION check_domain_status()
 """,
+        f"""
+CREATE OR REPLACE FUNCTION refuse_first_domain_status() RETURNS TRIGGER AS $$
+BEGIN
+    RAISE EXCEPTION 'illegal status of the new host %: %', NEW.domain, NEW.status
+        USING ERRCODE = 'check_violation', HINT = '{_first_sentence()}';
+END;
+$$ LANGUAGE plpgsql
+""",
+        # After, not before: an INSERT … ON CONFLICT that finds a row makes none.
+        f"""
+CREATE TRIGGER domains_first_status_trigger AFTER INSERT ON domains
+    FOR EACH ROW WHEN ({_is_wrong_first()}) EXECUTE FUNCTION refuse_first_domain_status()
+""",
         """
 CREATE OR REPLACE FUNCTION update_domains_updated_at() RETURNS TRIGGER AS $$
 BEGIN
@@ -82,6 +115,7 @@ def _sqlite(moves: Moves) -> list[str]:
     legal = " OR ".join(
         f"(OLD.status = '{before}' AND NEW.status IN ({_quoted(after)}))" for before, after in moves.items()
     )
+    legal_old = legal.replace("OLD.", "old.")
     refusals = " ".join(
         f"WHEN '{before}' THEN RAISE(ABORT, 'illegal status change: {_sentence(before, after)}')"
         for before, after in moves.items()
@@ -92,6 +126,36 @@ CREATE TRIGGER domains_status_trigger BEFORE UPDATE OF status ON domains
     FOR EACH ROW WHEN NOT ({legal})
 BEGIN
     SELECT CASE OLD.status {refusals} ELSE RAISE(ABORT, 'illegal status change') END;
+END
+""",
+        # Before, because after a REPLACE nobody knows what was there. Where a row is there already, none is made.
+        f"""
+CREATE TRIGGER domains_first_status_trigger BEFORE INSERT ON domains
+    FOR EACH ROW WHEN {_is_wrong_first()} AND NOT EXISTS (SELECT 1 FROM domains WHERE domain = NEW.domain)
+BEGIN
+    SELECT RAISE(ABORT, 'illegal status of a new host: {_first_sentence()}');
+END
+""",  # noqa: S608  # names of our own
+        # REPLACE deletes the row that is in its way without firing a trigger. Nothing tells a trigger that it is a
+        # REPLACE but this: the statements in a trigger follow the OR clause of the one that fired it. So an
+        # INSERT OR IGNORE of the same row leaves it alone in any other statement, and overwrites it in a REPLACE.
+        f"""
+CREATE TRIGGER domains_replace_trigger BEFORE INSERT ON domains
+    FOR EACH ROW WHEN NEW.source IS NOT '{_REPLACED}' AND EXISTS (
+        SELECT 1 FROM domains AS old WHERE (old.domain = NEW.domain OR old.id = NEW.id) AND NOT ({legal_old})
+    )
+BEGIN
+    INSERT OR IGNORE INTO domains (id, domain, source)
+        SELECT id, domain, '{_REPLACED}' FROM domains WHERE domain = NEW.domain OR id = NEW.id;
+    SELECT RAISE(ABORT, 'illegal status change by REPLACE; update the row instead')
+        FROM domains WHERE (domain = NEW.domain OR id = NEW.id) AND source = '{_REPLACED}';
+END
+""",  # noqa: S608
+        """
+CREATE TRIGGER domains_overwrite_trigger BEFORE UPDATE OF domain, id ON domains
+    FOR EACH ROW WHEN EXISTS (SELECT 1 FROM domains WHERE (domain = NEW.domain OR id = NEW.id) AND id <> OLD.id)
+BEGIN
+    SELECT RAISE(ABORT, 'another host has this name or id');
 END
 """,
         # A row that says when it changed keeps its word; any other is stamped.

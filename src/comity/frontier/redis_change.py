@@ -33,12 +33,15 @@ class RedisChange:
         link: RedisLink,
         announced: Mapping[UUID, Announced],
         ask_about: Callable[[Mapping[UUID, Sequence[FrontierEntry]]], dict[UUID, Announced]],
+        *,
+        may_guess: bool = False,
     ) -> None:
         self.connection = connection
         self._following = following
         self._link = link
         self._announced = dict(announced)
         self._ask_about = ask_about
+        self._may_guess = may_guess
         self._met: dict[UUID, set[int]] = {}
         self._payloads: dict[UUID, list[bytes]] = {}
         self.forgotten: set[UUID] = set()
@@ -77,12 +80,16 @@ class RedisChange:
         mark = self._following.mark(host_id) if host_id not in self.forgotten else None
         if mark is None:
             return UNKNOWN * len(keys)
-        for _ in range(2):
-            reply = self._link.run("states_of", stem_of(host_id), pack_keys(keys))
-            if is_up_to(reply, mark):
-                return bytes(reply[2])
-            if not self._following.catch_up(host_id, may_rebuild=False):
-                break
+        try:
+            for _ in range(2):
+                reply = self._link.run("states_of", stem_of(host_id), pack_keys(keys))
+                if is_up_to(reply, mark):
+                    return bytes(reply[2])
+                if not self._following.catch_up(host_id, may_rebuild=False):
+                    break
+        except FrontierUnavailable:
+            if not self._may_guess:
+                raise
         return None
 
     def requeue_all(self, host_id: UUID) -> int:

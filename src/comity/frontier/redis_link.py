@@ -2,6 +2,9 @@
 
 Commands enter; replies leave, or `FrontierUnavailable`. A script that was cut off is safe to run again: each knows
 whether it was run.
+
+A server that takes commands and does not answer (it is suspended, or its disk hangs) costs one time limit, not one for
+each command: until it answers a short question, everything else fails at once. Callers wait and try again.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
+from time import monotonic
 from typing import Any, Final
 
 from comity.frontier.store import FrontierUnavailable, FrontierUnfit
@@ -40,7 +44,12 @@ class RedisTerms:
     """How Redis is spoken to, and how much is asked of its durability."""
 
     timeout_s: float = 5.0
+    """For one answer. A server that does not answer is not asked again by the link itself."""
+    probe_timeout_s: float = 1.0
+    """For the answer that shows that a silent server is back."""
+    probe_pause_s: float = 1.0
     tries: int = 4
+    """How often a connection that was refused or broke is tried."""
     longest_pause_s: float = 1.0
     connections: int = 4
     is_durable: bool = True
@@ -99,7 +108,11 @@ class RedisLink:
             redis.exceptions.AuthorizationError,
             redis.exceptions.MovedError,
         )
-        retry = Retry(ExponentialBackoff(cap=self.terms.longest_pause_s, base=0.05), self.terms.tries - 1)
+        # A time limit is not retried: four of them in a row would hold the caller for twenty seconds.
+        backoff = ExponentialBackoff(cap=self.terms.longest_pause_s, base=0.05)
+        retry = Retry(backoff, self.terms.tries - 1, supported_errors=(redis.ConnectionError,))
+        self._silence: str | None = None  # what was said when the server stopped answering
+        self._probe_at = 0.0
         try:
             pool = redis.BlockingConnectionPool.from_url(
                 url,
@@ -171,9 +184,14 @@ class RedisLink:
     def clear_errors(self) -> Iterator[None]:
         """Turn "cannot reach or use Redis" into one line; leave what a command did wrong alone."""
         try:
+            self._fail_while_silent()
             yield
         except self._misfits as error:
             raise FrontierUnfit(self._sentence(error)) from error
+        except self._errors.TimeoutError as error:
+            self._silence = self._sentence(error)
+            self._probe_at = monotonic() + self.terms.probe_pause_s
+            raise FrontierUnavailable(self._silence) from error
         except self._absences as error:
             raise FrontierUnavailable(self._sentence(error)) from error
         except self.response_error as error:
@@ -182,6 +200,20 @@ class RedisLink:
             if str(error).startswith(_REFUSALS):
                 raise FrontierUnavailable(self._sentence(error)) from error
             raise
+
+    def _fail_while_silent(self) -> None:
+        """Fail at once while the server does not answer; every now and then, ask whether it does."""
+        if self._silence is None:
+            return
+        if monotonic() < self._probe_at:
+            raise FrontierUnavailable(self._silence)
+        probe: Any = self._redis.connection_pool.make_connection()
+        probe.socket_timeout = probe.socket_connect_timeout = self.terms.probe_timeout_s
+        try:
+            LoneConnection(probe).ask([("PING",)])
+        finally:
+            probe.disconnect()
+        self._silence = None
 
     def _sentence(self, error: Exception) -> str:
         lines = str(error).strip().splitlines() or [type(error).__name__]

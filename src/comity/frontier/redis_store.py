@@ -59,11 +59,14 @@ def _alone(method: Callable[Concatenate[RedisFrontier, Arguments], Result]) -> C
 class RedisFrontier:
     """A `FrontierStore` in Redis or Valkey; threads that share one wait for each other."""
 
+    has_own_server = True
+
     def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:
         self._database = database
         self._link = RedisLink(url, terms)
         self._following = Following(database, self._link, clock)
         self._is_checked = False
+        self._may_guess = False
         self._lock = RLock()
 
     def check(self) -> None:
@@ -93,6 +96,10 @@ class RedisFrontier:
                 f"the frontier at {self._link.shown} would not survive a restart: set appendonly yes there"
             )
         self._is_checked = True
+
+    def stop_asking(self) -> None:
+        """Commit to the journal alone while Redis does not answer; it is brought up to it later."""
+        self._may_guess = True
 
     @_alone
     def take_up(self, host_ids: Collection[UUID]) -> None:
@@ -255,9 +262,17 @@ class RedisFrontier:
         if not self._is_checked:
             self.check()
         confirmed = self._confirmed()
-        asked = self._ask_about(announced) if announced else {}
+        asked: dict[UUID, Announced] = {}
+        if announced:
+            try:
+                asked = self._ask_about(announced)
+            except FrontierUnavailable:
+                if not self._may_guess:
+                    raise
         with self._database.write() as connection:
-            change = RedisChange(connection, self._following, self._link, asked, self._ask_about)
+            change = RedisChange(
+                connection, self._following, self._link, asked, self._ask_about, may_guess=self._may_guess
+            )
             yield change
             sent = change.write_journal()
             frontier_journal.remove(connection, confirmed)

@@ -150,8 +150,13 @@ class SqlReads:
 class SqlFrontier:
     """A `FrontierStore` in the database; each question alone is a transaction of its own."""
 
+    has_own_server = False
+
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def stop_asking(self) -> None:
+        """There is nobody else to ask."""
 
     def take_up(self, host_ids: Collection[UUID]) -> None:
         """Nothing is ever left half-way."""

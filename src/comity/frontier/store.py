@@ -185,6 +185,16 @@ class FrontierReads(Protocol):
 class FrontierStore(FrontierReads, Protocol):
     """The frontiers of all hosts. When a method raises `FrontierUnavailable`, nothing was written."""
 
+    has_own_server: bool
+    """Whether it is beside the database, on a server that may stop answering while the database answers."""
+
+    def stop_asking(self) -> None:
+        """Commit from here on without asking a server that does not answer which links are new: the run must end.
+
+        Links that are known already may then be counted as found; none is queued twice.
+        """
+        ...
+
     def take_up(self, host_ids: Collection[UUID]) -> None:
         """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
         ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from threading import Lock
 from typing import Any
 from uuid import UUID
 
@@ -48,11 +49,14 @@ class Leases:
         self.terms = terms or LeaseTerms()
         self.holder = holder or new_holder()
         self._held: dict[Any, Lease] = {}
+        self._leaving: set[tuple[Any, int]] = set()  # being given back, by host and token
+        self._lock = Lock()  # heartbeats come from another thread than the work under the leases
 
     @property
     def held(self) -> list[Lease]:
         """The leases that this holder believes it has."""
-        return list(self._held.values())
+        with self._lock:
+            return list(self._held.values())
 
     @property
     def held_count(self) -> int:
@@ -96,7 +100,8 @@ class Leases:
 
     def heartbeat(self) -> list[Lease]:
         """Prolong what is held; gives the leases that were lost, whose work must stop at once."""
-        mine = dict(self._held)
+        with self._lock:
+            mine = dict(self._held)
         if not mine:
             return []
         asked_at = self._clock.now()
@@ -104,11 +109,16 @@ class Leases:
             alive = leasing.renew(
                 connection, leases=mine.values(), holder=self.holder, lease_s=self.terms.lease_s, now=self._now()
             )
-        lost = [lease for lease in mine.values() if (lease.host_id, lease.token) not in alive]
-        for lease in lost:
-            self.forget(lease)
-        kept = {host_id: lease for host_id, lease in mine.items() if self._held.get(host_id) == lease}
-        self._held |= {host_id: replace(lease, expires_at=self._end(asked_at)) for host_id, lease in kept.items()}
+        end = self._end(asked_at)
+        with self._lock:
+            # What was given back meanwhile is neither lost nor to be held again.
+            known = {host_id: lease for host_id, lease in mine.items() if self._held.get(host_id) == lease}
+            gone = [lease for lease in known.values() if (lease.host_id, lease.token) not in alive]
+            lost = [lease for lease in gone if (lease.host_id, lease.token) not in self._leaving]
+            for lease in lost:
+                del self._held[lease.host_id]
+            kept = [lease for lease in known.values() if (lease.host_id, lease.token) in alive]
+            self._held |= {lease.host_id: replace(lease, expires_at=end) for lease in kept}
         return lost
 
     def begin(self, lease: Lease, run_id: Any) -> None:
@@ -167,6 +177,8 @@ class Leases:
         extra: dict[str, Any] | None = None,
     ) -> None:
         """Give the lease back inside the caller's transaction, who forgets it once that is committed."""
+        with self._lock:
+            self._leaving.add((lease.host_id, lease.token))
         values: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
         if progress is not None:
             values |= progress_values(progress, self._clock.now())
@@ -174,7 +186,12 @@ class Leases:
             values |= memory_values(memory)
         if ending is not None:
             values |= ending_values(lease, ending, self._clock.now(), self.terms.refresh_after)
-        self.write(connection, lease, values | (extra or {}))
+        try:
+            self.write(connection, lease, values | (extra or {}))
+        except BaseException:
+            with self._lock:
+                self._leaving.discard((lease.host_id, lease.token))
+            raise
 
     def free_own_dead(self) -> int:
         """Free at once what processes of this machine held when they died; returns how many hosts."""
@@ -201,11 +218,14 @@ class Leases:
 
     def forget(self, lease: Lease) -> None:
         """Stop counting a lease as held, but not a newer one on the same host."""
-        known = self._held.get(lease.host_id)
-        if known is not None and known.token == lease.token:
-            del self._held[lease.host_id]
+        with self._lock:
+            self._leaving.discard((lease.host_id, lease.token))
+            known = self._held.get(lease.host_id)
+            if known is not None and known.token == lease.token:
+                del self._held[lease.host_id]
 
     def _keep(self, rows: Iterable[Row[Any]], asked_at: datetime) -> list[Lease]:
         leases = [replace(lease_from(row), expires_at=self._end(asked_at)) for row in rows]
-        self._held |= {lease.host_id: lease for lease in leases}
+        with self._lock:
+            self._held |= {lease.host_id: lease for lease in leases}
         return leases

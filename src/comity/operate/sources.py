@@ -29,6 +29,7 @@ from comity.model.source import (
     SourceStatus,
 )
 from comity.operate.policy import get_policy
+from comity.operate.takedown import require_not_taken_down
 from comity.rules.canonical import resolve_link, web_address
 from comity.rules.next_run import base_days
 
@@ -112,6 +113,7 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
     values["status"] = str(SourceStatus.ACTIVE if approved else SourceStatus.PAUSED)
     values |= {"next_run_at": now if approved else None, "created_at": now}
     with database.write() as connection:
+        require_not_taken_down(connection, values["careers_url"])
         row = sources_table.add(connection, values)
         if row is None:
             known = sources_table.with_address(connection, values["careers_url"])
@@ -136,6 +138,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
             raise BadInput(f"a source cannot be without {name}")
     with database.write() as connection:
         if "careers_url" in values:
+            require_not_taken_down(connection, values["careers_url"])
             known = sources_table.with_address(connection, values["careers_url"])
             if known is not None and known.id != source_id:
                 raise AlreadyThere(f"{values['careers_url']} is another source already")
@@ -148,7 +151,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
 
 def approve_source(database: Database, clock: Clock, source_id: UUID) -> Source:
     """Let a source be read, beginning now."""
-    return _set(database, clock, source_id, status=str(SourceStatus.ACTIVE), next_run_at=clock.now())
+    return _activate(database, clock, source_id)
 
 
 def pause_source(database: Database, clock: Clock, source_id: UUID) -> Source:
@@ -158,14 +161,7 @@ def pause_source(database: Database, clock: Clock, source_id: UUID) -> Source:
 
 def resume_source(database: Database, clock: Clock, source_id: UUID) -> Source:
     """Read a source again, beginning now, with its failures forgotten."""
-    return _set(
-        database,
-        clock,
-        source_id,
-        status=str(SourceStatus.ACTIVE),
-        next_run_at=clock.now(),
-        consecutive_failures=0,
-    )
+    return _activate(database, clock, source_id, consecutive_failures=0)
 
 
 def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
@@ -241,6 +237,13 @@ def source_to_try(database: Database, named: str, **columns: Any) -> Source:
     if "source_type" in values:
         values["source_type"] = SourceType(values["source_type"])
     return replace(source, **values)
+
+
+def _activate(database: Database, clock: Clock, source_id: UUID, **values: Any) -> Source:
+    values |= {"status": str(SourceStatus.ACTIVE), "next_run_at": clock.now()}
+    with database.write() as connection:
+        require_not_taken_down(connection, _known(connection, source_id).careers_url)
+        return _changed(database, clock, connection, source_id, values)
 
 
 def _set(database: Database, clock: Clock, source_id: UUID, **values: Any) -> Source:

@@ -15,14 +15,16 @@ from sqlalchemy import Connection
 
 from comity.database import postings, search_outbox, sources, takedowns
 from comity.database.connection import Database
-from comity.database.tables import DROPPED, QUEUED
+from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
-from comity.frontier.store import FrontierChange, FrontierStore
-from comity.model.errors import NotFound
+from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
+from comity.model.errors import BadInput, NotFound
+from comity.model.source import SourceStatus
 from comity.rules.canonical import canonical_host, resolve_link
 from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
 
 _BATCH: Final = 500
+_TAKEN_DOWN: Final = "taken down: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ def add_takedowns(
     with store.change() as change:
         for entry in entries:
             search_outbox.tell_of_host(change.connection, entry.host)
+            _block_sources(change.connection, entry)
         return [
             TakedownReport(
                 entry.text,
@@ -84,7 +87,49 @@ def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: Fron
         for entry in entries:
             search_outbox.tell_of_host(change.connection, read_entry(entry).host)
         sources.forget_all_pages(change.connection)
+        _unblock_sources(change.connection, still)
     return list(entries)
+
+
+def require_not_taken_down(connection: Connection, url: str) -> None:
+    """Refuse an address that must not be asked."""
+    refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
+    address = resolve_link(url, url)
+    if address is not None and (entry := refused.covering(address)) is not None:
+        raise BadInput(f"{url} is taken down ({entry}); comity takedown remove {entry} lifts that")
+
+
+def covered_of_host(
+    database: Database, store: FrontierStore, host: str, host_id: UUID
+) -> tuple[str | None, dict[int, list[int]]]:
+    """The entry that takes down a whole host, if there is one; else the keys of its URLs that are, by state."""
+    with database.read() as connection:
+        refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
+    if (entry := refused.covering_host(host)) is not None:
+        return entry, {}
+    name = canonical_host(host).authority.partition(":")[0]
+    named = [each.partition(":")[0] for each in (*refused.hosts, *refused.paths)]
+    if not any(each == name or each.endswith("." + name) for each in named):
+        return None, {}
+    with store.reading() as reads:
+        return None, {state: _covered_urls(reads, host_id, state, refused) for state in (QUEUED, DONE)}
+
+
+def _block_sources(connection: Connection, entry: TakedownEntry) -> None:
+    """A source that must not be read is not active."""
+    covered = Takedowns.of([entry.text])
+    active = sources.addresses(connection, SourceStatus.ACTIVE)
+    rows = [(row.id, resolve_link(row.careers_url, row.careers_url)) for row in active]
+    ids = [identity for identity, address in rows if address is not None and covered.covering(address)]
+    sources.set_status(connection, ids, SourceStatus.BLOCKED, f"{_TAKEN_DOWN}{entry.text}")
+
+
+def _unblock_sources(connection: Connection, still: Takedowns) -> None:
+    """Sources that takedowns alone kept from being read are due again."""
+    rows = sources.addresses(connection, SourceStatus.BLOCKED, _TAKEN_DOWN)
+    addresses = [(row.id, resolve_link(row.careers_url, row.careers_url)) for row in rows]
+    ids = [identity for identity, address in addresses if address is not None and not still.covering(address)]
+    sources.set_status(connection, ids, SourceStatus.ACTIVE, None)
 
 
 def _close_postings(connection: Connection, entry: TakedownEntry) -> int:
@@ -108,19 +153,25 @@ def _covered(
     covered = Takedowns.of([entry.text])
     with database.read() as connection:
         host_ids = takedowns.hosts_reached(connection, entry.host, canonical_host(entry.host).parent_domain)
-    found: dict[UUID, list[int]] = {}
     with store.reading() as reads:
-        for host_id in host_ids:
-            last = 0
-            while rows := reads.urls(host_id, state, last, _BATCH):
-                addresses = [(row.key, resolve_link(row.url, row.url)) for row in rows]
-                found.setdefault(host_id, []).extend(
-                    key
-                    for key, address in addresses
-                    if address and covered.covering(address) and not (but and but.covering(address))
-                )
-                last = rows[-1].place
-    return found
+        return {host_id: _covered_urls(reads, host_id, state, covered, but) for host_id in host_ids}
+
+
+def _covered_urls(
+    reads: FrontierReads, host_id: UUID, state: int, covered: Takedowns, but: Takedowns | None = None
+) -> list[int]:
+    """The keys of a host's URLs in one state that are covered, but for those that others cover."""
+    keys: list[int] = []
+    last = 0
+    while rows := reads.urls(host_id, state, last, _BATCH):
+        addresses = [(row.key, resolve_link(row.url, row.url)) for row in rows]
+        keys += [
+            key
+            for key, address in addresses
+            if address and covered.covering(address) and not (but and but.covering(address))
+        ]
+        last = rows[-1].place
+    return keys
 
 
 def _move(change: FrontierChange, keys: dict[UUID, list[int]], before: int, after: int) -> int:

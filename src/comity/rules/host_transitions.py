@@ -41,6 +41,20 @@ MOVES: Mapping[HostStatus, Mapping[HostStatus, str]] = {
     },
 }
 
+FIRST = _PENDING
+BACKFILL = "backfill"
+# A row that a backfill makes is as the older crawl left its host (S1 §12.1); its `source` says where it comes from.
+FIRST_OF_BACKFILL: Mapping[HostStatus, str] = {
+    _EXHAUSTED: "backfilled, as the log left it",
+    _BLOCKED: "backfilled, refused more often than not",
+    _UNREACHABLE: "backfilled, not reached more often than not",
+}
+
+
+def may_begin_as(status: HostStatus, source: str | None) -> bool:
+    """Whether a new row may have this status."""
+    return status is FIRST or (status in FIRST_OF_BACKFILL and (source or "").startswith(BACKFILL))
+
 
 def is_legal(before: HostStatus, after: HostStatus) -> bool:
     """Whether a host may go from one status to the other."""
@@ -50,5 +64,6 @@ def is_legal(before: HostStatus, after: HostStatus) -> bool:
 def diagram() -> str:
     """Draw the table as a Mermaid state diagram."""
     lines = ["stateDiagram-v2", "    [*] --> pending: seeded, or first seen"]
+    lines += [f"    [*] --> {status}: {event}" for status, event in FIRST_OF_BACKFILL.items()]
     lines += [f"    {before} --> {after}: {event}" for before, moves in MOVES.items() for after, event in moves.items()]
     return "\n".join(lines)

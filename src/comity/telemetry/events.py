@@ -38,6 +38,12 @@ WORKER_STARTED: Final = Event(
     "worker_started", Level.INFO, "A worker begins.", ("version", "state", "pages_to", "concurrency")
 )
 WORKER_ENDED: Final = Event("worker_ended", Level.INFO, "A worker has given everything back.", ("runs", "seconds"))
+WORKER_LEFT: Final = Event(
+    "worker_left",
+    Level.ERROR,
+    "It was told to stop, and a store did not answer: it left, and its leases run out.",
+    ("error",),
+)
 STOPPING: Final = Event(
     "stopping", Level.INFO, "Somebody asked it to stop; what is under way is finished.", ("signal",)
 )
@@ -127,6 +133,7 @@ EVENTS: Final = (
     FRONTIER_BACK,
     FRONTIER_BLANK,
     WORKER_DIED,
+    WORKER_LEFT,
     STOPPING,
     WORKER_ENDED,
     WORKER_FAILED,

@@ -6,9 +6,10 @@ Paths and what answers them enter; nothing that a client sends but the path and 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from comity.model.errors import BadInput
 from comity.telemetry.address import Address
@@ -17,6 +18,7 @@ _HEAD_MOST: Final = 16_384
 _PATIENCE_S: Final = 5.0  # for a request to come, and for its answer to be taken
 _ANSWER_S: Final = 15.0  # for an answer to be made
 _CONNECTIONS_MOST: Final = 64
+_ANSWERS_MOST: Final = 12  # of one path at once, so that slow answers of one leave room for the others
 _REASONS: Final = {
     200: "OK",
     400: "Bad Request",
@@ -57,25 +59,38 @@ async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterato
 
 
 class _Desk:
-    """Answers connections, so many at a time."""
+    """Answers connections, so many at a time. One that sends no request makes room for a newer one."""
 
     def __init__(self, paths: Mapping[str, Answer]) -> None:
         self._paths = paths
         self._open: set[asyncio.Task[None]] = set()
+        self._silent: dict[asyncio.Task[None], None] = {}  # those whose request is not there yet, oldest first
+        self._answering: Counter[str] = Counter()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request, one answer."""
         task = asyncio.current_task()
         assert task is not None
         try:
-            if len(self._open) >= _CONNECTIONS_MOST:
-                return  # closed without a word: whoever asks so often is no monitoring system
+            if len(self._open) >= _CONNECTIONS_MOST and not self._make_room():
+                return
             self._open.add(task)
+            self._silent[task] = None
             with suppress(TimeoutError, ConnectionError, asyncio.CancelledError):
                 await self._converse(reader, writer)
         finally:
             self._open.discard(task)
+            self._silent.pop(task, None)
             writer.close()
+
+    def _make_room(self) -> bool:
+        """Hang up on the connection that has been silent longest; False if all have asked for something."""
+        oldest = next(iter(self._silent), None)
+        if oldest is None:
+            return False
+        del self._silent[oldest]
+        self._open.discard(oldest)
+        return oldest.cancel()
 
     async def close(self) -> None:
         """End what is still open."""
@@ -89,6 +104,7 @@ class _Desk:
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 head = await reader.readuntil(b"\r\n\r\n")
+            self._silent.pop(cast("asyncio.Task[None]", asyncio.current_task()), None)
             method, path, accept = _read_head(head)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             page = Page(400, b"not a request\n")
@@ -106,6 +122,9 @@ class _Desk:
             return Page(404, f"there is: {known}\n".encode())
         if method not in ("GET", "HEAD"):
             return Page(405, b"only GET and HEAD\n")
+        if self._answering[path] >= _ANSWERS_MOST:
+            return Page(503, b"too many requests at once\n")
+        self._answering[path] += 1
         try:
             async with asyncio.timeout(_ANSWER_S):
                 return await answer(accept)
@@ -113,6 +132,8 @@ class _Desk:
             return Page(503, b"no answer in time\n")
         except Exception as error:  # what goes wrong in a look must not end the work
             return Page(500, f"{type(error).__name__}\n".encode())
+        finally:
+            self._answering[path] -= 1
 
 
 def _read_head(head: bytes) -> tuple[str, str, str]:

@@ -1,6 +1,7 @@
 """The conductor of a whole-site crawl: leases hosts, crawls them side by side, settles, and ends cleanly.
 
-Everything runs on one event loop; the database has a thread of its own.
+Everything runs on one event loop; the database has a thread of its own, and so has a frontier on its own server:
+one that hangs keeps no lease from being renewed.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ from comity.walk.settling import Settling
 from comity.walk.visit_rooms import VisitRooms
 
 _WATCH_EVERY_S: Final = 0.2
-_GRACE_S: Final = 30.0
+_GRACE_S: Final = 25.0  # for what is in flight when a run is stopped; it ends within 30
+_FRONTIER_GRACE_S: Final = 15.0  # for a frontier that does not answer then
 _RECOVER_EVERY_S: Final = 60.0
 _WARNINGS_MOST: Final = 100
 _ALL_TAKEN_DOWN: Final = EndReason.TAKEN_DOWN  # why a run that names its hosts is left with none
@@ -84,7 +86,9 @@ class Crawl:
         self._terms = terms
         self._takedowns = Takedowns()
         self._thread = DatabaseThread()
-        self._patience = Patience(self._thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt)
+        # Outcomes and pages go through the frontier's thread.
+        self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else self._thread
+        self._patience = Patience(self._frontier_thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt)
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         self._capacity = capacity = Capacity(terms.concurrency)
@@ -129,6 +133,7 @@ class Crawl:
         self._wait_for_page: set[LeasedHost] = set()
         self._named = hosts
         self._ending: RunEnd | None = None
+        self._ends_at = inf  # when what is in flight is given up
         self.unsettled = 0  # outcomes that are not yet committed
         self._meter = RunMeter(hooks.meter, self, clock.seconds, leases.terms.renew_every_s)
 
@@ -194,7 +199,7 @@ class Crawl:
             asyncio.create_task(self._settling.run()),
             asyncio.create_task(self._keep_leases()),
             asyncio.create_task(self._watch()),
-            *(asyncio.create_task(_repeat(duty)) for duty in (*self._hooks.duties, recovery)),
+            *(asyncio.create_task(duty.repeat()) for duty in (*self._hooks.duties, recovery)),
         ]
         end = RunEnd("failed", EndReason.FAILED)
         self._meter.begin()
@@ -221,16 +226,14 @@ class Crawl:
 
     async def _conduct(self, background: list[asyncio.Task[None]]) -> None:
         """Keep as many hosts under way as the terms allow; end when there are none."""
-        ends_at = inf
         while True:
             if self._ending is None:
                 await self._hosts.take_more()
-            elif ends_at == inf:
-                ends_at = self._clock.seconds() + _GRACE_S
             if not self._hosts:
                 return
             wake = asyncio.create_task(self._wake.wait())
-            timeout = None if ends_at == inf else max(_WATCH_EVERY_S, ends_at - self._clock.seconds())
+            left_s = max(_WATCH_EVERY_S, self._ends_at - self._clock.seconds())
+            timeout = None if left_s == inf else left_s
             done, _rest = await asyncio.wait([*background, wake], return_when=asyncio.FIRST_COMPLETED, timeout=timeout)
             wake.cancel()
             self._wake.clear()
@@ -239,7 +242,7 @@ class Crawl:
                     task.result()  # it only ends by failing, and its failure is the run's
             if self._dispatcher.failure is not None:
                 raise self._dispatcher.failure
-            if self._clock.seconds() >= ends_at:
+            if self._clock.seconds() >= self._ends_at:
                 await self._dispatcher.cancel()
                 await self._robots.cancel()
                 for host in self._hosts:
@@ -345,7 +348,8 @@ class Crawl:
         if self._ending is None:
             self._ending = end
             self._hosts.ended_by = end.reason
-            self._patience.ends_at = self._clock.seconds() + _GRACE_S
+            self._ends_at = self._clock.seconds() + _GRACE_S
+            self._patience.ends_at = min(self._ends_at, self._clock.seconds() + _FRONTIER_GRACE_S)
             waits = end.reason is EndReason.PAGE_LIMIT  # pages that were begun are finished
             for host in self._hosts:
                 host.is_stopped = True
@@ -383,7 +387,7 @@ class Crawl:
     async def _recover(self) -> None:
         """Bring to the frontier what workers left half-way that died, whoever they were."""
         with suppress(FrontierUnavailable):  # whoever needs it waits for it
-            await self._thread.run(self._frontier.recover)
+            await self._frontier_thread.run(self._frontier.recover)
 
     def _on_silence(self, said: str | None) -> None:
         """The frontier does not answer; what is settled stays, and the run waits."""
@@ -412,7 +416,8 @@ class Crawl:
     async def _close_run(self, end: RunEnd) -> RunSummary:
         """Give everything back and note the end; what fails here is told unless something failed before."""
         problem: Exception | None = None
-        for step in (self._give_everything_back(), self._thread.run(self._store.close)):
+        close_store = self._frontier_thread.run(self._store.close)
+        for step in (self._settling.flush(), self._give_everything_back(), close_store):
             try:
                 await step
             except Exception as error:
@@ -430,6 +435,7 @@ class Crawl:
             await self._thread.run(self._run_desk.close, summary.status, summary.code, summary.reason)
         except Exception as error:
             problem = problem or (None if end.status == "failed" else error)
+        self._frontier_thread.close()
         self._thread.close()
         if problem is not None:
             raise problem
@@ -439,9 +445,3 @@ class Crawl:
         for host in list(self._board.hosts.values()):  # only a run that failed has any left, opened or not
             await self._board.give_back(host)
         await self._board.release_guests(idle_only=False)
-
-
-async def _repeat(duty: Duty) -> None:
-    while True:
-        await duty.work()
-        await asyncio.sleep(duty.every_s)

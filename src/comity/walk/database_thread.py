@@ -14,8 +14,8 @@ Result = TypeVar("Result")
 class DatabaseThread:
     """Runs blocking functions one after the other, in the order in which they were asked for."""
 
-    def __init__(self) -> None:
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="comity-database")
+    def __init__(self, name: str = "comity-database") -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
     async def run(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs

@@ -44,6 +44,7 @@ class Patience:
         self._tell = tell
         self._on_rebuilt = on_rebuilt
         self.ends_at = inf  # when the run is over, whether the frontier is back or not
+        self._has_stopped_asking = False
 
     async def run(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
@@ -61,6 +62,11 @@ class Patience:
                 if gives_up_at == inf:
                     gives_up_at = now + PATIENCE_MOST_S
                     self._tell(str(error))
+                if now >= self.ends_at and not self._has_stopped_asking:
+                    # What is fetched is worth keeping: once more, into the database alone.
+                    self._has_stopped_asking = True
+                    self._frontier.stop_asking()
+                    continue
                 if now >= min(gives_up_at, self.ends_at):
                     raise
             await self._pause(pause_s)

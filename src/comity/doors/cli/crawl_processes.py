@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY_S: Final = 0.2
 _MOST_RESTARTS: Final = 5
-_ENDS_WITHIN_S: Final = 60.0  # each waits half of this for what is in flight, and then writes what it has
+_ENDS_WITHIN_S: Final = 27.5  # each waits less than this for what is in flight, and then writes what it has
 _GONE_WITHIN_S: Final = 1.0
 _OF_NOW: Final = ("hosts_active", "hosts_waiting", "hosts_blocked", "queued", "held")  # what dies with a process
 

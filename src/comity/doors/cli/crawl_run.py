@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from comity.doors.cli.crawl_shown import ProgressLine
+from comity.doors.cli.leaving import leave_in_time
 from comity.doors.cli.visits import lines_of, write_visits
 from comity.doors.event_loop import runner_of_loops
 
@@ -75,6 +76,7 @@ def obey_signals(
                 leave()
             os._exit(130)
         asked = True
+        leave_in_time(130, before=leave or (lambda: None))
         print("comity: finishing what is under way (Ctrl-C again to leave at once)", file=sys.stderr, flush=True)
         stop()
 

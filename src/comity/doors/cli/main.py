@@ -15,6 +15,7 @@ import typer
 
 from comity import __version__
 from comity.doors.cli.failures import RootGroup, asks_for_json, exit_code_of
+from comity.doors.cli.leaving import end_countdown
 from comity.doors.cli.options import JsonOption, OptionsInFront, StateOption
 from comity.doors.cli.output import be_readable_everywhere
 from comity.doors.cli.quickly import start_and_end_quickly
@@ -131,4 +132,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, as_json=asks_for_json(given))
+    finally:
+        end_countdown()
     return result if isinstance(result, int) else 0

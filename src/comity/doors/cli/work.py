@@ -21,6 +21,7 @@ import typer
 
 from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, OnlyStaleOption, RefreshModeOption
 from comity.doors.cli.failures import INTERRUPTED
+from comity.doors.cli.leaving import LEFT, leave_in_time, say_left
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
 from comity.doors.cli.output import counted
 from comity.doors.cli.teaching import command
@@ -171,7 +172,7 @@ class _Desk:
         from comity.walk.worker import Worker
 
         worker = Worker(self._shift, self._terms, monotonic, random.random, self._tell)
-        obey(self._stopper(worker.stop))
+        obey(self._stopper(worker.stop), tell=lambda: self._log.tell(events.WORKER_LEFT, LEFT, error="no_answer"))
         if self._is_child:
             end_with_stdin(worker.stop)
         async with observed(self._door, self._log, self._reports_to) as self._meter:
@@ -343,8 +344,13 @@ def _of_one_run(settings: Settings, minutes: float) -> Settings:
     return settings.model_copy(update={"max_minutes": minutes})
 
 
-def obey(on_signal: Callable[[int], None], leave: Callable[[], None] | None = None) -> None:
-    """The first SIGINT or SIGTERM is handed on; the second leaves at once, and loses nothing that was settled."""
+def obey(
+    on_signal: Callable[[int], None], leave: Callable[[], None] | None = None, tell: Callable[[], None] = say_left
+) -> None:
+    """The first SIGINT or SIGTERM is handed on; the second leaves at once, and loses nothing that was settled.
+
+    So does the time that a command may take to end; `tell` says so.
+    """
     loop = asyncio.get_running_loop()
     asked: list[int] = []
 
@@ -354,6 +360,7 @@ def obey(on_signal: Callable[[int], None], leave: Callable[[], None] | None = No
                 leave()
             os._exit(INTERRUPTED)
         asked.append(number)
+        leave_in_time(1, tell=tell, before=leave or (lambda: None))
         on_signal(number)
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -17,6 +17,7 @@ from time import monotonic
 from typing import Final
 
 from comity.doors.cli.failures import INTERRUPTED
+from comity.doors.cli.leaving import LEFT
 from comity.doors.cli.options import Chosen
 from comity.doors.cli.work import FINISHING, obey
 from comity.doors.cli.work_frontier import FrontierWatch
@@ -54,7 +55,7 @@ class _Workers:
 
     async def run(self) -> int:
         """Keep every process going; gives the exit code once all have ended."""
-        obey(self._on_signal, self._kill_all)
+        obey(self._on_signal, self._kill_all, lambda: self._log.tell(events.WORKER_LEFT, LEFT, error="no_answer"))
         async with served(self._door, self._log, self._readings, self._gathered.silence_s):
             await asyncio.to_thread(self._try_state)
             try:

@@ -17,7 +17,6 @@ from comity.doors.web.refusals import Refused, answer_to
 
 MOST_BODY_BYTES: Final = 262_144
 BODY_WITHIN_S: Final = 30.0
-_MOST_THROWN_AWAY_BYTES: Final = 16 * MOST_BODY_BYTES
 HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -50,19 +49,22 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        has_begun = False
+        has_begun = is_read = False
 
         async def send_guarded(message: Message) -> None:
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 has_begun = True
                 self._add_headers(message, scope)
+                if not is_read and _has_body(scope):  # what is left of it will not be read
+                    MutableHeaders(scope=message)["Connection"] = "close"
             await send(message)
 
         try:
             asking = _asking(scope)
             scope.setdefault("state", {})["admitted"] = self._access.admit(asking, self._clock.seconds())
             body = await _body(asking, receive)
+            is_read = True
             await self._app(_as_get(scope), _replay(body, receive), send_guarded)
         except _Left:
             return
@@ -102,6 +104,9 @@ def _asking(scope: Scope) -> Asking:
 
 async def _body(asking: Asking, receive: Receive) -> bytes:
     """The whole body, which must be JSON if there is one."""
+    length = asking.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > MOST_BODY_BYTES:
+        raise _too_large()  # before a byte of it is read
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
             body = await _read(receive)
@@ -114,7 +119,7 @@ async def _body(asking: Asking, receive: Receive) -> bytes:
 
 
 async def _read(receive: Receive) -> bytes:
-    """What comes, up to the bound. A little more is read and thrown away: who is cut off would not hear why."""
+    """What comes, up to the bound."""
     parts: list[bytes] = []
     size = 0
     while True:
@@ -123,14 +128,20 @@ async def _read(receive: Receive) -> bytes:
             raise _Left
         part = message.get("body", b"")
         size += len(part)
-        if size <= MOST_BODY_BYTES:
-            parts.append(part)
-        is_all = not message.get("more_body", False)
-        if size > MOST_BODY_BYTES and (is_all or size > _MOST_THROWN_AWAY_BYTES):
-            headers = {"Connection": "close"}
-            raise Refused(413, "too_large", f"a body may have {MOST_BODY_BYTES:,} bytes", headers)
-        if is_all:
+        if size > MOST_BODY_BYTES:
+            raise _too_large()
+        parts.append(part)
+        if not message.get("more_body", False):
             return b"".join(parts)
+
+
+def _too_large() -> Refused:
+    return Refused(413, "too_large", f"a body may have {MOST_BODY_BYTES:,} bytes")
+
+
+def _has_body(scope: Scope) -> bool:
+    names = {name.lower() for name, value in scope["headers"] if value != b"0"}
+    return b"content-length" in names or b"transfer-encoding" in names
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

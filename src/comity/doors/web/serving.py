@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from comity.doors.web.access import is_loopback
 from comity.doors.web.application import access_terms, build_application
-from comity.doors.web.guard import HEADERS
-from comity.doors.web.refusals import refusal
+from comity.doors.web.bounded_http import MOST_CONNECTIONS, BoundedHttp
 from comity.model.errors import BadInput, ComityError
 
 if TYPE_CHECKING:
@@ -23,22 +20,8 @@ if TYPE_CHECKING:
     from comity.upkeep.due_sources import Result
 
 DATABASE_CONNECTIONS: Final = 20  # one for each thread that may want one, so that none waits for another
-_MOST_CONNECTIONS: Final = 500
 _MOST_HEAD_BYTES: Final = 65_536
 _ANSWER_WITHIN_S: Final = 10  # what is being answered when the end comes
-
-
-class BoundedHttp(H11Protocol):
-    """HTTP/1.1 by h11, which bounds the head of a request, unlike the other parser that uvicorn may find."""
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP in the one shape of refusals, and hang up."""
-        answer = refusal(400, "bad_request", msg[:1].lower() + msg[1:].rstrip("."))
-        headers = [*answer.raw_headers, *((name.lower().encode(), value.encode()) for name, value in HEADERS.items())]
-        head = h11.Response(status_code=400, headers=[*headers, (b"connection", b"close")], reason=b"Bad Request")
-        for event in (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
 
 
 class WebServer(uvicorn.Server):
@@ -91,7 +74,7 @@ def build_server(
             server_header=False,
             proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
-            limit_concurrency=_MOST_CONNECTIONS,
+            limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=_ANSWER_WITHIN_S,
             http=BoundedHttp,

@@ -1,8 +1,12 @@
 DROP TRIGGER IF EXISTS domains_status_trigger ON domains;
 --
+DROP TRIGGER IF EXISTS domains_first_status_trigger ON domains;
+--
 DROP TRIGGER IF EXISTS domains_updated_at_trigger ON domains;
 --
 DROP FUNCTION IF EXISTS check_domain_status();
+--
+DROP FUNCTION IF EXISTS refuse_first_domain_status();
 --
 DROP FUNCTION IF EXISTS update_domains_updated_at();
 --

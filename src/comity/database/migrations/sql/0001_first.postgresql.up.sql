@@ -619,6 +619,16 @@ $$ LANGUAGE plpgsql;
 CREATE TRIGGER domains_status_trigger BEFORE UPDATE OF status ON domains
     FOR EACH ROW EXECUTE FUNCTION check_domain_status();
 --
+CREATE OR REPLACE FUNCTION refuse_first_domain_status() RETURNS TRIGGER AS $$
+BEGIN
+    RAISE EXCEPTION 'illegal status of the new host %: %', NEW.domain, NEW.status
+        USING ERRCODE = 'check_violation', HINT = 'a new host is pending, or, where its source begins with backfill, exhausted, blocked, unreachable';
+END;
+$$ LANGUAGE plpgsql;
+--
+CREATE TRIGGER domains_first_status_trigger AFTER INSERT ON domains
+    FOR EACH ROW WHEN (NEW.status <> 'pending' AND NOT (coalesce(NEW.source, '') LIKE 'backfill%' AND NEW.status IN ('exhausted', 'blocked', 'unreachable'))) EXECUTE FUNCTION refuse_first_domain_status();
+--
 CREATE OR REPLACE FUNCTION update_domains_updated_at() RETURNS TRIGGER AS $$
 BEGIN
     NEW.updated_at = CURRENT_TIMESTAMP;

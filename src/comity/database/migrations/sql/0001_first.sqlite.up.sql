@@ -611,6 +611,29 @@ BEGIN
     SELECT CASE OLD.status WHEN 'pending' THEN RAISE(ABORT, 'illegal status change: pending may only become active, blocked or unreachable') WHEN 'active' THEN RAISE(ABORT, 'illegal status change: active may only become active, exhausted, blocked or unreachable') WHEN 'exhausted' THEN RAISE(ABORT, 'illegal status change: exhausted may only become pending or active') WHEN 'blocked' THEN RAISE(ABORT, 'illegal status change: blocked may only become pending, active or blocked') WHEN 'unreachable' THEN RAISE(ABORT, 'illegal status change: unreachable may only become pending or active') ELSE RAISE(ABORT, 'illegal status change') END;
 END;
 --
+CREATE TRIGGER domains_first_status_trigger BEFORE INSERT ON domains
+    FOR EACH ROW WHEN NEW.status <> 'pending' AND NOT (coalesce(NEW.source, '') LIKE 'backfill%' AND NEW.status IN ('exhausted', 'blocked', 'unreachable')) AND NOT EXISTS (SELECT 1 FROM domains WHERE domain = NEW.domain)
+BEGIN
+    SELECT RAISE(ABORT, 'illegal status of a new host: a new host is pending, or, where its source begins with backfill, exhausted, blocked, unreachable');
+END;
+--
+CREATE TRIGGER domains_replace_trigger BEFORE INSERT ON domains
+    FOR EACH ROW WHEN NEW.source IS NOT '(replaced)' AND EXISTS (
+        SELECT 1 FROM domains AS old WHERE (old.domain = NEW.domain OR old.id = NEW.id) AND NOT ((old.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (old.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (old.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (old.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (old.status = 'unreachable' AND NEW.status IN ('pending', 'active')))
+    )
+BEGIN
+    INSERT OR IGNORE INTO domains (id, domain, source)
+        SELECT id, domain, '(replaced)' FROM domains WHERE domain = NEW.domain OR id = NEW.id;
+    SELECT RAISE(ABORT, 'illegal status change by REPLACE; update the row instead')
+        FROM domains WHERE (domain = NEW.domain OR id = NEW.id) AND source = '(replaced)';
+END;
+--
+CREATE TRIGGER domains_overwrite_trigger BEFORE UPDATE OF domain, id ON domains
+    FOR EACH ROW WHEN EXISTS (SELECT 1 FROM domains WHERE (domain = NEW.domain OR id = NEW.id) AND id <> OLD.id)
+BEGIN
+    SELECT RAISE(ABORT, 'another host has this name or id');
+END;
+--
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains
     FOR EACH ROW WHEN NEW.updated_at IS OLD.updated_at
 BEGIN
