@@ -61,7 +61,12 @@ def rename(connection: Connection, row: Row[Any], name: str, parent: str | None)
     connection.execute(
         update(domains)
         .where(domains.c.id == row.id)
-        .values(domain=name, parent_domain=parent, version=domains.c.version + 1)
+        .values(
+            domain=name,
+            parent_domain=parent,
+            frontier_checkpoint_id=_checkpoint_of(row),
+            version=domains.c.version + 1,
+        )
     )
     _rename_loose_references(connection, row.domain, name)
 
@@ -90,10 +95,17 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
         "is_seeded": kept.is_seeded or gone.is_seeded,
         "seed_rank": min(ranks) if ranks else None,
         "frontier_size": kept.frontier_size + gone.frontier_size,  # at most; it is counted after
+        "frontier_checkpoint_id": _checkpoint_of(kept),
     }
     for old in (kept.domain, gone.domain):
         _rename_loose_references(connection, old, name)
     connection.execute(update(domains).where(domains.c.id == kept.id).values(**values, version=domains.c.version + 1))
+
+
+def _checkpoint_of(row: Row[Any]) -> str | None:
+    """The checkpoint of a host under its new name: a key in Redis stays, one that names the host is written anew."""
+    known = row.frontier_checkpoint_id
+    return known if known is not None and known.startswith("redis:") else None
 
 
 def note_size(connection: Connection, host_id: UUID, queued: int) -> None:

@@ -30,6 +30,7 @@ from comity.model.sitemap import SitemapRow, SitemapState
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
+from comity.rules.sitemap_plan import is_given_directly
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.traps import TrapWatch
 from comity.walk.leased_host import LeasedHost
@@ -151,7 +152,7 @@ class HostDesk:
         elif is_begun_anew and not queued:
             # Its cooldown is over, or somebody reset it: what was refused or seen then is to be asked once more.
             queued = change.requeue_all(lease.host_id)
-        values: dict[str, Any] = {"frontier_size": queued}
+        values: dict[str, Any] = {"frontier_size": queued, **self._checkpoint(lease, queued)}
         if self._track:
             values |= {
                 "status": HostStatus.ACTIVE,
@@ -168,6 +169,10 @@ class HostDesk:
         if self._traps is not None:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
         if host.sitemaps is not None:
+            # Spec 4.1, S4: "not found" is not remembered for direct URLs.
+            host.is_given_directly = is_given_directly(rows)
+            if host.is_given_directly:
+                host.sitemaps = [row for row in host.sitemaps if row.state is not SitemapState.MISSING]
             first = rows[0].url if rows else reads.any_url(host.lease.host_id)
             host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
@@ -261,7 +266,7 @@ class HostDesk:
         """A sitemap that is still to be read (`unread`) may name more pages than are queued."""
         tally = host.tally
         ending = self._ending(host, queued + unread, pages_before)
-        extra: dict[str, Any] = {"frontier_size": queued, "frontier_updated_at": self._clock.now()}
+        extra: dict[str, Any] = {"frontier_size": queued, **self._checkpoint(host.lease, queued)}
         if host.refresh_began_at is not None and ending.status is HostStatus.EXHAUSTED:
             extra["refresh_started_at"] = None  # the round is over
         reason = ending.detail
@@ -288,6 +293,11 @@ class HostDesk:
         return HostLineInSummary(
             host.name, str(ending.status), tally.pages, tally.errors, queued, reason, next_run_at=due
         )
+
+    def _checkpoint(self, lease: Lease, queued: int) -> dict[str, Any]:
+        """When the URLs of a host changed, and where they are: None once nothing is left to resume (S1 §5.3)."""
+        place = self._frontier.checkpoint_id(lease.host_id, lease.host, self._run_id) if queued else None
+        return {"frontier_checkpoint_id": place, "frontier_updated_at": self._clock.now()}
 
     def _is_to_make_way(self, connection: Connection, spent: Exhausted) -> bool:
         """Whether a host that had its part of a run, and would be first again, is in the way of others."""

@@ -87,6 +87,7 @@ class LeasedHost:
         self.tally = Tally()
         self.unsettled = Unsettled()
         self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read
+        self.is_given_directly = False  # a page of it was given by its URL, and is still to be visited
         self.is_reading_sitemaps = False
         self.has_sitemaps_again = False  # what was read of them meanwhile is lost
         self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps

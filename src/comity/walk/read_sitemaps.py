@@ -302,6 +302,8 @@ class SitemapReader:
         detail: str | None = None,
     ) -> None:
         """Remember how a file came out; it is settled with everything that it said."""
+        if host.is_given_directly and planned.is_guess and state is SitemapState.MISSING:
+            return  # spec 4.1: not for direct URLs
         now = self._rooms.clock()
         row = _row(planned, state)._replace(status=status, kind=kind, entries=entries, detail=detail, asked_at=now)
         host.unsettled.sitemaps.append(row)
