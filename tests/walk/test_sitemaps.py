@@ -251,7 +251,7 @@ def test_a_sitemap_is_read_in_whatever_dress_it_comes(web: Web, place: Place, pa
 def test_a_sitemap_that_is_none_brings_nothing_and_harms_nothing(
     web: Web, place: Place, monkeypatch: pytest.MonkeyPatch, answer: Answer, state: str, times: int
 ) -> None:
-    monkeypatch.setattr("comity.walk.read_sitemaps.retry_delay", lambda _attempt: 0.05)
+    monkeypatch.setattr("comity.walk.read_sitemaps.retry_delay", lambda _attempt, _cap_s: 0.05)
     site = web.site(
         {"/": page("/a"), "/map.xml": answer, "/a": page()} | pages("/trap"), robots=robots_naming("/map.xml")
     )

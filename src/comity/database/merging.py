@@ -134,9 +134,12 @@ def _fold_policies(connection: Connection, old: str, new: str) -> None:
     if new not in rows:
         connection.execute(update(domain_policies).where(domain_policies.c.host == old).values(host=new))
         return
+    ours, theirs = rows[old], rows[new]
     stricter = {
-        column: (max if higher else min)(getattr(rows[old], column), getattr(rows[new], column))
-        for column, higher in _STRICTER
+        column: (max if higher else min)(getattr(ours, column), getattr(theirs, column)) for column, higher in _STRICTER
     }
+    if ours.is_page_size_set != theirs.is_page_size_set:  # a default is no decision, and gives way to one
+        stricter["max_kb_per_page"] = (ours if ours.is_page_size_set else theirs).max_kb_per_page
+    stricter["is_page_size_set"] = ours.is_page_size_set or theirs.is_page_size_set
     connection.execute(update(domain_policies).where(domain_policies.c.host == new).values(**stricter))
     connection.execute(delete(domain_policies).where(domain_policies.c.host == old))

@@ -20,6 +20,7 @@ from comity.model.evidence import EvidenceType
 from comity.model.host import HostStatus
 from comity.model.robots import RobotsAccess
 from comity.rules.canonical import WebAddress
+from comity.rules.policy_reach import reach_of
 from comity.rules.robots import parse_robots
 from comity.rules.takedown import Takedowns
 
@@ -157,8 +158,10 @@ def _policy(row: Any) -> Finding:
     return Finding(
         "policy",
         "yes",
-        f"An operator's policy: at least {row.min_request_interval_ms} ms between requests, "
-        f"{row.max_concurrency} at once, {row.max_kb_per_page} kB a page.",
+        f"An operator's policy: at least {row.min_request_interval_ms} ms between requests, {row.max_concurrency} at "
+        f"once, for every door; {row.max_kb_per_page} kB a page for "
+        f"{reach_of('max_kb_per_page', is_page_size_set=row.is_page_size_set)}, {row.max_pages} pages a run for source "
+        "runs.",
     )
 
 

@@ -114,6 +114,12 @@ SOURCE_RUN: Final = Event(
 SOURCE_LEFT: Final = Event(
     "source_left", Level.DEBUG, "A source was left for later: nothing was asked.", ("source_id", "why", "reason")
 )
+RATE_LIMIT_WAIT: Final = Event(
+    "rate_limit_wait",
+    Level.DEBUG,
+    "A request waits for its host: for the delay, a block that the host asked for, or a free slot.",
+    ("host", "reason", "seconds"),
+)
 SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state were read.", ("seconds",))
 
 EVENTS: Final = (
@@ -132,6 +138,7 @@ EVENTS: Final = (
     WORKER_FAILED,
     SOURCE_RUN,
     SOURCE_LEFT,
+    RATE_LIMIT_WAIT,
     SCRAPED,
 )
 

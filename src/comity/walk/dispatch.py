@@ -207,6 +207,9 @@ class Dispatcher:
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
+        on_wait = self._rooms.requests.on_wait
+        if on_wait is not None:
+            on_wait(host.name, wait, self._clock())
         if wait.until < inf:
             self._later.push(host, wait.until)
         elif not host.gate.in_flight:

@@ -141,7 +141,7 @@ class SitemapReader:
             unread = await self._attempt(host, plan, planned)
             if unread is None or not unread.is_worth_a_try or attempt == _TRIES or host.is_stopped:
                 break
-            await self._pause(host, retry_delay(attempt))
+            await self._pause(host, retry_delay(attempt, host.profile.max_retry_backoff_s))
         if unread is None:
             return None
         if unread.state is SitemapState.PLANNED or (unread.is_worth_a_try and attempt < _TRIES):

@@ -46,13 +46,16 @@ def why(
     """
     door = chosen(context, state, as_json)
     address = _address(url, door)
+    if door.as_json:
+        from comity.doors.shapes.decisions import why_shape
+
+        with door.open_existing() as opened:
+            write_json(why_shape(opened, address).document())
+        return
     from comity.reports.why import explain
 
     with door.open_existing() as opened:
         told = explain(opened.database, opened.clock, address, opened.settings.identity, opened.frontier.find)
-    if door.as_json:
-        write_json(told)
-        return
     write_line(Cell(told.url, "bold"))
     write_line(told.conclusion)
     write_line("")
@@ -88,29 +91,20 @@ def robots(
     with door.open_or_make() as opened:
         found = asyncio.run(_read(opened, address))
         who = agent or opened.settings.identity
-    verdict = found.file.verdict(who, address.path) if found.file is not None else found.verdict(address.path)
-    about = {
-        "origin": found.origin,
-        "url": address.url,
-        "agent": who,
-        "read": found.reading.reason,
-        "http_status": found.reading.http_status,
-        "version": found.version,
-        "crawl_delay_s": verdict.crawl_delay_seconds,
-        "sitemaps": list(found.file.sitemaps) if found.file else [],
-        "disallow": found.file.for_agent(who).disallowed() if found.file else [],
-        "verdict": verdict,
-    }
+    from comity.doors.shapes.decisions import robots_verdict_shape
+
+    about = robots_verdict_shape(found, address, who).document()
     if door.as_json:
         write_json(about)
         return
-    _write_robots(about, verdict)
+    _write_robots(about)
 
 
-def _write_robots(about: dict[str, Any], verdict: Any) -> None:
-    mark = Cell("allowed", "green") if verdict.allowed else Cell("not allowed", "red")
+def _write_robots(about: dict[str, Any]) -> None:
+    verdict = about["verdict"]
+    mark = Cell("allowed", "green") if verdict["allowed"] else Cell("not allowed", "red")
     write_line(Cell(about["url"], "bold"), " is ", mark, f" for {about['agent']}.")
-    write_line(f"  {verdict.reason}")
+    write_line(f"  {verdict['reason']}")
     if about["crawl_delay_s"] is not None:
         write_line(f"  Crawl delay: {about['crawl_delay_s']:g} s")
     for title, items in (("Disallow", about["disallow"]), ("Sitemap", about["sitemaps"])):

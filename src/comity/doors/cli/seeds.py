@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
 import typer
 
@@ -118,8 +118,7 @@ def load(
     it is stored in one transaction: a list with a bad line leaves no trace, unless --skip-bad is given.
 
     With --from-redis the seeds are the members of a set, sorted set (score = rank, 1 is best) or list in the Redis of
-    COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL. Those that are stored are removed from it, a thousand at a time; those
-    that cannot be used stay.
+    COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL. Those that are stored are removed from it; others stay.
     """
     if (file is None) == (from_redis is None):
         raise BadInput("give a list, as in comity seeds load hosts.txt, or --from-redis KEY")
@@ -231,14 +230,10 @@ def _size(stream: BinaryIO) -> int | None:
     return os.fstat(stream.fileno()).st_size or None
 
 
-def _as_json(report: SeedReport, *, seeds_read: int) -> dict[str, object]:
-    return {
-        "seeds_read": seeds_read,
-        "hosts_given": report.hosts_given,
-        "hosts_new": report.hosts_new,
-        "urls_queued": report.urls_queued,
-        "taken_down": list(report.taken_down),
-    }
+def _as_json(report: SeedReport, *, seeds_read: int) -> dict[str, Any]:
+    from comity.doors.shapes.decisions import seeds_shape
+
+    return seeds_shape(report, seeds_read=seeds_read).document()
 
 
 def _write_report(report: SeedReport) -> None:

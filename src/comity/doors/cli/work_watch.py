@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,11 @@ from comity.telemetry.pulse import Pulse
 
 if TYPE_CHECKING:
     from comity.doors.cli.state_look import StateLook
+    from comity.model.gate import Wait
     from comity.telemetry.health import Check
     from comity.telemetry.serving import Page
     from comity.walk.progress import HostLineInSummary, RunSummary
+    from comity.walk.request import OnWait
 
 
 def log_of(door: Chosen) -> Log:
@@ -188,3 +191,17 @@ def log_host(log: Log, line: HostLineInSummary) -> None:
     )
     fields = asdict(line) | {"next_run_at": due.isoformat(timespec="seconds") if due is not None else None}
     log.tell(events.HOST_LEFT, message, **fields)
+
+
+def wait_teller(log: Log) -> OnWait | None:
+    """Who is told of waits for a host: the log, where it tells of such at all."""
+    if not log.tells(events.RATE_LIMIT_WAIT.level):
+        return None
+
+    def tell(host: str, wait: Wait, now: float) -> None:
+        seconds = round(wait.until - now, 3) if wait.until < inf else None
+        how_long = f"{seconds:g} s" if seconds is not None else "until a request ends"
+        message = f"{host}: a request waits {how_long} ({wait.reason})"
+        log.tell(events.RATE_LIMIT_WAIT, message, host=host, reason=str(wait.reason), seconds=seconds)
+
+    return tell

@@ -24,6 +24,7 @@ CREATE TABLE domain_policies (
     max_kb_per_page INTEGER DEFAULT 1024 NOT NULL,
     allow_js BOOLEAN DEFAULT 0 NOT NULL,
     last_seen_status TEXT,
+    is_page_size_set BOOLEAN DEFAULT 0 NOT NULL,
     updated_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL,
     CONSTRAINT pk_domain_policies PRIMARY KEY (host),
     CONSTRAINT ck_domain_policies_max_concurrency_at_least_1 CHECK (max_concurrency >= 1),
@@ -98,9 +99,9 @@ CREATE TABLE search_documents (
 --
 CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
-CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
---
 CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
+--
+CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
 --
 CREATE TABLE sources (
     id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
@@ -135,11 +136,11 @@ CREATE TABLE sources (
     CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
 );
 --
-CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
+CREATE INDEX idx_sources_status ON sources (status);
 --
 CREATE INDEX idx_sources_org_type ON sources (org_type);
 --
-CREATE INDEX idx_sources_status ON sources (status);
+CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
 --
 CREATE TABLE search_outbox (
     id INTEGER NOT NULL,
@@ -210,27 +211,27 @@ CREATE TABLE domains (
     CONSTRAINT fk_domains_last_crawl_run_id FOREIGN KEY(last_crawl_run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_domains_source ON domains (source);
---
-CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
---
-CREATE INDEX idx_domains_status ON domains (status);
+CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
 --
 CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
 CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
-CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
---
 CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
---
-CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
---
-CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
 --
 CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
+--
+CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+--
+CREATE INDEX idx_domains_source ON domains (source);
+--
+CREATE INDEX idx_domains_status ON domains (status);
+--
+CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+--
+CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
 --
 CREATE TABLE search_cards (
     number INTEGER NOT NULL,
@@ -277,9 +278,9 @@ CREATE TABLE crawl_logs (
     CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
---
 CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
+--
+CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
 --
 CREATE TABLE crawl_locks (
     source_id CHAR(32) NOT NULL,
@@ -318,11 +319,11 @@ CREATE TABLE job_postings (
     CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
---
 CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 --
 CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
+--
+CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
 --
 CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
 --
@@ -347,9 +348,9 @@ CREATE TABLE domain_frontier (
     CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
---
 CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
+--
+CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
 --
 CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
 --
@@ -414,11 +415,11 @@ CREATE TABLE fetches (
     CONSTRAINT fk_fetches_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
 );
 --
-CREATE UNIQUE INDEX uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
---
 CREATE INDEX idx_fetches_domain ON fetches (domain, crawled_at);
 --
 CREATE INDEX idx_fetches_url ON fetches (url_key);
+--
+CREATE UNIQUE INDEX uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
 --
 CREATE TABLE evidence (
     id INTEGER NOT NULL,
