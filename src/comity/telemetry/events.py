@@ -117,7 +117,7 @@ SOURCE_LEFT: Final = Event(
 RATE_LIMIT_WAIT: Final = Event(
     "rate_limit_wait",
     Level.DEBUG,
-    "A request waits for its host: for the delay, a block that the host asked for, or a free slot.",
+    "A request waits for its host: for the delay between requests, or for a block that the host asked for.",
     ("host", "reason", "seconds"),
 )
 SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state were read.", ("seconds",))

@@ -118,6 +118,7 @@ class Dispatcher:
             if entry is None:
                 break
             if host.gate.is_closed_at(now):
+                self._rooms.requests.tell_of_wait(host)
                 self._later.push(
                     host, host.gate.next_start_at()
                 )  # where a request must end first, its end brings it back
@@ -207,9 +208,7 @@ class Dispatcher:
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
-        on_wait = self._rooms.requests.on_wait
-        if on_wait is not None:
-            on_wait(host.name, wait, self._clock())
+        self._rooms.requests.tell_of_wait(host)
         if wait.until < inf:
             self._later.push(host, wait.until)
         elif not host.gate.in_flight:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from comity.fetch.fetcher import Fetcher
@@ -67,8 +68,7 @@ class Requests:
         The host's delay is waited out, a block only as long as our patience lasts. `may_go` is asked once more when
         the start has come.
         """
-        if self.on_wait is not None and (wait := host.gate.wait_now()) is not None:
-            self.on_wait(host.name, wait, self._clock())
+        self.tell_of_wait(host)
         slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, PATIENCE_S))
         if not isinstance(slot, Reservation):
             return Unstarted(slot)
@@ -79,6 +79,11 @@ class Requests:
             return await self.send(host, slot, request, purpose, verdict=verdict, robots_version=robots_version)
         finally:
             self.on_end(host)
+
+    def tell_of_wait(self, host: LeasedHost) -> None:
+        """Tell of a host whose next request must wait for a time, where somebody wants to know."""
+        if self.on_wait is not None and (wait := host.gate.wait_now()) is not None and wait.until < inf:
+            self.on_wait(host.name, wait, self._clock())
 
     async def send(
         self,

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
-from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -199,9 +198,8 @@ def wait_teller(log: Log) -> OnWait | None:
         return None
 
     def tell(host: str, wait: Wait, now: float) -> None:
-        seconds = round(wait.until - now, 3) if wait.until < inf else None
-        how_long = f"{seconds:g} s" if seconds is not None else "until a request ends"
-        message = f"{host}: a request waits {how_long} ({wait.reason})"
+        seconds = round(wait.until - now, 3)
+        message = f"{host}: a request waits {seconds:g} s ({wait.reason})"
         log.tell(events.RATE_LIMIT_WAIT, message, host=host, reason=str(wait.reason), seconds=seconds)
 
     return tell
