@@ -186,8 +186,14 @@ class State:
         return RunDesk(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
 
     def _fetch_limits(self, most_bytes: int) -> FetchLimits:
+        settings = self.settings
         return FetchLimits(
-            max_body_bytes=most_bytes, max_wire_bytes=most_bytes, total_timeout_s=self.settings.fetch_timeout_s
+            max_body_bytes=most_bytes,
+            max_wire_bytes=most_bytes,
+            connect_timeout_s=settings.connect_timeout_s,
+            first_byte_timeout_s=settings.first_byte_timeout_s,
+            idle_timeout_s=settings.idle_timeout_s,
+            total_timeout_s=settings.fetch_timeout_s,
         )
 
     def _scope(self) -> CrawlScope:
@@ -210,7 +216,7 @@ class State:
 
         settings = self.settings
         terms = SourceTerms(
-            profile=replace(DOOR_PROFILES[Door.SOURCES], interval_s=settings.source_delay_s),
+            profile=self._patient(Door.SOURCES, settings.source_delay_s, settings.source_retries),
             limits=self._fetch_limits(settings.max_response_bytes),
             robots=self._robots_terms(),
             agent=settings.identity,
@@ -312,7 +318,12 @@ class State:
     def _profile(self) -> DoorProfile:
         """The crawl door's manners, with what the operator set."""
         settings = self.settings
-        return replace(DOOR_PROFILES[Door.CRAWL], interval_s=settings.delay_s, max_concurrency=settings.per_host)
+        profile = self._patient(Door.CRAWL, settings.delay_s, settings.retries)
+        return replace(profile, max_concurrency=settings.per_host)
+
+    def _patient(self, door: Door, interval_s: float, retries: int) -> DoorProfile:
+        profile, most_s = DOOR_PROFILES[door], self.settings.max_retry_backoff_seconds
+        return replace(profile, interval_s=interval_s, retry_limit=retries, max_retry_backoff_s=most_s)
 
     def _robots_terms(self) -> RobotsTerms:
         from comity.walk.robots_keeper import RobotsTerms
@@ -322,6 +333,7 @@ class State:
             agent=settings.identity,
             ttl_s=settings.robots_ttl_hours * 3600,
             unreachable=RobotsUnreachable(settings.robots_unreachable),
+            timeouts=self._fetch_limits(settings.max_response_bytes),
         )
 
     def fetcher(self) -> Fetcher:

@@ -26,11 +26,17 @@ from comity.telemetry.address import read_address
 Network = IPv4Network | IPv6Network
 _PASSWORD_HASH: Final = re.compile(r"\$argon2id?\$[A-Za-z0-9+/=,$]{20,400}")
 _TOKEN_HASH: Final = re.compile("[0-9a-f]{64}")
+_BACKOFF: Final = ("MAX_RETRY_BACKOFF_SECONDS", "MAX_RETRY_BACKOFF_SECONDS")  # ours, and as S4 names it
 
 
 def _set(default: Any, text: str, variable: str, *also: str, **checks: Any) -> Any:
     """A setting: its default, what it means, the variable that sets it, and other names that are accepted for it."""
     return Field(default, description=text, validation_alias=AliasChoices(f"COMITY_{variable}", *also), **checks)
+
+
+def _flag(default: bool, text: str, variable: str) -> Any:
+    """A flag that can be turned off alone, also under its name without COMITY_ (S1 §11)."""
+    return _set(default, text, variable, variable)
 
 
 class Settings(BaseSettings):
@@ -129,6 +135,15 @@ class Settings(BaseSettings):
     images: bool = _set(False, "Whether images on pages are downloaded and kept, those of the same host.", "IMAGES")
     max_image_bytes: int = _set(10_000_000, "The largest image that is taken.", "MAX_IMAGE_BYTES", ge=1024)
     fetch_timeout_s: float = _set(60.0, "Seconds for one request as a whole.", "FETCH_TIMEOUT", gt=0, le=3600)
+    connect_timeout_s: float = _set(10.0, "Seconds for look-up, connection and TLS.", "CONNECT_TIMEOUT", gt=0, le=300)
+    first_byte_timeout_s: float = _set(
+        20.0, "Seconds from the request sent to the head of the answer.", "FIRST_BYTE_TIMEOUT", gt=0, le=3600
+    )
+    idle_timeout_s: float = _set(20.0, "Seconds without a byte of the body.", "IDLE_TIMEOUT", gt=0, le=3600)
+    retries: int = _set(5, "New tries of a URL after 429, 5xx or a network failure.", "RETRIES", ge=0, le=100)
+    max_retry_backoff_seconds: float = _set(
+        600.0, "The longest wait between two tries, unless the host asks for more.", *_BACKOFF, ge=1, le=86_400
+    )
     max_redirects: int = _set(5, "Redirects followed for one URL.", "MAX_REDIRECTS", ge=0, le=20)
     proxy: str | None = _set(None, "A proxy as scheme://host:port (http, https, socks5).", "PROXY")
     proxy_user: str | None = _set(None, "The proxy's user name.", "PROXY_USER")
@@ -162,6 +177,7 @@ class Settings(BaseSettings):
     source_delay_s: float = _set(
         3.0, "Seconds between two requests to a host for its sources.", "SOURCE_DELAY", ge=0, le=86_400
     )
+    source_retries: int = _set(2, "New tries of a source's page after such a failure.", "SOURCE_RETRIES", ge=0, le=100)
     sources_every_minutes: float = _set(
         5.0, "How often the scheduler looks for sources that are due.", "SOURCES_EVERY_MINUTES", gt=0, le=1440
     )
@@ -209,29 +225,17 @@ class Settings(BaseSettings):
     )
 
     # What can be turned off alone.
-    enable_domain_tracking: bool = _set(
-        True,
-        "Whether counters and statuses of hosts are written.",
-        "ENABLE_DOMAIN_TRACKING",
-        "ENABLE_DOMAIN_TRACKING",
+    enable_domain_tracking: bool = _flag(
+        True, "Whether counters and statuses of hosts are written.", "ENABLE_DOMAIN_TRACKING"
     )
-    enable_per_domain_budget: bool = _set(
-        True,
-        "Whether max_pages_per_run of a host bounds a run.",
-        "ENABLE_PER_DOMAIN_BUDGET",
-        "ENABLE_PER_DOMAIN_BUDGET",
+    enable_per_domain_budget: bool = _flag(
+        True, "Whether max_pages_per_run of a host bounds a run.", "ENABLE_PER_DOMAIN_BUDGET"
     )
-    enable_smart_scheduling: bool = _set(
-        True,
-        "Whether hosts are taken by priority; otherwise in the order of the seeds.",
-        "ENABLE_SMART_SCHEDULING",
-        "ENABLE_SMART_SCHEDULING",
+    enable_smart_scheduling: bool = _flag(
+        True, "Whether hosts are taken by priority; otherwise in the order of the seeds.", "ENABLE_SMART_SCHEDULING"
     )
-    enable_claim_protocol: bool = _set(
-        True,
-        "Whether hosts are claimed from the table; otherwise each seed is taken by name.",
-        "ENABLE_CLAIM_PROTOCOL",
-        "ENABLE_CLAIM_PROTOCOL",
+    enable_claim_protocol: bool = _flag(
+        True, "Whether hosts are claimed from the table; otherwise each seed is taken by name.", "ENABLE_CLAIM_PROTOCOL"
     )
     enable_refresh_mode: bool = _set(
         False, "Whether hosts that are done become due again.", "ENABLE_REFRESH_MODE", "ENABLE_REFRESH_MODE"
@@ -308,21 +312,13 @@ class Settings(BaseSettings):
             raise ValueError("must be what comity web new-token prints (64 hexadecimal digits)")
         return value
 
-    @field_validator("contact")
+    @field_validator("contact", "meili_key")
     @classmethod
     def _can_be_sent(cls, value: str | None) -> str | None:
-        """The contact travels in a header."""
+        """Both travel in a header."""
         if value is not None and not (value.isascii() and value.isprintable()):
             raise ValueError("must be plain ASCII on one line")
         return value
-
-    @field_validator("meili_key")
-    @classmethod
-    def _is_a_key(cls, value: str | None) -> str | None:
-        """The key travels in a header."""
-        if value is not None and not (value.isascii() and value.isprintable()):
-            raise ValueError("must be plain ASCII on one line")
-        return value or None
 
     @field_validator("user_agent")
     @classmethod
@@ -339,6 +335,12 @@ class Settings(BaseSettings):
             raise ValueError("COMITY_HEARTBEAT_MINUTES must be at most half of COMITY_LEASE_MINUTES")
         if self.fetch_timeout_s > self.lease_minutes * 60 / 2:
             raise ValueError("COMITY_FETCH_TIMEOUT must be at most half of COMITY_LEASE_MINUTES")
+        for name in ("connect_timeout_s", "first_byte_timeout_s", "idle_timeout_s"):
+            # A default gives way to a shorter whole; only another value can be a mistake.
+            chosen = getattr(self, name)
+            if chosen > self.fetch_timeout_s and chosen != type(self).model_fields[name].default:
+                variable = name.removesuffix("_s").upper()
+                raise ValueError(f"COMITY_{variable} must be at most COMITY_FETCH_TIMEOUT ({self.fetch_timeout_s:g})")
         return self
 
     @property

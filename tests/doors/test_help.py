@@ -45,7 +45,14 @@ def test_every_command_explains_itself_with_an_example(comity: CommandLine, path
 
 @pytest.mark.parametrize("name", ["crawl", "work"])
 def test_the_defaults_that_help_names_are_those_of_the_settings(name: str) -> None:
-    called = {"delay": "delay_s", "refresh": "enable_refresh_mode"}
+    called = {
+        "delay": "delay_s",
+        "refresh": "enable_refresh_mode",
+        "timeout": "fetch_timeout_s",
+        "connect_timeout": "connect_timeout_s",
+        "first_byte_timeout": "first_byte_timeout_s",
+        "max_retry_backoff": "max_retry_backoff_seconds",
+    }
     options = {param.name: param for param in COMMANDS[name,].params if param.param_type_name == "option"}
     told = {option: re.search(r"Default (\S+)\.$", param.help or "") for option, param in options.items()}
     defaults = {option: match[1] for option, match in told.items() if match}

@@ -6,25 +6,49 @@ import pytest
 
 from tests.doors.command_line import CommandLine
 
+BINDS = {
+    "max_concurrency": "every door",
+    "min_request_interval_ms": "every door",
+    "max_pages": "source runs",
+    "max_kb_per_page": "source runs",
+    "allow_js": "no door yet",
+}
+NOT_RUN = "allow_js is set, but scripts are not run: pages are read as the server sends them"
 FIRST = {
+    "host": "example.com",
     "max_concurrency": 1,
     "min_request_interval_ms": 3000,
     "max_pages": 10,
     "max_kb_per_page": 1024,
     "allow_js": False,
     "last_seen_status": None,
+    "is_set": True,
+    "is_page_size_set": False,
+    "binds": BINDS,
+    "note": None,
 }
 
 
 def test_a_first_policy_starts_careful_and_keeps_what_is_not_named(comity: CommandLine) -> None:
-    assert comity.json("policy", "show", "example.com") == {"host": "example.com", "policy": None}
+    assert comity.json("policy", "show", "example.com") == FIRST | {"is_set": False, "binds": {}}
     first = comity.json("policy", "set", "www.Example.com", "--max-pages", "500")
-    assert first == {"host": "example.com", "policy": FIRST | {"max_pages": 500}}
+    assert first == FIRST | {"max_pages": 500}
     second = comity.json("policy", "set", "https://example.com/", "--allow-js", "--min-request-interval-ms", "0")
-    expected = FIRST | {"max_pages": 500, "allow_js": True, "min_request_interval_ms": 0}
-    assert second["policy"] == expected
-    assert comity.json("policy", "show", "example.com")["policy"] == expected
-    assert comity.json("policy", "set", "example.com", "--no-allow-js")["policy"]["allow_js"] is False
+    expected = FIRST | {"max_pages": 500, "allow_js": True, "min_request_interval_ms": 0, "note": NOT_RUN}
+    assert second == expected
+    assert comity.json("policy", "show", "example.com") == expected
+    assert comity.json("policy", "set", "example.com", "--no-allow-js")["allow_js"] is False
+
+
+def test_each_limit_says_whom_it_binds(comity: CommandLine) -> None:
+    text = comity.done("policy", "set", "example.com", "--min-request-interval-ms", "5000").out
+    for piece in ("5,000 ms (every door)", "at most 10 (source runs)", "1,024 KB (source runs)"):
+        assert piece in text
+    assert "1,024 KB (every door)" in comity.done("policy", "set", "example.com", "--max-kb-per-page", "1024").out
+    assert comity.json("policy", "show", "example.com")["binds"] == BINDS | {"max_kb_per_page": "every door"}
+    comity.json("policy", "set", "example.com", "--max-pages", "7")
+    assert comity.json("policy", "show", "example.com")["is_page_size_set"], "what is not named keeps its value"
+    assert "1024 kB a page for every door" in str(comity.json("why", "https://example.com/"))
 
 
 def test_a_person_reads_it_in_words(comity: CommandLine) -> None:
@@ -48,8 +72,8 @@ def test_a_person_reads_it_in_words(comity: CommandLine) -> None:
 def test_limits_reach_to_their_bounds_and_no_further(comity: CommandLine, option: str, least: int, most: int) -> None:
     flag = "--" + option.replace("_", "-")
     for value in (least, most):
-        assert comity.json("policy", "set", "example.com", flag, str(value))["policy"][option] == value
+        assert comity.json("policy", "set", "example.com", flag, str(value))[option] == value
     for value in (least - 1, most + 1):
         answer = comity("policy", "set", "example.com", flag, str(value))
         assert (answer.code, answer.err) == (2, f"comity: {flag} must be between {least} and {most}, not {value}\n")
-    assert comity.json("policy", "show", "example.com")["policy"][option] == most
+    assert comity.json("policy", "show", "example.com")[option] == most

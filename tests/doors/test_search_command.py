@@ -38,9 +38,9 @@ def stocked(with_state: CommandLine) -> CommandLine:
 def test_a_search_tells_the_index_first_and_then_finds(stocked: CommandLine) -> None:
     assert stocked.json("search", "--status")["pending"] == 3
     page = stocked.json("search", "geneve")
-    assert [hit["title"] for hit in page["hits"]] == ["Infirmière"]
-    assert page["hits"][0]["marked"]["location"] == [{"text": "Genève", "is_match": True}]
-    assert page["facets"]["country_iso"] == {"CH": 1}
+    assert [hit["posting"]["title"] for hit in page["hits"]] == ["Infirmière"]
+    assert page["hits"][0]["location"] == [{"text": "Genève", "is_match": True}]
+    assert page["facets"]["country_iso"] == [{"value": "CH", "count": 1}]
     assert stocked.json("search", "--status") == {
         "engine": "sqlite",
         "pending": 0,
@@ -131,6 +131,6 @@ def test_what_a_source_lists_is_found_without_asking_its_site_again(
         asked = len(site.log)
         page = comity.json("search", "--org", "relief house")
         assert page["total"] == 4
-        word = page["hits"][0]["title"].split()[0]
+        word = page["hits"][0]["posting"]["title"].split()[0]
         assert comity.json("search", word)["total"] >= 1
         assert len(site.log) == asked

@@ -30,7 +30,10 @@ def test_the_way_of_a_source(comity: CommandLine, site: Site) -> None:
     done = comity.json("sources", "run-due")
     assert (done["queued"], done["runs"][0]["inserted"], done["skipped"]) == (1, 4, [])
     assert comity.json("sources", "status") == {
+        "running": False,
         "scheduler": True,
+        "in_flight": 0,
+        "queued": 0,
         "pool": {"global": 3},
         "due_count": 0,
         "locked": 0,

@@ -26,7 +26,7 @@ def states(comity: CommandLine) -> dict[str, int]:
 
 def test_a_host_is_taken_down_with_everything_queued_of_it(queued: CommandLine) -> None:
     assert queued.json("takedown", "add", "www.Example.com", "--reason", "asked by the owner") == [
-        {"domain_or_url": "example.com", "new": True, "urls_dropped": 4}
+        {"domain_or_url": "example.com", "new": True, "urls_dropped": 4, "postings_closed": 0}
     ]
     assert states(queued) == {
         "https://example.com/": 2,

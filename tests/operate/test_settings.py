@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comity.assemble import open_state
 from comity.leases.room import LeaseTerms
 from comity.model.errors import BadInput
 from comity.rules.priority import PriorityWeights
@@ -105,3 +106,45 @@ def test_the_shared_server_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -
 def test_the_page_of_settings_lists_every_one_of_them() -> None:
     page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
     assert page.endswith(settings_table() + "\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"COMITY_CONNECT_TIMEOUT": "7"}, None),
+        ({"COMITY_CONNECT_TIMEOUT": "7", "COMITY_FETCH_TIMEOUT": "5"}, "COMITY_CONNECT_TIMEOUT must be at most"),
+        ({"COMITY_FIRST_BYTE_TIMEOUT": "61"}, "COMITY_FIRST_BYTE_TIMEOUT must be at most COMITY_FETCH_TIMEOUT"),
+        ({"COMITY_IDLE_TIMEOUT": "61"}, "COMITY_IDLE_TIMEOUT must be at most COMITY_FETCH_TIMEOUT"),
+        ({"COMITY_FETCH_TIMEOUT": "5"}, None),  # a default gives way
+        ({"COMITY_CONNECT_TIMEOUT": "0"}, "COMITY_CONNECT_TIMEOUT: must be greater"),
+        ({"COMITY_FIRST_BYTE_TIMEOUT": "nan"}, "COMITY_FIRST_BYTE_TIMEOUT: must be"),
+        ({"COMITY_RETRIES": "-1"}, "COMITY_RETRIES: must be greater"),
+        ({"COMITY_RETRIES": "0"}, None),
+        ({"COMITY_MAX_RETRY_BACKOFF_SECONDS": "0"}, "MAX_RETRY_BACKOFF_SECONDS: must be greater"),
+        ({"MAX_RETRY_BACKOFF_SECONDS": "30"}, None),
+    ],
+)
+def test_time_outs_and_retries_are_settings_within_bounds(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], complaint: str | None
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    if complaint is None:
+        read_settings()
+    else:
+        with pytest.raises(BadInput, match=complaint):
+            read_settings()
+
+
+def test_time_outs_and_retries_reach_every_door() -> None:
+    settings = read_settings(
+        fetch_timeout_s=50, connect_timeout_s=4, first_byte_timeout_s=5, idle_timeout_s=6, retries=1, source_retries=0
+    )
+    with open_state(settings.model_copy(update={"state": ":memory:", "max_retry_backoff_seconds": 9.0})) as state:
+        limits = state._fetch_limits(1024)
+        times = (limits.connect_timeout_s, limits.first_byte_timeout_s, limits.idle_timeout_s, limits.total_timeout_s)
+        assert times == (4, 5, 6, 50)
+        profile = state._profile()
+        assert (profile.retry_limit, profile.max_retry_backoff_s) == (1, 9.0)
+        robots = state._robots_terms().limits
+        assert (robots.connect_timeout_s, robots.first_byte_timeout_s, robots.total_timeout_s) == (4, 5, 30)

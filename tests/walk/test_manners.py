@@ -203,3 +203,19 @@ def test_a_slow_site_is_asked_less_often(web: Web, place: Place) -> None:
     assert max(gaps_slow) > 0.25 > min(gaps_fast)
     sources = {row["delay_source"] for row in place.rows("SELECT delay_source FROM politeness_ledger")}
     assert "adaptive" in sources
+
+
+def test_retries_the_longest_wait_and_time_outs_are_options(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/tired", "/slow"), "/tired": Answer(500), "/slow": Answer(body=page(), after_s=30)})
+    crawl(place, site, "--delay", 0, "--retries", 1, "--first-byte-timeout", 0.3, "--max-retry-backoff", 1)
+    assert (len(site.of("/tired")), len(site.of("/slow"))) == (2, 2), "one new try each"
+    errors = {row["page_url"]: row["error"] for row in place.fetches(site.host) if row["error"]}
+    assert errors[site.url("/slow")].startswith("first_byte_timeout: no answer after 0.3 s")
+    other = web.site({"/": page("/tired"), "/tired": Answer(500)})
+    place.env["COMITY_RETRIES"] = "0"
+    crawl(place, other, "--delay", 0)
+    assert len(other.of("/tired")) == 1
+    assert place.comity("crawl", other.url(), "--retries", -1).err.startswith("comity: --retries: must be")
+    assert place.comity("crawl", other.url(), "--connect-timeout", 0).err.startswith(
+        "comity: --connect-timeout: must be"
+    )

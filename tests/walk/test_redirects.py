@@ -261,6 +261,14 @@ def test_a_relative_link_that_begins_like_a_scheme_is_followed_from_every_page(w
     assert {"/a/http-status.html", "/b/http-status.html"} <= set(site.pages())
 
 
+def test_a_policy_made_to_slow_a_host_down_does_not_cut_its_pages(web: Web, place: Place) -> None:
+    """Spec 2.3, 2.9: a crawl has 10 MB a page, and 1 MB only where the operator says so."""
+    site = web.site({"/": page("/big"), "/big": Answer(body=b"<p>" + b"x" * 2_000_000)})
+    place.comity("policy", "set", site.host, "--min-request-interval-ms", "1")
+    place.crawl(site.url())
+    assert len(place.kept()[site.url("/big")]["body"]) > 2_000_000
+
+
 def test_a_policy_bounds_the_size_of_a_page(web: Web, place: Place) -> None:
     site = web.site({"/": page("/big"), "/big": Answer(body=b"<p>" + b"x" * 50_000)})
     place.comity("policy", "set", site.host, "--max-kb-per-page", "20", "--min-request-interval-ms", "1")

@@ -170,11 +170,38 @@ def test_what_cannot_be_a_seed_stays_in_the_set(place: Place, seed_set: Any, val
     assert seed_set.smembers("seeds") == bad
 
 
+def test_seeds_flow_from_a_sorted_set_with_their_ranks(place: Place, seed_set: Any, valkey: ValkeyServer) -> None:
+    place.env["COMITY_SEEDS_REDIS_URL"] = valkey.url()
+    ranks = {f"host{number}.example": number for number in range(1, 2501)}
+    odd = {"unranked.example": 0, "below.example": -3, "far.example": 1e12, "9,written.example": 4, "half.example": 2.5}
+    seed_set.zadd("ranked", ranks | odd | {"https://page.example/begin": 3})
+    told = place.comity("seeds", "load", "--from-redis", "ranked", "--json").json
+    assert (told["seeds_read"], told["hosts_new"], told["urls_queued"]) == (2506, 2506, 1)
+    assert seed_set.exists("ranked") == 0
+    names = ("host1", "host2500", "unranked", "below", "far", "written", "half", "page")
+    assert [place.host(f"{name}.example")["seed_rank"] for name in names] == [1, 2500, None, None, None, 9, 2, 3]
+    first = place.comity("domains", "list", "--limit", "1", "--json").json
+    assert "host1.example" in str(first), "the best rank comes first"
+
+
+def test_seeds_flow_from_a_list_and_bad_ones_stay_in_it(place: Place, seed_set: Any, valkey: ValkeyServer) -> None:
+    place.env["COMITY_SEEDS_REDIS_URL"] = valkey.url()
+    seed_set.delete("line")
+    bad = ["# a remark", "ftp://host.example/", "# a remark"]
+    hosts = [f"host{number}.example" for number in range(2100)]
+    seed_set.rpush("line", bad[0], *hosts[:1500], bad[1], "host7.example", *hosts[1500:], bad[2])
+    assert place.comity("seeds", "load", "--from-redis", "line").code == 2
+    told = place.comity("seeds", "load", "--from-redis", "line", "--skip-bad", "--json").json
+    assert (told["members_skipped"], len(told["skipped"])) == (3, 3)
+    assert len(place.rows("SELECT id FROM domains")) == 2100
+    assert [each.decode() for each in seed_set.lrange("line", 0, -1)] == bad
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--from-redis", "list"], "list is no set"),
-        (["--from-redis", "nothing"], "there is no set nothing"),
+        (["--from-redis", "hash"], "hash in Redis holds a hash; put seeds into a set"),
+        (["--from-redis", "nothing"], "there are no seeds under nothing"),
         (["--from-redis", "nothing", "file.txt"], "give a list"),
         ([], "give a list"),
     ],
@@ -183,8 +210,8 @@ def test_a_set_that_is_none_is_told(
     place: Place, seed_set: Any, valkey: ValkeyServer, arguments: list[str], complaint: str
 ) -> None:
     place.env["COMITY_SEEDS_REDIS_URL"] = valkey.url()
-    seed_set.delete("list")
-    seed_set.rpush("list", "host.example")
+    seed_set.delete("hash")
+    seed_set.hset("hash", "host.example", "1")
     told = place.comity("seeds", "load", *arguments)
     assert told.code == 2
     assert complaint in told.err

@@ -58,6 +58,29 @@ def is_polite(place: Place) -> bool:
 # Which files are asked for.
 
 
+def test_that_there_is_no_sitemap_is_not_remembered_where_a_url_is_given_directly(web: Web, place: Place) -> None:
+    """Spec 4.1, S4: "not found" is cached, but not for direct URLs."""
+    site = web.site(pages("/", "/one", "/two", "/three"))
+    place.crawl(site.url("/one"), sitemaps=True)
+    assert [path for path in site.pages() if "sitemap" in path] == ["/sitemap.xml", "/sitemap_index.xml"]
+    assert files(place, site) == {}, "nothing is cached for a direct URL"
+    site.routes["/sitemap.xml"] = xml(urlset(site.url("/three")))
+    place.crawl(site.url("/two"), sitemaps=True)
+    assert site.pages()[-3:].count("/three") == 1
+
+
+def test_that_there_is_no_sitemap_is_remembered_for_a_host_but_a_direct_url_looks_again(web: Web, place: Place) -> None:
+    site = web.site(pages("/", "/one", "/two"))
+    place.crawl(site.url(), sitemaps=True)
+    assert files(place, site) == {"/sitemap.xml": "missing", "/sitemap_index.xml": "missing"}
+    site.routes["/sitemap.xml"] = xml(urlset(site.url("/two")))
+    place.comity("domains", "reset", site.host)
+    place.crawl(site.url(), sitemaps=True)
+    assert "/two" not in site.pages(), "what was not found today is not asked for again"
+    place.crawl(site.url("/one"), sitemaps=True)
+    assert "/two" in site.pages()
+
+
 def test_every_sitemap_that_robots_names_is_read_wherever_its_name_points(web: Web, place: Place) -> None:
     site = web.site(
         {"/": page()} | pages("/1", "/2", "/3"), robots=robots_naming("/one.xml", "two.xml", "/one.xml", "ftp://x/y")
@@ -228,7 +251,7 @@ def test_a_sitemap_is_read_in_whatever_dress_it_comes(web: Web, place: Place, pa
 def test_a_sitemap_that_is_none_brings_nothing_and_harms_nothing(
     web: Web, place: Place, monkeypatch: pytest.MonkeyPatch, answer: Answer, state: str, times: int
 ) -> None:
-    monkeypatch.setattr("comity.walk.read_sitemaps.retry_delay", lambda _attempt: 0.05)
+    monkeypatch.setattr("comity.walk.read_sitemaps.retry_delay", lambda _attempt, _cap_s: 0.05)
     site = web.site(
         {"/": page("/a"), "/map.xml": answer, "/a": page()} | pages("/trap"), robots=robots_naming("/map.xml")
     )

@@ -165,3 +165,26 @@ def test_text_is_logged_where_text_is_wanted(web: Web, place: Place) -> None:
     assert any(line.startswith(f"comity: {site.host}: 2 pages, 0 errors in ") for line in lines)
     place.env["COMITY_LOG_LEVEL"] = "WARNING"
     assert place.comity_apart("work", "--idle-exit").err == ""
+
+
+def test_waits_for_a_host_are_told_at_debug_and_not_before(web: Web, place: Place) -> None:
+    """S0: rate-limit waits (debug)."""
+    limited = Answer(429, headers={"Retry-After": "1"})
+    answers = {"/": page("/b", "/a"), "/a": page(), "/b": lambda asked: limited if asked.count == 1 else page()}
+    site = web.site(answers)
+    place.env["COMITY_LOG_LEVEL"] = "debug"
+    seed(place, site)
+    told = place.comity_apart("work", "--idle-exit", "--delay", 0.1)
+    assert told.code == 0, told.err
+    lines = [json.loads(line) for line in told.err.splitlines() if line.startswith("{")]
+    waits = [line for line in lines if line["event"] == "rate_limit_wait"]
+    assert {line["reason"] for line in waits} >= {"delay", "block"}
+    assert all(line["level"] == "debug" and line["host"] == site.host for line in waits)
+    assert 0 < min(line["seconds"] for line in waits if line["reason"] == "delay") <= 0.1
+    assert all(line["at"].endswith("Z") for line in lines)
+    del place.env["COMITY_LOG_LEVEL"]
+    other = web.site({"/": page("/a"), "/a": page()})
+    seed(place, other)
+    quiet = place.comity_apart("work", "--idle-exit", "--delay", 0.1)
+    assert "run_ended" in quiet.err
+    assert "rate_limit_wait" not in quiet.err

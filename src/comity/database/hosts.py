@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Double, Row, Select, case, cast, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Double, Row, Select, Text, case, cast, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.instants import instant
@@ -113,7 +113,7 @@ def due_for_refresh(connection: Connection, host_ids: Collection[UUID]) -> set[U
     return set(connection.execute(statement).scalars())
 
 
-def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
+def add_discovered(connection: Connection, found: Mapping[UUID, int], now: datetime) -> None:
     """Count URLs that were found for hosts outside of a crawl; a host that was done has something to do again."""
     by_number: dict[int, list[UUID]] = {}  # of a long list nearly every host has as many as the others: one
     for host_id, number in found.items():
@@ -128,6 +128,7 @@ def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
                 .values(
                     pages_discovered=domains.c.pages_discovered + number,
                     frontier_size=domains.c.frontier_size + number,
+                    frontier_updated_at=now,
                     version=domains.c.version + 1,
                 )
             )
@@ -136,6 +137,16 @@ def add_discovered(connection: Connection, found: Mapping[UUID, int]) -> None:
                 .where(domains.c.id.in_(some), domains.c.status == HostStatus.EXHAUSTED)
                 .values(status=HostStatus.PENDING, next_crawl_after=None)
             )
+
+
+def note_checkpoint(connection: Connection, host_id: UUID, checkpoint_id: str | None) -> None:
+    """Note where the URLs of a host are kept after a move; None is the database itself: the host and its last run."""
+    of_run = domains.c.domain + ":" + cast(domains.c.last_crawl_run_id, Text)
+    connection.execute(
+        update(domains)
+        .where(domains.c.id == host_id, domains.c.frontier_size > 0)
+        .values(frontier_checkpoint_id=of_run if checkpoint_id is None else checkpoint_id)
+    )
 
 
 def is_leased(connection: Connection, host_id: UUID, now: datetime | None) -> bool:

@@ -66,8 +66,11 @@ def progress_values(progress: HostProgress, now: datetime) -> dict[str, Any]:
         "total_error_count": domains.c.total_error_count + progress.errors,
         "crawl_depth_reached": case((depth < progress.depth_reached, progress.depth_reached), else_=depth),
         "frontier_size": case((queued < 0, 0), else_=queued),
+        "frontier_updated_at": now,
         "last_crawled_at": now,
     }
+    if progress.checkpoint_id is not None:
+        values["frontier_checkpoint_id"] = progress.checkpoint_id
     if progress.consecutive_errors is not None:
         values["consecutive_error_count"] = progress.consecutive_errors
     return values

@@ -221,6 +221,8 @@ def add_progress(connection: Connection, rows: Iterable[tuple[Lease, HostProgres
             progress.depth_reached,
             progress.consecutive_errors,
             progress.queued,
+            progress.checkpoint_id,
+            moment,
             moment,
             encode.time_or_none(memory.next_fetch_at),
             encode.time_or_none(memory.blocked_until),
@@ -258,18 +260,24 @@ def _progress_text(dialect: str) -> str:
             (column.consecutive_error_count, func.coalesce(_whole("in_a_row"), column.consecutive_error_count)),
             # A frontier that was made anew has more to settle than was counted.
             (column.frontier_size, largest(literal_column("0"), column.frontier_size + _whole("queued"))),
+            (column.frontier_checkpoint_id, func.coalesce(_checkpoint(), column.frontier_checkpoint_id)),
+            (column.frontier_updated_at, bindparam("frontier_moment")),
             (column.last_crawled_at, bindparam("moment")),
             *((column[name], bindparam(f"new_{name}")) for name in _MEMORY),
             (column.version, column.version + literal_column("1")),
         )
     )
     counters = ("pages", "found", "images_found", "images_stored", "errors")
-    names = (*counters, "depth", "depth_again", "in_a_row", "queued", "moment")
+    names = (*counters, "depth", "depth_again", "in_a_row", "queued", "checkpoint", "frontier_moment", "moment")
     return driver_text(dialect, statement, (*names, *(f"new_{name}" for name in _MEMORY), "host", "token"))
 
 
 def _whole(name: str) -> Any:
     return bindparam(name, type_=Integer())
+
+
+def _checkpoint() -> Any:
+    return bindparam("checkpoint", type_=domains.c.frontier_checkpoint_id.type)
 
 
 def holders(connection: Connection, prefix: str) -> list[str]:

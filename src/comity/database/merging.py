@@ -64,7 +64,12 @@ def rename(connection: Connection, row: Row[Any], name: str, parent: str | None)
     connection.execute(
         update(domains)
         .where(domains.c.id == row.id)
-        .values(domain=name, parent_domain=parent, version=domains.c.version + 1)
+        .values(
+            domain=name,
+            parent_domain=parent,
+            frontier_checkpoint_id=_checkpoint_of(row),
+            version=domains.c.version + 1,
+        )
     )
     ledger.rename_chain(connection, row.id, name)
     _rename_loose_references(connection, row.domain, name)
@@ -94,11 +99,18 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
         "is_seeded": kept.is_seeded or gone.is_seeded,
         "seed_rank": min(ranks) if ranks else None,
         "frontier_size": kept.frontier_size + gone.frontier_size,  # at most; it is counted after
+        "frontier_checkpoint_id": _checkpoint_of(kept),
     }
     for old in (kept.domain, gone.domain):
         _rename_loose_references(connection, old, name)
     connection.execute(update(domains).where(domains.c.id == kept.id).values(**values, version=domains.c.version + 1))
     ledger.rename_chain(connection, kept.id, name)
+
+
+def _checkpoint_of(row: Row[Any]) -> str | None:
+    """The checkpoint of a host under its new name: a key in Redis stays, one that names the host is written anew."""
+    known = row.frontier_checkpoint_id
+    return known if known is not None and known.startswith("redis:") else None
 
 
 def note_size(connection: Connection, host_id: UUID, queued: int) -> None:
@@ -128,9 +140,12 @@ def _fold_policies(connection: Connection, old: str, new: str) -> None:
     if new not in rows:
         connection.execute(update(domain_policies).where(domain_policies.c.host == old).values(host=new))
         return
+    ours, theirs = rows[old], rows[new]
     stricter = {
-        column: (max if higher else min)(getattr(rows[old], column), getattr(rows[new], column))
-        for column, higher in _STRICTER
+        column: (max if higher else min)(getattr(ours, column), getattr(theirs, column)) for column, higher in _STRICTER
     }
+    if ours.is_page_size_set != theirs.is_page_size_set:  # a default is no decision, and gives way to one
+        stricter["max_kb_per_page"] = (ours if ours.is_page_size_set else theirs).max_kb_per_page
+    stricter["is_page_size_set"] = ours.is_page_size_set or theirs.is_page_size_set
     connection.execute(update(domain_policies).where(domain_policies.c.host == new).values(**stricter))
     connection.execute(delete(domain_policies).where(domain_policies.c.host == old))

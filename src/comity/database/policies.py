@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,12 @@ from sqlalchemy import Connection, Row, select, update
 from comity.database.instants import instant
 from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domain_policies
+from comity.model.policy import HostPolicy
+
+
+def policy_from(row: Row[Any]) -> HostPolicy:
+    """A row as a value."""
+    return HostPolicy(**{each.name: getattr(row, each.name) for each in fields(HostPolicy)})
 
 
 def get(connection: Connection, host: str) -> Row[Any] | None:
@@ -27,6 +34,8 @@ def get_many(connection: Connection, hosts: Collection[str]) -> dict[str, Row[An
 def put(connection: Connection, host: str, values: Mapping[str, Any], now: datetime | None) -> Row[Any]:
     """Make or change a policy; what is not named keeps its value, or takes the default."""
     changed = dict(values) | {"updated_at": instant(connection, now)}
+    if "max_kb_per_page" in changed:
+        changed["is_page_size_set"] = True
     statement = (
         insert_into(connection, domain_policies)
         .values(host=host, **changed)

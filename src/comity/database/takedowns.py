@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, delete, or_, select
+from sqlalchemy import Connection, Row, delete, func, or_, select
 
 from comity.database.spelling import insert_into
 from comity.database.tables import domains, takedowns
@@ -31,6 +31,17 @@ def remove(connection: Connection, entry: str) -> bool:
 def entries(connection: Connection) -> Sequence[Row[Any]]:
     """Every entry, oldest first."""
     return connection.execute(select(takedowns).order_by(takedowns.c.created_at, takedowns.c.domain_or_url)).all()
+
+
+def page(connection: Connection, limit: int, offset: int) -> Sequence[Row[Any]]:
+    """Some entries, oldest first."""
+    ordered = select(takedowns).order_by(takedowns.c.created_at, takedowns.c.domain_or_url)
+    return connection.execute(ordered.limit(limit).offset(offset)).all()
+
+
+def count(connection: Connection) -> int:
+    """How many entries there are."""
+    return int(connection.execute(select(func.count()).select_from(takedowns)).scalar_one())
 
 
 def hosts_reached(connection: Connection, host: str, parent: str | None) -> Sequence[UUID]:

@@ -101,6 +101,10 @@ class RedisFrontier:
         """Commit to the journal alone while Redis does not answer; it is brought up to it later."""
         self._may_guess = True
 
+    def checkpoint_id(self, host_id: UUID, host: str, run_id: UUID | None) -> str | None:  # noqa: ARG002  # as in the database
+        """The key that every key of the host begins with."""
+        return f"redis:{stem_of(host_id)}"
+
     @_alone
     def take_up(self, host_ids: Collection[UUID]) -> None:
         """Bring Redis up to the database for hosts that were leased just now, whatever a former holder left."""

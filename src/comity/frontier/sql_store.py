@@ -226,6 +226,10 @@ class SqlFrontier:
         with self.reading() as reads:
             return reads.done(host_id, after, limit)
 
+    def checkpoint_id(self, host_id: UUID, host: str, run_id: UUID | None) -> str | None:  # noqa: ARG002  # as in Redis
+        """The host and the run that last worked on its URLs."""
+        return f"{host}:{run_id}" if run_id is not None else None
+
     @contextmanager
     def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[SqlChange]:  # noqa: ARG002  # the database tells new from old itself
         """Begin a transaction."""

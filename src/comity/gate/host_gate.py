@@ -107,6 +107,11 @@ class HostGate:
             return inf
         return politeness.next_start_at(self._state)
 
+    def wait_now(self) -> Wait | None:
+        """What a request that asks at this moment waits for; None if it may start at once."""
+        verdict = self._verdict(self._now())
+        return verdict if isinstance(verdict, Wait) else None
+
     def is_closed_at(self, now: float) -> bool:
         """Whether no request may start at this moment: cheaper to ask than what one would need besides."""
         state = self._state

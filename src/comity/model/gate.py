@@ -67,6 +67,7 @@ class DoorProfile:
     max_concurrency: int
     slot_timeout_s: float = inf
     retry_limit: int = 5
+    max_retry_backoff_s: float = 600.0
 
 
 DOOR_PROFILES: Final[Mapping[Door, DoorProfile]] = MappingProxyType(

@@ -54,6 +54,8 @@ class HostProgress:
     consecutive_errors: int | None = None
     queued: int = 0
     """URLs that joined the queue, less those that left it."""
+    checkpoint_id: str | None = None
+    """Where the URLs of the host are kept; None leaves what its row says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,3 +19,5 @@ class HostPolicy:
     max_kb_per_page: int = 1024
     allow_js: bool = False
     last_seen_status: str | None = None
+    is_page_size_set: bool = False
+    """Whether an operator set `max_kb_per_page`: then it binds every door, else it is the default of sources."""

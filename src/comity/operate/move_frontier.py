@@ -51,6 +51,7 @@ def _move_some(database: Database, clock: Clock, to: FrontierStore) -> int:
         rows = frontier_listing.first_rows(connection, host_id, _BATCH)
         change.settle(host_id, None, _settlement(rows, clock.seconds()))
         frontier_listing.remove_up_to(connection, host_id, rows[-1].id)
+        hosts.note_checkpoint(connection, host_id, to.checkpoint_id(host_id, "", None))
         return len(rows)
 
 
@@ -86,6 +87,7 @@ def _move_some_back(database: Database, clock: Clock, store: RedisFrontier, wait
                 change.flush()
                 came[host_id] += len(found)
             frontier_journal.forget(change.connection, host_id)
+            hosts.note_checkpoint(change.connection, host_id, None)
             if sum(came.values()) >= _BATCH:
                 break
     return came

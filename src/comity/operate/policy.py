@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, Final
+from typing import Final
 
 from comity.clock import Clock
 from comity.database import policies
@@ -24,7 +23,7 @@ def get_policy(database: Database, host: str) -> HostPolicy | None:
     """The policy of a host, if an operator made one."""
     with database.read() as connection:
         row = policies.get(connection, host)
-    return None if row is None else _policy(row)
+    return None if row is None else policies.policy_from(row)
 
 
 def checked_limits(**changes: int | bool | None) -> dict[str, int | bool]:
@@ -43,8 +42,4 @@ def set_policy(database: Database, clock: Clock, host: str, **changes: int | boo
     """Make or change the policy of a host; what is not named keeps its value."""
     values = checked_limits(**changes)
     with database.write() as connection:
-        return _policy(policies.put(connection, host, values, None if database.is_shared else clock.now()))
-
-
-def _policy(row: Any) -> HostPolicy:
-    return HostPolicy(**{field.name: getattr(row, field.name) for field in fields(HostPolicy)})
+        return policies.policy_from(policies.put(connection, host, values, None if database.is_shared else clock.now()))

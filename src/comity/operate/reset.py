@@ -56,6 +56,7 @@ def reset_host(
             "cooldown_count": 0,
             "is_refresh_due": False,
             "refresh_started_at": None,
+            "frontier_updated_at": clock.now(),
         }
         if is_legal(row.status, HostStatus.PENDING):
             values["status"] = HostStatus.PENDING

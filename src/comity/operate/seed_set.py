@@ -1,14 +1,16 @@
-"""Seeds from a set in Redis: what other programs put there flows into the table of hosts.
+"""Seeds from Redis: what other programs put into a set, sorted set or list there flows into the table of hosts.
 
-Members enter, a host or URL each; those that are stored leave the set. A batch is read, committed, and only then taken
-out: whoever dies in between reads it once more, which changes nothing. Members that cannot be used stay.
+Members enter, a host or URL each; those that are stored are removed from Redis. A batch is read, committed and only
+then removed: a process that dies in between reads it once more, which changes nothing. Members that cannot be used
+stay. The score of a member of a sorted set is its rank (S1 §9), 1 being the best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import chain
 from typing import Any, Final
 
@@ -26,6 +28,9 @@ _TIMEOUT_S: Final = 10.0
 _LONGEST_MEMBER: Final = 64 * 1024
 _BAD_KEPT: Final = 100
 _NO_SEED: Final = "neither a host nor a URL"
+_LARGEST_RANK: Final = 2**31 - 1  # of the column `domains.seed_rank`
+
+Ranked = tuple[bytes, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,23 @@ class SetReport:
     bad_members: tuple[tuple[str, str], ...] = ()
 
 
+class _Kind(StrEnum):
+    """What a key with seeds may hold, as TYPE names it."""
+
+    SET = "set"
+    SORTED_SET = "zset"
+    LIST = "list"
+
+
+_COUNT: Final = {_Kind.SET: "scard", _Kind.SORTED_SET: "zcard", _Kind.LIST: "llen"}
+_WRONG_KIND: Final = (
+    "{key} in Redis holds {article} {kind}; put seeds into a set (SADD {key} example.com), a sorted set with the rank "
+    "as score (ZADD {key} 1 example.com) or a list (RPUSH {key} example.com)"
+)
+
+
 class SeedSet:
-    """A set of seeds in Redis or Valkey."""
+    """A set, sorted set or list of seeds in Redis or Valkey."""
 
     def __init__(self, url: str, key: str) -> None:
         try:
@@ -49,6 +69,8 @@ class SeedSet:
         self._errors = redis.RedisError
         self._response_error = redis.ResponseError
         self.key = key
+        self._known_kind: _Kind | None = None
+        self._removed = 0
         try:
             self._redis: Any = redis.Redis.from_url(
                 url,
@@ -62,22 +84,64 @@ class SeedSet:
 
     def __len__(self) -> int:
         with self._clear_errors():
-            return int(self._redis.scard(self.key))
+            return int(getattr(self._redis, _COUNT[self._kind()])(self.key))
 
-    def batches(self) -> Iterator[list[bytes]]:
-        """Every member that is there from the beginning to the end, about a thousand at a time."""
+    def batches(self) -> Iterator[list[Ranked]]:
+        """Every member that is there from the beginning to the end with its rank, about a thousand at a time."""
+        kind = self._kind()
+        if kind is _Kind.LIST:
+            yield from self._list_batches()
+            return
+        scan = self._redis.zscan if kind is _Kind.SORTED_SET else self._redis.sscan
         cursor, is_first = 0, True
         while cursor or is_first:
             with self._clear_errors():
-                cursor, members = self._redis.sscan(self.key, cursor, count=BATCH)
+                cursor, found = scan(self.key, cursor, count=BATCH)
             is_first = False
+            members = found if kind is _Kind.SORTED_SET else [(member, None) for member in found]
             for first in range(0, len(members), BATCH):  # a small set comes all at once, however it was asked for
-                yield list(dict.fromkeys(members[first : first + BATCH]))
+                ranks = dict(members[first : first + BATCH])
+                yield [(member, rank_of(score)) for member, score in ranks.items()]
+
+    def _list_batches(self) -> Iterator[list[Ranked]]:
+        """The same from a list, whose stored members leave it at the front; what stays there is read once."""
+        left, stayed = len(self), 0
+        while left > 0:
+            with self._clear_errors():
+                found = self._redis.lrange(self.key, stayed, stayed + min(BATCH, left) - 1)
+            if not found:
+                return
+            left -= len(found)
+            self._removed = 0
+            yield [(member, None) for member in found]
+            stayed += len(found) - self._removed
 
     def remove(self, members: Sequence[bytes]) -> None:
-        """Take members out that are stored."""
+        """Remove members that are stored; of a list, one occurrence of each."""
         with self._clear_errors():
-            self._redis.srem(self.key, *members)
+            match self._kind():
+                case _Kind.SORTED_SET:
+                    self._redis.zrem(self.key, *members)
+                case _Kind.LIST:
+                    with self._redis.pipeline(transaction=False) as pipeline:
+                        for member in members:
+                            pipeline.lrem(self.key, 1, member)
+                        self._removed = sum(pipeline.execute())
+                case _:
+                    self._redis.srem(self.key, *members)
+
+    def _kind(self) -> _Kind:
+        """What the key holds, asked once; a key that does not exist counts as an empty set."""
+        if self._known_kind is None:
+            with self._clear_errors():
+                name = bytes(self._redis.type(self.key)).decode()
+            if name == "none":
+                return _Kind.SET
+            try:
+                self._known_kind = _Kind(name)
+            except ValueError:
+                raise BadInput(_WRONG_KIND.format(key=self.key, article="a", kind=name)) from None
+        return self._known_kind
 
     def close(self) -> None:
         """Hang up."""
@@ -89,9 +153,7 @@ class SeedSet:
             yield
         except self._response_error as error:
             if str(error).startswith("WRONGTYPE"):
-                raise BadInput(
-                    f"{self.key} is no set; seeds are members of one (SADD {self.key} example.com)"
-                ) from None
+                raise BadInput(_WRONG_KIND.format(key=self.key, article="another", kind="kind of value now")) from None
             raise StateUnavailable(f"the seeds in Redis cannot be read: {error}") from error
         except self._errors as error:
             raise StateUnavailable(f"the seeds in Redis cannot be read: {error}") from error
@@ -116,30 +178,39 @@ def load_seed_set(
     taken, bad_count, report = 0, 0, SeedReport()
     bad: list[tuple[str, str]] = []
     for members in seeds.batches():
-        good: dict[bytes, Seed] = {}
-        for member in members:
-            seed = _read(member, collapse)
+        good: list[tuple[bytes, Seed]] = []
+        for member, rank in members:
+            seed = _read(member, rank, collapse)
             if isinstance(seed, Seed):
-                good[member] = seed
+                good.append((member, seed))
                 continue
             if not skip_bad:
                 raise BadInput(f"{seeds.key}: {_shown(member)}: {seed.reason}; nothing was taken out with it")
             bad_count += 1
             bad += [(_shown(member), seed.reason)] if len(bad) < _BAD_KEPT else []
         if good:
-            report += add_seeds(database, clock, list(good.values()), source=source, weights=weights, frontier=frontier)
-            seeds.remove(list(good))
+            report += add_seeds(
+                database, clock, [seed for _, seed in good], source=source, weights=weights, frontier=frontier
+            )
+            seeds.remove([member for member, _ in good])
             taken += len(good)
         if on_stored is not None:
             on_stored(taken)
     return SetReport(taken, report, bad_count, tuple(bad))
 
 
-def _read(member: bytes, collapse: bool) -> Seed | BadLine:
+def rank_of(score: float | None) -> int | None:
+    """The rank that a score in a sorted set means; None for a score that is no rank, such as 0."""
+    return int(score) if score is not None and 1 <= score <= _LARGEST_RANK else None
+
+
+def _read(member: bytes, rank: int | None, collapse: bool) -> Seed | BadLine:
+    """One member; a rank written into it as `rank,host` wins over the score."""
     if len(member) > _LONGEST_MEMBER or b"\n" in member:
         return BadLine(1, _NO_SEED)
     lines = read_seed_lines([member.decode("utf-8", "surrogateescape")], collapse=collapse)
-    return next(chain(lines, [BadLine(1, _NO_SEED)]))
+    seed = next(chain(lines, [BadLine(1, _NO_SEED)]))
+    return replace(seed, rank=rank) if isinstance(seed, Seed) and seed.rank is None else seed
 
 
 def _shown(member: bytes) -> str:

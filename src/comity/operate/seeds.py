@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -75,7 +76,7 @@ def add_seed_batches(
     with (frontier or own_frontier(database)).change() as change:
         refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(change.connection))
         for batch in batches:
-            report += _add_batch(change, batch, refused, source, first_score)
+            report += _add_batch(change, batch, refused, source, first_score, now)
     return report
 
 
@@ -85,6 +86,7 @@ def _add_batch(
     refused: Takedowns,
     source: str | None,
     first_score: Callable[[int | None], int],
+    now: datetime,
 ) -> SeedReport:
     best: dict[str, Seed] = {}
     urls: dict[str, list[FrontierEntry]] = {}
@@ -109,7 +111,7 @@ def _add_batch(
     ids = hosts.ids_of(connection, urls)
     change.foresee({ids[host]: entries for host, entries in urls.items()})
     queued = {ids[host]: change.add(ids[host], None, entries) for host, entries in urls.items()}
-    hosts.add_discovered(connection, queued)
+    hosts.add_discovered(connection, queued, now)
     _lift_cooldowns(connection, {ids[host]: entries for host, entries in urls.items()})
     return SeedReport(len(best), new, sum(queued.values()), tuple(sorted(down)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -182,4 +182,14 @@ def _move(change: FrontierChange, keys: dict[UUID, list[int]], before: int, afte
 def list_takedowns(database: Database) -> list[StoredTakedown]:
     """Every entry, oldest first."""
     with database.read() as connection:
-        return [StoredTakedown(row.domain_or_url, row.reason, row.created_at) for row in takedowns.entries(connection)]
+        return [_stored(row) for row in takedowns.entries(connection)]
+
+
+def page_of_takedowns(database: Database, limit: int, offset: int) -> tuple[list[StoredTakedown], int]:
+    """Some entries, oldest first, and how many there are in all."""
+    with database.read() as connection:
+        return [_stored(row) for row in takedowns.page(connection, limit, offset)], takedowns.count(connection)
+
+
+def _stored(row: Any) -> StoredTakedown:
+    return StoredTakedown(row.domain_or_url, row.reason, row.created_at)

@@ -37,6 +37,7 @@ from comity.model.explanation import (
 from comity.model.frontier import IMAGE_PRIORITY
 from comity.model.robots import RobotsAccess
 from comity.rules.canonical import WebAddress, resolve_link, url_key, web_address
+from comity.rules.policy_reach import reach_of
 from comity.rules.robots import parse_robots
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules, clean_query
@@ -248,8 +249,9 @@ def _last_run(connection: Connection, host: Any) -> tuple[str | None, int | None
 
 def _policy(row: Any) -> str:
     return (
-        f"an operator's policy: at least {row.min_request_interval_ms} ms between requests, "
-        f"{row.max_concurrency} at once, {row.max_kb_per_page} kB a page"
+        f"an operator's policy: at least {row.min_request_interval_ms} ms between requests, {row.max_concurrency} at "
+        f"once, for every door; {row.max_kb_per_page} kB a page for "
+        f"{reach_of('max_kb_per_page', is_page_size_set=row.is_page_size_set)}"
     )
 
 

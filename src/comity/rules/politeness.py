@@ -33,7 +33,7 @@ from comity.model.gate import (
     WaitReason,
 )
 from comity.rules.adaptive_delay import ADAPTIVE_DELAY_CAP_S, adapted
-from comity.rules.backoff import MAX_RETRY_BACKOFF_S, retry_delay
+from comity.rules.backoff import retry_delay
 from comity.rules.retry_after import RETRY_AFTER_CEILING_S
 
 START: Final = Start()
@@ -52,7 +52,6 @@ def limits_for(
     policy_interval_s: float | None = None,
     policy_max_concurrency: int | None = None,
     crawl_delay_s: float | None = None,
-    max_retry_backoff_s: float = MAX_RETRY_BACKOFF_S,
 ) -> GateLimits:
     """Put a door's manners, the operator's row and robots.txt together; the stricter always wins."""
     concurrency = profile.max_concurrency
@@ -64,7 +63,7 @@ def limits_for(
         crawl_delay_s=_usable(crawl_delay_s),
         random_delay_s=profile.random_delay_s,
         max_concurrency=max(1, concurrency),
-        max_retry_backoff_s=max_retry_backoff_s,
+        max_retry_backoff_s=profile.max_retry_backoff_s,
         slot_timeout_s=profile.slot_timeout_s,
     )
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
+from comity.model.frontier import QueuedUrl
 from comity.model.sitemap import SitemapBounds, SitemapEntry, SitemapRow, SitemapState
-from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.canonical import WebAddress, resolve_link, web_address
 from comity.rules.tracking import TrackingRules
 
 _USUAL_PATHS: Final = ("/sitemap.xml", "/sitemap_index.xml")  # each guess is a request, so they are few
@@ -30,6 +31,11 @@ class PlannedSitemap(NamedTuple):
 def common_sitemap_paths(origin: str) -> tuple[str, ...]:
     """Where a sitemap is looked for when robots.txt names none, the likeliest first."""
     return tuple(origin + path for path in _USUAL_PATHS)
+
+
+def is_given_directly(queued: Iterable[QueuedUrl]) -> bool:
+    """Whether a page of this host, other than its start page, was given by its URL and is still to be visited."""
+    return any(row.depth == 0 and web_address(row.url).path != "/" for row in queued)
 
 
 class SitemapPlan:

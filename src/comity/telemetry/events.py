@@ -120,6 +120,12 @@ SOURCE_RUN: Final = Event(
 SOURCE_LEFT: Final = Event(
     "source_left", Level.DEBUG, "A source was left for later: nothing was asked.", ("source_id", "why", "reason")
 )
+RATE_LIMIT_WAIT: Final = Event(
+    "rate_limit_wait",
+    Level.DEBUG,
+    "A request waits for its host: for the delay between requests, or for a block that the host asked for.",
+    ("host", "reason", "seconds"),
+)
 SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state were read.", ("seconds",))
 
 EVENTS: Final = (
@@ -139,6 +145,7 @@ EVENTS: Final = (
     WORKER_FAILED,
     SOURCE_RUN,
     SOURCE_LEFT,
+    RATE_LIMIT_WAIT,
     SCRAPED,
 )
 

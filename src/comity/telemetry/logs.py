@@ -33,6 +33,10 @@ class Log:
         self._write = write or _write_to_stderr
         self._logger: Any = None
 
+    def tells(self, level: Level) -> bool:
+        """Whether an event of this level is written at all."""
+        return level >= self._level
+
     def tell(self, event: Event, message: str, level: Level | None = None, **fields: Any) -> None:
         """Tell an event, if it matters enough."""
         wanted = event.level if level is None else level

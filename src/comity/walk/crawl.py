@@ -92,7 +92,7 @@ class Crawl:
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         self._capacity = capacity = Capacity(terms.concurrency)
-        requests = Requests(fetcher, capacity, clock.seconds)
+        requests = Requests(fetcher, capacity, clock.seconds, hooks.on_wait)
         settler = settler_for(terms, self.run_id, frontier, leases, store, images, clock)
         self._settling = Settling(settler, self._patience, self._on_settled)
         self._hosts = OpenHosts(

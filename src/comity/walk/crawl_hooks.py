@@ -11,6 +11,7 @@ from comity.model.extraction import Extractor
 from comity.model.outcome import Outcome
 from comity.telemetry.meter import Meter
 from comity.walk.progress import HostLineInSummary
+from comity.walk.request import OnWait
 from comity.walk.run_budget import SharedPages
 
 
@@ -68,6 +69,8 @@ class CrawlHooks:
     """Counts what the run does, for whoever watches the process."""
     on_silence: Callable[[str | None], None] = lambda _said: None
     """Told why the run waits for its frontier, and by None that it goes on; several may wait for the same."""
+    on_wait: OnWait | None = None
+    """Told of every wait for a host, where somebody wants to know (S0: at debug)."""
     duties: tuple[Duty, ...] = ()
     """What else is done while the run lasts."""
 

@@ -33,6 +33,7 @@ from comity.model.traps import TrapTerms
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
 from comity.rules.run_ending import HostLeft, host_reason
+from comity.rules.sitemap_plan import is_given_directly
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.traps import TrapWatch
 from comity.walk.leased_host import LeasedHost
@@ -165,7 +166,7 @@ class HostDesk:
         elif is_begun_anew and not queued:
             # Its cooldown is over, or somebody reset it: what was refused or seen then is to be asked once more.
             queued = change.requeue_all(lease.host_id)
-        values: dict[str, Any] = {"frontier_size": queued}
+        values: dict[str, Any] = {"frontier_size": queued, **self._checkpoint(lease, queued)}
         if self._track:
             values |= {
                 "status": HostStatus.ACTIVE,
@@ -182,6 +183,10 @@ class HostDesk:
         if self._traps is not None:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
         if host.sitemaps is not None:
+            # Spec 4.1, S4: "not found" is not remembered for direct URLs.
+            host.is_given_directly = is_given_directly(rows)
+            if host.is_given_directly:
+                host.sitemaps = [row for row in host.sitemaps if row.state is not SitemapState.MISSING]
             first = rows[0].url if rows else reads.any_url(host.lease.host_id)
             host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
@@ -277,7 +282,7 @@ class HostDesk:
         tally, spent, now = host.tally, host.spent_budget, self._clock.now()
         ending = self._ending(host, left.queued + left.unread_sitemaps, pages_before)
         code = self._reason(host, ending, left, ended_by)
-        extra: dict[str, Any] = {"frontier_size": left.queued, "frontier_updated_at": now}
+        extra: dict[str, Any] = {"frontier_size": left.queued, **self._checkpoint(host.lease, left.queued)}
         if host.refresh_began_at is not None and ending.status is HostStatus.EXHAUSTED:
             extra["refresh_started_at"] = None  # the round is over
         waits_until = _waits_until(host, left.due_at) if ending.status is HostStatus.ACTIVE and spent is None else None
@@ -320,6 +325,11 @@ class HostDesk:
                 ended_by=ended_by,
             )
         )
+
+    def _checkpoint(self, lease: Lease, queued: int) -> dict[str, Any]:
+        """When the URLs of a host changed, and where they are: None once nothing is left to resume (S1 §5.3)."""
+        place = self._frontier.checkpoint_id(lease.host_id, lease.host, self._run_id) if queued else None
+        return {"frontier_checkpoint_id": place, "frontier_updated_at": self._clock.now()}
 
     def _is_to_make_way(self, connection: Connection, spent: Exhausted) -> bool:
         """Whether a host that had its part of a run, and would be first again, is in the way of others."""

@@ -40,7 +40,7 @@ def settler_for(
         store,
         run_id,
         clock.now,
-        RetryTerms(terms.retry_limit),
+        RetryTerms(terms.profile.retry_limit, terms.profile.max_retry_backoff_s),
         images,
         finds_images=terms.images,
         refresh=terms.refresh,

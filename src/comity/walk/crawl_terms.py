@@ -32,7 +32,6 @@ class CrawlTerms:
     concurrency: int
     max_redirects: int = 5
     max_errors_in_a_row: int = 10
-    retry_limit: int = 5
     per_host_budget: bool = True
     pages_per_host: int = HOST_PAGES
     smart: bool = True

@@ -129,6 +129,7 @@ class Dispatcher:
             if host.gate.is_closed_at(now):
                 if self._is_too_long(host, host.gate.blocked_until):
                     continue
+                self._rooms.requests.tell_of_wait(host)
                 # Where a request must end first, its end brings the host back.
                 self._later.push(host, host.gate.next_start_at())
                 return
@@ -226,6 +227,7 @@ class Dispatcher:
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
+        self._rooms.requests.tell_of_wait(host)
         if wait.until < inf:  # else a request must end first, and its end brings the host back
             self._later.push(host, wait.until)
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
@@ -169,7 +169,10 @@ class HostBoard:
 
     def _policies(self, names: Collection[str]) -> dict[str, HostPolicy]:
         with self._database.read() as connection:
-            return {host: _policy(row) for host, row in policies_table.get_many(connection, names).items()}
+            return {
+                host: policies_table.policy_from(row)
+                for host, row in policies_table.get_many(connection, names).items()
+            }
 
     def _take_guest(self, name: str) -> list[Lease]:
         """A host that a redirect led to gets a row for its lease and gate, and is no candidate for crawls."""
@@ -200,15 +203,3 @@ def _may_be_waited_for(guest: _Guest, now: float) -> bool:
     if blocked_until is None or blocked_until - now <= PATIENCE_S:
         used_at = max(used_at, gate.next_start_at())  # its delay is waited out, however long it is
     return now - used_at < _GUEST_IDLE_S
-
-
-def _policy(row: Any) -> HostPolicy:
-    return HostPolicy(
-        host=row.host,
-        max_concurrency=row.max_concurrency,
-        min_request_interval_ms=row.min_request_interval_ms,
-        max_pages=row.max_pages,
-        max_kb_per_page=row.max_kb_per_page,
-        allow_js=row.allow_js,
-        last_seen_status=row.last_seen_status,
-    )

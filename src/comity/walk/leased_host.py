@@ -18,6 +18,7 @@ from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow
 from comity.model.policy import HostPolicy
 from comity.model.sitemap import PageHints, SitemapRow
+from comity.rules.policy_reach import page_bytes_for_any_door
 from comity.rules.politeness import limits_for
 from comity.rules.traps import TrapWatch
 from comity.walk.robots_in_force import RobotsInForce
@@ -103,6 +104,7 @@ class LeasedHost:
         self.unsettled = Unsettled()
         self._requests_made = (lease.token, 0)
         self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read
+        self.is_given_directly = False  # a page of it was given by its URL, and is still to be visited
         self.is_reading_sitemaps = False
         self.has_sitemaps_again = False  # what was read of them meanwhile is lost
         self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
@@ -150,10 +152,10 @@ class LeasedHost:
         return True
 
     def fetch_limits(self, limits: FetchLimits) -> FetchLimits:
-        """The bounds of one request to this host: the operator's policy is a floor under every door."""
-        if self.policy is None or self.policy.max_kb_per_page * 1024 >= limits.max_body_bytes:
+        """The bounds of one request to this host: a page size that the operator set binds every door."""
+        most = page_bytes_for_any_door(self.policy)
+        if most is None or most >= limits.max_body_bytes:
             return limits
-        most = self.policy.max_kb_per_page * 1024
         return replace(limits, max_body_bytes=most, max_wire_bytes=min(most, limits.max_wire_bytes))
 
     def use_crawl_delay(self, crawl_delay_s: float | None) -> None:

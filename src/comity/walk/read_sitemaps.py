@@ -149,7 +149,7 @@ class SitemapReader:
             unread = await self._attempt(host, plan, planned)
             if unread is None or not unread.is_worth_a_try or attempt == _TRIES or host.is_stopped:
                 break
-            await self._pause(host, retry_delay(attempt))
+            await self._pause(host, retry_delay(attempt, host.profile.max_retry_backoff_s))
         if unread is None:
             return None
         if unread.state is SitemapState.PLANNED or (unread.is_worth_a_try and attempt < _TRIES):
@@ -335,6 +335,8 @@ class SitemapReader:
         detail: str | None = None,
     ) -> None:
         """Remember how a file came out; it is settled with everything that it said."""
+        if host.is_given_directly and planned.is_guess and state is SitemapState.MISSING:
+            return  # spec 4.1: not for direct URLs
         now = self._rooms.clock()
         row = _row(planned, state)._replace(status=status, kind=kind, entries=entries, detail=detail, asked_at=now)
         host.unsettled.sitemaps.append(row)

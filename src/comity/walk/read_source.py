@@ -53,7 +53,7 @@ from comity.walk.database_thread import DatabaseThread
 from comity.walk.host_board import HostBoard
 from comity.walk.listing_reader import ListingReader
 from comity.walk.plan_source import missed_opening
-from comity.walk.request import Requests
+from comity.walk.request import OnWait, Requests
 from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
 from comity.walk.settle_source import FinishedRun, Plan, SourceSettling
 from comity.walk.source_pages import SourcePages, SourceVisit
@@ -112,9 +112,14 @@ class SourceDesk:
         self._apart = ApartReader()
         self._reader = reader or ListingReader()
         rooms = self._rooms(fetcher)
-        self._pages = SourcePages(rooms, self._reader, terms.profile.retry_limit, self._before_request)
+        self._requests = rooms.requests
+        self._pages = SourcePages(rooms, self._reader, terms.profile, self._before_request)
         self._visits: list[SourceVisit] = []
         self._upkeep: asyncio.Task[None] | None = None
+
+    def tell_of_waits(self, on_wait: OnWait | None) -> None:
+        """Have every wait for a host told, or none of them."""
+        self._requests.on_wait = on_wait
 
     def _rooms(self, fetcher: Fetcher) -> VisitRooms:
         terms, seconds = self._terms, self._clock.seconds

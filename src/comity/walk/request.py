@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from comity.fetch.fetcher import Fetcher
@@ -38,12 +39,19 @@ class Asked(NamedTuple):
     row: LedgerRow
 
 
+OnWait = Callable[[str, Wait, float], None]
+"""Told that a request to a host waits, for what, and at which moment that is."""
+
+
 class Requests:
     """Lets requests go, each with a start that the host's gate has granted."""
 
-    def __init__(self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
+    ) -> None:
         self._fetcher = fetcher
         self.on_end: Callable[[LeasedHost], None] = lambda _host: None  # told of requests made on another's behalf
+        self.on_wait = on_wait
         self._capacity = capacity
         self._clock = clock
 
@@ -62,6 +70,7 @@ class Requests:
         The host's delay is waited out, a block only as long as our patience lasts. `may_go` is asked once more when
         the start has come.
         """
+        self.tell_of_wait(host)
         slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, PATIENCE_S))
         if not isinstance(slot, Reservation):
             return Unstarted(slot)
@@ -72,6 +81,11 @@ class Requests:
             return await self.send(host, slot, request, purpose, verdict=verdict, robots_version=robots_version)
         finally:
             self.on_end(host)
+
+    def tell_of_wait(self, host: LeasedHost) -> None:
+        """Tell of a host whose next request must wait for a time, where somebody wants to know."""
+        if self.on_wait is not None and (wait := host.gate.wait_now()) is not None and wait.until < inf:
+            self.on_wait(host.name, wait, self._clock())
 
     async def send(
         self,

@@ -16,7 +16,7 @@ from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.instants import from_seconds, to_seconds
 from comity.model.cookie import Cookie
-from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.fetch import DEFAULT_LIMITS, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
@@ -35,7 +35,8 @@ from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.robots_record import RobotsRecord, keep_robots, noted_as, record_of
 
 # More than is parsed, so that a long file is read as far as the rules go instead of closing its site.
-_LIMITS: Final = FetchLimits(max_body_bytes=5 * MAX_BYTES, max_wire_bytes=5 * MAX_BYTES, total_timeout_s=30.0)
+_MOST_BYTES: Final = 5 * MAX_BYTES
+_MOST_SECONDS: Final = 30.0
 _TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so it is asked for more than once
 _UNREACHABLE_FOR_S: Final = 3600.0
 _BUSY_FOR_S: Final = 5.0
@@ -67,6 +68,18 @@ class RobotsTerms:
     agent: str
     ttl_s: float = 12 * 3600.0
     unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW
+    timeouts: FetchLimits = DEFAULT_LIMITS
+    """Of a request in general: only its times count here."""
+
+    @property
+    def limits(self) -> FetchLimits:
+        """The bounds of one request for the file: the time-outs in force, but no more than half a minute in all."""
+        return replace(
+            self.timeouts,
+            max_body_bytes=_MOST_BYTES,
+            max_wire_bytes=_MOST_BYTES,
+            total_timeout_s=min(_MOST_SECONDS, self.timeouts.total_timeout_s),
+        )
 
 
 Found = RobotsInForce | RobotsPostponed | RobotsRefused
@@ -91,6 +104,7 @@ class RobotsKeeper:
         self._thread = thread
         self._requests = requests
         self._terms = terms
+        self._limits = terms.limits
         self._clock = clock
         self._takedowns = takedowns
         self._collapse = collapse
@@ -155,7 +169,7 @@ class RobotsKeeper:
             reading, response, is_final = result
             if is_final or not is_unread(reading) or attempt == _TRIES or host.is_closed:
                 break
-            await asyncio.sleep(retry_delay(attempt))
+            await asyncio.sleep(retry_delay(attempt, host.profile.max_retry_backoff_s))
         now = self._clock()
         # What could not be read is asked for again sooner: until then the whole origin is closed, or open on a guess.
         ttl_s = min(_UNREACHABLE_FOR_S, self._terms.ttl_s) if is_unread(reading) else self._terms.ttl_s
@@ -215,7 +229,7 @@ class RobotsKeeper:
                 headers=(("Cookie", field),) if field is not None else (),
                 etag=row.etag if conditional and hops == 0 else None,
                 last_modified=row.last_modified if conditional and hops == 0 else None,
-                limits=_LIMITS,
+                limits=self._limits,
             )
             asked = await self._requests.ask(holder, request, Purpose.ROBOTS, may_go=partial(self._is_up, address))
             if isinstance(asked, Unstarted):

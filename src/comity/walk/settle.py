@@ -226,8 +226,10 @@ class Settler:
                 images_found=each.images.found,
                 images_stored=shown.stored,
                 queued=found + shown.queued + again - len(each.done) - len(each.dropped),
+                checkpoint_id=self._frontier.checkpoint_id(batch.lease.host_id, batch.lease.host, self._run_id),
             )
-            progress.append((batch.lease, counted if self._track else HostProgress(), batch.memory))
+            untracked = HostProgress(checkpoint_id=counted.checkpoint_id)
+            progress.append((batch.lease, counted if self._track else untracked, batch.memory))
             result.put_off[batch.lease.host_id] = each.put_off
             result.requeued[batch.lease.host_id] = again
             if again:

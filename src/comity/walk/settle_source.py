@@ -214,7 +214,8 @@ class SourceSettling:
         received = sum(row.wire_bytes for row in rows)
         runs.add(connection, run_id, crawled=came, failed=len(rows) - came, received=received)
         status = "failed" if run.verdict.status is RunStatus.FAIL else "finished"
-        runs.end(connection, run_id, status=status, reason=f"source_{run.verdict.status}", detail=run.verdict.message, now=ended_at)
+        reason, detail = f"source_{run.verdict.status}", run.verdict.message
+        runs.end(connection, run_id, status=status, reason=reason, detail=detail, now=ended_at)
         records.add_fetches(connection, run_id, rows)
         ledger.append_requests(connection, run_id, reading.requests)
         records.add_evidence(connection, run_id, reading.evidence)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import QueuedUrl
-from comity.model.gate import SlotTimeout, Wait
+from comity.model.gate import DoorProfile, SlotTimeout, Wait
 from comity.model.job import Listing, ListingKind, SourceType
 from comity.model.ledger import Purpose
 from comity.model.outcome import Postponed, Refused, Trail
@@ -84,12 +84,13 @@ class SourcePages:
         self,
         rooms: VisitRooms,
         read_listing: ReadListing,
-        retry_limit: int,
+        profile: DoorProfile,
         before_request: Callable[[], Awaitable[None]],
     ) -> None:
         self._rooms = rooms
         self._read_listing = read_listing
-        self._retry_limit = retry_limit
+        self._retry_limit = profile.retry_limit
+        self._longest_backoff_s = profile.max_retry_backoff_s
         self._before_request = before_request
 
     async def read(
@@ -231,7 +232,7 @@ class SourcePages:
                 return answer
             if not is_worth_a_try or attempt == self._retry_limit or host.is_closed:
                 break
-            await asyncio.sleep(retry_delay(attempt + 1))
+            await asyncio.sleep(retry_delay(attempt + 1, self._longest_backoff_s))
         return answer
 
     async def _chain(
@@ -292,7 +293,7 @@ class SourcePages:
         """A page of a source is as large as the host's policy says, or the careful default of one."""
         most = min(_policy(host).max_kb_per_page * 1024, self._rooms.limits.max_body_bytes)
         limits = self._rooms.limits
-        return FetchLimits(max_body_bytes=most, max_wire_bytes=most, total_timeout_s=limits.total_timeout_s)
+        return replace(limits, max_body_bytes=most, max_wire_bytes=most)
 
 
 def _policy(host: LeasedHost) -> HostPolicy:

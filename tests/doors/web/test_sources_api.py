@@ -52,6 +52,8 @@ def test_run_due_begins_at_once_and_due_count_falls_while_it_runs(admin: httpx.C
         "locked": 0,
         "in_flight": 0,
         "queued": 0,
+        "scheduler": True,
+        "locks": [],
     }
     asked = admin.post("/admin/crawl/run_due")
     assert (asked.status_code, asked.json()) == (202, {"queued": 5})
@@ -104,7 +106,15 @@ def test_a_policy_holds_from_the_next_request_on(admin: httpx.Client, web: Web) 
     body = {"min_request_interval_ms": 400, "max_concurrency": 1, "max_kb_per_page": 512, "allow_js": False}
     changed = admin.post(f"/admin/domain_policies/{site.host}", json=body)
     assert changed.status_code == 200
-    assert changed.json() == shown | body | {"is_set": True}
+    binds = {
+        "max_concurrency": "every door",
+        "min_request_interval_ms": "every door",
+        "max_pages": "source runs",
+        "max_kb_per_page": "every door",
+        "allow_js": "no door yet",
+    }
+    assert shown["binds"] == {}, "where no operator set anything, nothing binds"
+    assert changed.json() == shown | body | {"is_set": True, "is_page_size_set": True, "binds": binds}
     assert admin.get(f"/admin/domain_policies/http://{site.host}").status_code == 404  # a host is no URL
     source = _add(admin, site)
     admin.post("/admin/crawl/run", json={"source_id": source})

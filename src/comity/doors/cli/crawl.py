@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, RefreshOption, UpdateStaleOption
+from comity.doors.cli.crawl_options import (
+    ConnectTimeoutOption,
+    FirstByteTimeoutOption,
+    ImagesOption,
+    MaxImageBytesOption,
+    MaxRetryBackoffOption,
+    RefreshOption,
+    RetriesOption,
+    TimeoutOption,
+    UpdateStaleOption,
+)
 from comity.doors.cli.crawl_shown import as_document, write_idle, write_summary
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
@@ -102,6 +112,11 @@ def crawl(
     update_stale: UpdateStaleOption = False,
     images: ImagesOption = None,
     max_image_bytes: MaxImageBytesOption = None,
+    timeout: TimeoutOption = None,
+    connect_timeout: ConnectTimeoutOption = None,
+    first_byte_timeout: FirstByteTimeoutOption = None,
+    retries: RetriesOption = None,
+    max_retry_backoff: MaxRetryBackoffOption = None,
     accept: _Accept = None,
     reject: _Reject = None,
     user_agent: Annotated[str | None, _option("--user-agent", "UA", "Who we say we are.")] = None,
@@ -136,19 +151,31 @@ def crawl(
         update_stale=update_stale or None,
         images=images,
         max_image_bytes=max_image_bytes,
+        fetch_timeout_s=timeout,
+        connect_timeout_s=connect_timeout,
+        first_byte_timeout_s=first_byte_timeout,
+        retries=retries,
+        max_retry_backoff_seconds=max_retry_backoff,
         accept_types=tuple(accept) if accept else None,
         reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
     )
-    read = _read_seeds(urls or [], seeds, door)
+    _begin(door, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose)
+
+
+def _begin(
+    door: Chosen, urls: list[str], seeds: Path | None, max_pages: int | None, *, refresh: bool, verbose: bool
+) -> None:
+    """Read the seeds, settle what the page limit counts, and crawl."""
+    read = _read_seeds(urls, seeds, door)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.doors.page_limit import as_asked
 
     settings = as_asked(door.settings, max_pages, {seed.host.authority for seed in read})
     chosen_door = Chosen(settings, door.as_json)
-    _crawl(chosen_door, read, settings.processes, refresh=refresh or update_stale, verbose=verbose)
+    _crawl(chosen_door, read, settings.processes, refresh=refresh, verbose=verbose)
 
 
 def _checked(processes: int | None) -> int | None:

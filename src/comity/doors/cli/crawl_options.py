@@ -1,4 +1,4 @@
-"""Options of `crawl` and `work`: looking for what changed, and images."""
+"""Options of `crawl` and `work`: looking for what changed, images, time-outs and retries."""
 
 from __future__ import annotations
 
@@ -28,4 +28,22 @@ ImagesOption = Annotated[
 ]
 MaxImageBytesOption = Annotated[
     int | None, typer.Option("--max-image-bytes", metavar="N", help="Leave images that are larger. Default 10,000,000.")
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option("--timeout", metavar="SECONDS", help="For one request as a whole. Default 60.")
+]
+ConnectTimeoutOption = Annotated[
+    float | None, typer.Option("--connect-timeout", metavar="SECONDS", help="Until it is connected. Default 10.")
+]
+FirstByteTimeoutOption = Annotated[
+    float | None,
+    typer.Option("--first-byte-timeout", metavar="SECONDS", help="From there until it answers. Default 20."),
+]
+RetriesOption = Annotated[
+    int | None,
+    typer.Option("--retries", metavar="N", help="Try a URL again after 429, 5xx or a network failure. Default 5."),
+]
+MaxRetryBackoffOption = Annotated[
+    float | None,
+    typer.Option("--max-retry-backoff", metavar="SECONDS", help="The longest wait between two tries. Default 600."),
 ]

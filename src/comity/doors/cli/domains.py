@@ -166,24 +166,9 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
         held, counts = holders(opened.database, opened.clock), status_counts(opened.database, opened.clock)
     expired = sum(line.expired for line in held)
     if door.as_json:
-        write_json(
-            {
-                "holders": [
-                    {
-                        "claimed_by": line.holder,
-                        "hosts": line.hosts,
-                        "expired": line.expired,
-                        "earliest_expiry": line.earliest_expiry,
-                    }
-                    for line in held
-                ],
-                "expired": expired,
-                "statuses": [
-                    {"status": line.status, "hosts": line.hosts, "waiting": line.unleased * (line.status in _WAITS)}
-                    for line in counts
-                ],
-            }
-        )
+        from comity.doors.shapes.hosts import claims_shape
+
+        write_json(claims_shape(held, counts).document())
         return
     if held:
         columns = (Column("HOLDER"), Column("HOSTS", True), Column("RAN OUT", True), Column("FIRST TO END"))

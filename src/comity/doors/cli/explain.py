@@ -52,11 +52,14 @@ def why(
     """
     door = chosen(context, state, as_json)
     address = _address(url, door)
+    if door.as_json:
+        from comity.doors.shapes.decisions import why_shape
+
+        with door.open_existing() as opened:
+            write_json(why_shape(opened, address).document())
+        return
     with door.open_existing() as opened:
         explanation = opened.why(address)
-    if door.as_json:
-        write_json(explanation)
-        return
     for line in _folded(explanation.decision, 0):
         write_line(Cell(line, "bold"))
     write_line(Cell(f"  {explanation.url}", "dim"))
@@ -105,29 +108,20 @@ def robots(
     with door.open_or_make() as opened:
         found = asyncio.run(_read(opened, address))
         who = agent or opened.settings.identity
-    verdict = found.file.verdict(who, address.path) if found.file is not None else found.verdict(address.path)
-    about = {
-        "origin": found.origin,
-        "url": address.url,
-        "agent": who,
-        "read": found.reading.reason,
-        "http_status": found.reading.http_status,
-        "version": found.version,
-        "crawl_delay_s": verdict.crawl_delay_seconds,
-        "sitemaps": list(found.file.sitemaps) if found.file else [],
-        "disallow": found.file.for_agent(who).disallowed() if found.file else [],
-        "verdict": verdict,
-    }
+    from comity.doors.shapes.decisions import robots_verdict_shape
+
+    about = robots_verdict_shape(found, address, who).document()
     if door.as_json:
         write_json(about)
         return
-    _write_robots(about, verdict)
+    _write_robots(about)
 
 
-def _write_robots(about: dict[str, Any], verdict: Any) -> None:
-    mark = Cell("allowed", "green") if verdict.allowed else Cell("not allowed", "red")
+def _write_robots(about: dict[str, Any]) -> None:
+    verdict = about["verdict"]
+    mark = Cell("allowed", "green") if verdict["allowed"] else Cell("not allowed", "red")
     write_line(Cell(about["url"], "bold"), " is ", mark, f" for {about['agent']}.")
-    write_line(f"  {verdict.reason}")
+    write_line(f"  {verdict['reason']}")
     if about["crawl_delay_s"] is not None:
         write_line(f"  Crawl delay: {about['crawl_delay_s']:g} s")
     for title, items in (("Disallow", about["disallow"]), ("Sitemap", about["sitemaps"])):

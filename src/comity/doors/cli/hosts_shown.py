@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_line, write_pairs, write_table
 from comity.model.host import HostStatus
+from comity.rules.policy_reach import reaches
 
 if TYPE_CHECKING:
     from comity.reports.hosts import HostInFull, HostLine
@@ -29,14 +29,6 @@ _COLUMNS: Final = (
     Column("LAST CRAWLED"),
 )
 _LEFT_ALONE: Final = frozenset({HostStatus.BLOCKED, HostStatus.UNREACHABLE})
-# A listing calls things as the table does, so that a line of it is a part of what `info` says.
-_COLUMN_NAMES: Final = {
-    "host": "domain",
-    "image_yield": "image_yield_rate",
-    "reason_code": "block_reason_code",
-    "reason": "block_reason",
-    "leased_by": "claimed_by",
-}
 
 
 def write_hosts(lines: Sequence[HostLine]) -> None:
@@ -46,13 +38,16 @@ def write_hosts(lines: Sequence[HostLine]) -> None:
 
 def line_as_json(line: HostLine) -> dict[str, Any]:
     """One host of a listing, under the names of the columns."""
-    return {_COLUMN_NAMES.get(name, name): value for name, value in asdict(line).items()}
+    from comity.doors.shapes.hosts import host_listed
+
+    return host_listed(line).document()
 
 
 def host_as_json(host: HostInFull) -> dict[str, Any]:
     """One host in full: its columns, its frontier and its policy."""
-    frontier = {"queued": host.queued, "done": host.done, "dropped": host.dropped}
-    return {**host.columns, "frontier": frontier, "policy": host.policy}
+    from comity.doors.shapes.hosts import host_shape
+
+    return host_shape(host).document()
 
 
 def status_cell(status: HostStatus) -> Cell:
@@ -178,12 +173,13 @@ def _policy(policy: Mapping[str, Any] | None) -> list[tuple[str, str | Cell | No
 
 
 def policy_pairs(policy: Mapping[str, Any]) -> list[tuple[str, str | Cell | None]]:
-    """A policy in words."""
+    """A policy in words, each limit with whom it binds."""
+    binds = reaches(is_page_size_set=policy["is_page_size_set"])
     return [
-        ("requests at once", f"at most {policy['max_concurrency']:,}"),
-        ("between requests", f"at least {policy['min_request_interval_ms']:,} ms"),
-        ("pages a run", f"at most {policy['max_pages']:,}"),
-        ("size of a page", f"at most {policy['max_kb_per_page']:,} KB"),
+        ("requests at once", f"at most {policy['max_concurrency']:,} ({binds['max_concurrency']})"),
+        ("between requests", f"at least {policy['min_request_interval_ms']:,} ms ({binds['min_request_interval_ms']})"),
+        ("pages a run", f"at most {policy['max_pages']:,} ({binds['max_pages']})"),
+        ("size of a page", f"at most {policy['max_kb_per_page']:,} KB ({binds['max_kb_per_page']})"),
         ("JavaScript", "allowed, but not run yet" if policy["allow_js"] else "not run"),
         ("last seen", policy["last_seen_status"]),
     ]

@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Final, NamedTuple
 
+from comity.doors.shapes.times import spelled_time
+
 _GAP: Final = "  "
 _SHORTEST_FIRST_COLUMN: Final = 24
 # What a terminal without these characters gets instead.
@@ -206,7 +208,7 @@ def _as_json(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return spelled_time(value)
     if isinstance(value, date):
         return value.isoformat()
     return str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,7 +34,7 @@ def show(context: typer.Context, host: HostArgument, state: StateOption = None, 
     with door.open_existing() as opened:
         policy = get_policy(opened.database, name)
     if door.as_json:
-        write_json({"host": name, "policy": None if policy is None else _as_json(policy)})
+        write_json(_document(policy, name))
     elif policy is None:
         write_line(Cell(name, "bold"), " has no limits of its own; the general settings apply.")
         write_line(Cell(f"  Set some: comity policy set {name} --min-request-interval-ms 5000", "dim"))
@@ -54,21 +54,22 @@ def change(
     context: typer.Context,
     host: HostArgument,
     max_concurrency: Annotated[
-        int | None, typer.Option("--max-concurrency", metavar="N", help="Requests at once.")
+        int | None, typer.Option("--max-concurrency", metavar="N", help="Requests at once, for every door.")
     ] = None,
     min_request_interval_ms: Annotated[
-        int | None, typer.Option("--min-request-interval-ms", metavar="N", help="Milliseconds between requests.")
+        int | None,
+        typer.Option("--min-request-interval-ms", metavar="N", help="Milliseconds between requests, for every door."),
     ] = None,
     max_pages: Annotated[
         int | None,
         typer.Option(
             "--max-pages",
             metavar="N",
-            help="Pages a run of a source; whole-site crawls have max_pages_per_run of the host.",
+            help="Pages a run, for source runs; a whole-site crawl has max_pages_per_run of the host.",
         ),
     ] = None,
     max_kb_per_page: Annotated[
-        int | None, typer.Option("--max-kb-per-page", metavar="N", help="Kilobytes a page.")
+        int | None, typer.Option("--max-kb-per-page", metavar="N", help="Kilobytes a page, for every door.")
     ] = None,
     allow_js: Annotated[
         bool | None,
@@ -79,7 +80,9 @@ def change(
 ) -> None:
     """Set limits of a host; those that are not named keep their value.
 
-    A first policy starts from 1 request at once, 3000 ms between requests, 10 pages, 1024 KB a page and no scripts.
+    A first policy starts from 1 request at once and 3000 ms between requests, which bind every door (crawls, sources,
+    audits, queries), and from 10 pages a run and 1024 KB a page, which bind source runs only. A page size that you set
+    binds every door.
     """
     door = chosen(context, state, as_json)
     name = door.host(host)
@@ -97,15 +100,15 @@ def change(
     with door.open_or_make() as opened:
         policy = set_policy(opened.database, opened.clock, name, **limits)
     if door.as_json:
-        write_json({"host": name, "policy": _as_json(policy)})
+        write_json(_document(policy, name))
     else:
         _write_policy(policy)
 
 
-def _as_json(policy: HostPolicy) -> dict[str, object]:
-    values = asdict(policy)
-    del values["host"]
-    return values
+def _document(policy: HostPolicy | None, host: str) -> dict[str, Any]:
+    from comity.doors.shapes.hosts import policy_shape
+
+    return policy_shape(policy, host).document()
 
 
 def _write_policy(policy: HostPolicy) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any, Final
 
 from comity.doors.cli.output import Cell, counted, write_line
@@ -24,20 +23,9 @@ _FACET_TITLES: Final = {
 
 def page_json(page: SearchPage) -> dict[str, Any]:
     """A page of hits for a program; matches stand as pieces, to be escaped by whoever shows them."""
-    return {
-        "total": page.total,
-        "hits": [
-            asdict(hit.posting)
-            | {
-                "marked": {
-                    name: [asdict(piece) for piece in getattr(hit, name)]
-                    for name in ("title", "org_name", "location", "snippet")
-                }
-            }
-            for hit in page.hits
-        ],
-        "facets": {name: {each.value: each.count for each in counts} for name, counts in page.facets.items()},
-    }
+    from comity.doors.web.shown import SearchShown
+
+    return SearchShown.model_validate(page).document()
 
 
 def write_page(page: SearchPage, query: SearchQuery) -> None:

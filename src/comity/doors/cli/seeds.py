@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
 import typer
 
@@ -96,7 +96,8 @@ def load(
     context: typer.Context,
     file: Annotated[str | None, typer.Argument(metavar="FILE", help="The list; - reads from a pipe.")] = None,
     from_redis: Annotated[
-        str | None, typer.Option("--from-redis", metavar="KEY", help="A set in Redis instead; see above.")
+        str | None,
+        typer.Option("--from-redis", metavar="KEY", help="A set, sorted set or list in Redis instead; see above."),
     ] = None,
     source: Annotated[
         str | None,
@@ -116,8 +117,8 @@ def load(
     Blank lines and lines that begin with # are passed over. The whole list is checked before anything is stored, and
     it is stored in one transaction: a list with a bad line leaves no trace, unless --skip-bad is given.
 
-    With --from-redis the seeds are the members of a set in the Redis of COMITY_REDIS_URL or COMITY_SEEDS_REDIS_URL.
-    Those that are stored are taken out of it, a thousand at a time; those that cannot be used stay.
+    With --from-redis the seeds are the members of a set, sorted set (score = rank, 1 is best) or list in the Redis of
+    COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL. Those that are stored are removed from it; others stay.
     """
     if (file is None) == (from_redis is None):
         raise BadInput("give a list, as in comity seeds load hosts.txt, or --from-redis KEY")
@@ -174,7 +175,10 @@ def _load_from_redis(door: Chosen, key: str, source: str, *, skip_bad: bool) -> 
     with closing(SeedSet(url, key)) as seeds:
         count = len(seeds)
         if not count:
-            raise BadInput(f"there is no set {key} in Redis, or it is empty; fill it with SADD {key} example.com")
+            raise BadInput(
+                f"there are no seeds under {key} in Redis; add some with SADD {key} example.com, or with their rank by "
+                f"ZADD {key} 1 example.com"
+            )
         with door.open_or_make() as opened, ProgressBars() as bars:
             told = load_seed_set(
                 opened.database,
@@ -226,14 +230,10 @@ def _size(stream: BinaryIO) -> int | None:
     return os.fstat(stream.fileno()).st_size or None
 
 
-def _as_json(report: SeedReport, *, seeds_read: int) -> dict[str, object]:
-    return {
-        "seeds_read": seeds_read,
-        "hosts_given": report.hosts_given,
-        "hosts_new": report.hosts_new,
-        "urls_queued": report.urls_queued,
-        "taken_down": list(report.taken_down),
-    }
+def _as_json(report: SeedReport, *, seeds_read: int) -> dict[str, Any]:
+    from comity.doors.shapes.decisions import seeds_shape
+
+    return seeds_shape(report, seeds_read=seeds_read).document()
 
 
 def _write_report(report: SeedReport) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -97,9 +96,19 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
         pool = opened.settings.sources_at_once
         is_on = not opened.settings.disable_scheduler
     if door.as_json:
-        locks = [asdict(lock) for lock in found.locks]
-        told = {"due_count": found.due_count, "locked": found.locked, "locks": locks}
-        write_json({"scheduler": is_on, "pool": {"global": pool}} | told)
+        from comity.doors.web.shown import LockShown, PoolShown, StatusShown
+
+        told = StatusShown(
+            running=False,  # this command runs nothing
+            scheduler=is_on,
+            pool=PoolShown(at_once=pool),
+            due_count=found.due_count,
+            locked=found.locked,
+            in_flight=0,
+            queued=0,
+            locks=[LockShown.model_validate(lock) for lock in found.locks],
+        )
+        write_json(told.document())
         return
     write_pairs(
         [
@@ -130,7 +139,9 @@ def logs(
         source = find_source(opened.database, named) if named is not None else None
         runs = list_runs(opened.database, source.id if source is not None else None, limit)
     if door.as_json:
-        write_json([asdict(each) for each in runs])
+        from comity.doors.web.shown import LogShown
+
+        write_json([LogShown.model_validate(each).document() for each in runs])
     elif runs:
         write_logs(runs)
     else:
@@ -151,7 +162,9 @@ def fetch_head(
     with door.open_or_make() as opened:
         head = _at_desk(opened, lambda desk: test_fetch(desk, url))
     if door.as_json:
-        write_json(asdict(head))
+        from comity.doors.web.shown import HeadShown
+
+        write_json(HeadShown.model_validate(head).document())
         return
     size = "not said" if head.size is None else f"{head.size:,} bytes"
     write_pairs(
@@ -197,7 +210,9 @@ def simulate(
             source = source_to_try(opened.database, url, **tried)
         found = _at_desk(opened, lambda desk: simulate_extract(desk, source))
     if door.as_json:
-        write_json(asdict(found))
+        from comity.doors.web.shown import SimulationShown
+
+        write_json(SimulationShown.model_validate(found).document())
     else:
         write_simulation(found)
     if found.kind is None:

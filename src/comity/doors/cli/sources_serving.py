@@ -10,6 +10,7 @@ from comity.doors.cli.options import Chosen
 from comity.doors.cli.output import note
 from comity.doors.cli.sources_told import teller
 from comity.doors.cli.work import obey
+from comity.doors.cli.work_watch import log_of, wait_teller
 from comity.doors.event_loop import runner_of_loops
 
 
@@ -20,6 +21,7 @@ def serve_sources(door: Chosen) -> int:
     async def serve() -> None:
         with door.open_or_make() as opened:
             async with opened.fetcher() as fetcher, opened.source_desk(fetcher) as desk:
+                desk.tell_of_waits(wait_teller(log_of(door)))
                 due = opened.due_sources(desk, teller(door))
 
                 def on_signal(number: int) -> None:

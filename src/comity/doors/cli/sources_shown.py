@@ -26,7 +26,9 @@ _STYLES = {
 
 def source_json(source: Source) -> dict[str, Any]:
     """A source as one JSON object."""
-    return asdict(source)
+    from comity.doors.web.shown import SourceShown
+
+    return SourceShown.model_validate(source).document()
 
 
 def shown_result(result: SourceReport | SourceSkipped) -> dict[str, Any]:

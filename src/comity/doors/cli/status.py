@@ -59,14 +59,10 @@ def show_status(
 
 
 def state_of_worker(line: WorkerLine) -> str:
-    """`gone` is known on this machine only; elsewhere a worker that says nothing is silent until its leases run out."""
-    from comity.leases.holder import is_dead
+    """Whether a worker is at work, as far as its leases tell."""
+    from comity.doors.shapes.hosts import state_of_worker as state_of
 
-    if is_dead(line.holder):
-        return "gone"
-    if line.expired == line.hosts:
-        return "ran out"
-    return "silent" if line.is_silent else "working"
+    return state_of(line)
 
 
 def _look(state: State) -> Status:

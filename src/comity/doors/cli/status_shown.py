@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,18 +45,9 @@ def status_lines(status: Status, state_of: WorkerState) -> Lines:
 
 def status_as_json(status: Status, state_of: WorkerState) -> dict[str, Any]:
     """The same for programs; what is estimated says so by `is_exact`."""
-    figures = status.figures
-    return {
-        "at": status.at,
-        "workers": [{**asdict(line), "state": state_of(line)} for line in status.workers],
-        "claims": {"held": figures.claims - figures.stuck, "stuck": figures.stuck, "silent": status.silent},
-        "hosts": [asdict(line) for line in figures.hosts],
-        "frontier": {"urls": figures.frontier, "is_exact": figures.frontier_is_exact},
-        "throughput": {"minute": asdict(status.minute), "hour": asdict(status.hour)},
-        "due_next": [asdict(line) for line in status.due],
-        "errors": [asdict(line) for line in status.errors],
-        "runs": [asdict(line) for line in status.runs],
-    }
+    from comity.doors.shapes.hosts import state_shape
+
+    return state_shape(status, state_of).document()
 
 
 def age_shown(at: datetime, now: datetime) -> str:

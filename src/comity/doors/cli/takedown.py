@@ -47,12 +47,9 @@ def add(
     with door.open_or_make() as opened:
         reports = add_takedowns(opened.database, entries, reason=kept_reason, frontier=opened.frontier)
     if door.as_json:
-        write_json(
-            [
-                {"domain_or_url": report.entry, "new": report.is_new, "urls_dropped": report.urls_dropped}
-                for report in reports
-            ]
-        )
+        from comity.doors.shapes.decisions import takedown_added
+
+        write_json([takedown_added(report).document() for report in reports])
         return
     for report in reports:
         was = "is taken down" if report.is_new else "was taken down already"
@@ -91,9 +88,9 @@ def list_entries(context: typer.Context, state: StateOption = None, as_json: Jso
     with door.open_existing() as opened:
         stored = list_takedowns(opened.database)
     if door.as_json:
-        write_json(
-            [{"domain_or_url": entry.entry, "reason": entry.reason, "created_at": entry.created_at} for entry in stored]
-        )
+        from comity.doors.shapes.decisions import takedown_shape
+
+        write_json([takedown_shape(entry).document() for entry in stored])
     elif stored:
         rows = [Row((entry.entry, shown_time(entry.created_at), entry.reason or "-")) for entry in stored]
         write_table((Column("ENTRY"), Column("SINCE"), Column("REASON")), rows)

@@ -104,13 +104,14 @@ def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
     from comity.doors.cli.failures import INTERRUPTED
     from comity.doors.cli.sources_told import teller
     from comity.doors.cli.work import obey
+    from comity.doors.cli.work_watch import log_of, wait_teller
     from comity.doors.event_loop import runner_of_loops
     from comity.doors.web.serving import DATABASE_CONNECTIONS, build_server, listen
 
     codes: list[int] = []
 
     async def serve_until_stopped(opened: State, socket: Any) -> None:
-        server = build_server(opened, host, schedules=schedules, tell=teller(door))
+        server = build_server(opened, host, schedules=schedules, tell=teller(door), on_wait=wait_teller(log_of(door)))
 
         def on_signal(number: int) -> None:
             codes.append(INTERRUPTED if number == signal.SIGINT else 0)

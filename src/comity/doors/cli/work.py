@@ -19,14 +19,24 @@ from uuid import UUID
 
 import typer
 
-from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, OnlyStaleOption, RefreshModeOption
+from comity.doors.cli.crawl_options import (
+    ConnectTimeoutOption,
+    FirstByteTimeoutOption,
+    ImagesOption,
+    MaxImageBytesOption,
+    MaxRetryBackoffOption,
+    OnlyStaleOption,
+    RefreshModeOption,
+    RetriesOption,
+    TimeoutOption,
+)
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.leaving import LEFT, leave_in_time, say_left
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
 from comity.doors.cli.output import counted
 from comity.doors.cli.teaching import command
 from comity.doors.cli.work_frontier import FrontierWatch
-from comity.doors.cli.work_watch import log_host, log_of, log_run, log_start, observed, told_as_logged
+from comity.doors.cli.work_watch import log_host, log_of, log_run, log_start, observed, told_as_logged, wait_teller
 from comity.model.end_reason import EndReason
 from comity.model.errors import BadInput, StateUnavailable
 from comity.telemetry import events, metrics
@@ -79,6 +89,11 @@ def work(
     update_stale: OnlyStaleOption = None,
     images: ImagesOption = None,
     max_image_bytes: MaxImageBytesOption = None,
+    timeout: TimeoutOption = None,
+    connect_timeout: ConnectTimeoutOption = None,
+    first_byte_timeout: FirstByteTimeoutOption = None,
+    retries: RetriesOption = None,
+    max_retry_backoff: MaxRetryBackoffOption = None,
     idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is nothing to crawl.")] = False,
     metrics: Annotated[
         str | None, _option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz there.")
@@ -115,6 +130,11 @@ def work(
         update_stale=update_stale,
         images=images,
         max_image_bytes=max_image_bytes,
+        fetch_timeout_s=timeout,
+        connect_timeout_s=connect_timeout,
+        first_byte_timeout_s=first_byte_timeout,
+        retries=retries,
+        max_retry_backoff_seconds=max_retry_backoff,
     )
     _check(door)
     with told_as_logged(door):
@@ -236,7 +256,13 @@ class _Desk:
         most = _MOST_HOSTS if self._hosts is None else self._hosts
         share = HostShare(most, tuple, leave=_unshared, take_back=_unshared, told=self._told_of_host)
         duty = Duty(_LOOK_AGAIN_EVERY_S, partial(self._frontier.look_again, state))
-        return CrawlHooks(hosts=share, meter=self._meter, on_silence=self._frontier.on_silence, duties=(duty,))
+        return CrawlHooks(
+            hosts=share,
+            meter=self._meter,
+            on_silence=self._frontier.on_silence,
+            on_wait=wait_teller(self._log),
+            duties=(duty,),
+        )
 
 
 def _unshared(_host: str) -> None:

@@ -167,6 +167,11 @@ class _Workers:
             "--concurrency": _share(settings.concurrency, number, count),
             "--delay": settings.delay_s,
             "--per-host": settings.per_host,
+            "--timeout": settings.fetch_timeout_s,
+            "--connect-timeout": settings.connect_timeout_s,
+            "--first-byte-timeout": settings.first_byte_timeout_s,
+            "--retries": settings.retries,
+            "--max-retry-backoff": settings.max_retry_backoff_seconds,
             "--max-minutes": 0.0,
         }
         if self._ends_at is not None:

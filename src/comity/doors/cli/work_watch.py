@@ -27,9 +27,11 @@ from comity.telemetry.pulse import Pulse
 
 if TYPE_CHECKING:
     from comity.doors.cli.state_look import StateLook
+    from comity.model.gate import Wait
     from comity.telemetry.health import Check
     from comity.telemetry.serving import Page
     from comity.walk.progress import HostLineInSummary, RunSummary
+    from comity.walk.request import OnWait
 
 
 def log_of(door: Chosen) -> Log:
@@ -188,3 +190,16 @@ def log_host(log: Log, line: HostLineInSummary) -> None:
     )
     fields = asdict(line) | {"next_run_at": due.isoformat(timespec="seconds") if due is not None else None}
     log.tell(events.HOST_LEFT, message, **fields)
+
+
+def wait_teller(log: Log) -> OnWait | None:
+    """Who is told of waits for a host: the log, where it tells of such at all."""
+    if not log.tells(events.RATE_LIMIT_WAIT.level):
+        return None
+
+    def tell(host: str, wait: Wait, now: float) -> None:
+        seconds = round(wait.until - now, 3)
+        message = f"{host}: a request waits {seconds:g} s ({wait.reason})"
+        log.tell(events.RATE_LIMIT_WAIT, message, host=host, reason=str(wait.reason), seconds=seconds)
+
+    return tell

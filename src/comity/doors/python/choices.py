@@ -15,6 +15,9 @@ _OPTIONS: Final = {
     "pages": "into",
     "delay_s": "delay",
     "fetch_timeout_s": "timeout",
+    "connect_timeout_s": "connect_timeout",
+    "first_byte_timeout_s": "first_byte_timeout",
+    "max_retry_backoff_seconds": "max_retry_backoff",
     "accept_types": "accept",
     "reject_types": "reject",
 }

@@ -10,7 +10,9 @@ from comity.doors.python.conduct import Plan
 from comity.doors.python.crawl_run import CrawlRun
 from comity.doors.python.given import Sink, UserExtractor, check_given
 from comity.model.errors import BadInput
+from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
+from comity.settings import Settings
 from comity.store.target import read_target
 
 
@@ -32,6 +34,10 @@ def crawl(
     reject: Iterable[str] | None = None,
     max_response_bytes: int | None = None,
     timeout: float | None = None,
+    connect_timeout: float | None = None,
+    first_byte_timeout: float | None = None,
+    retries: int | None = None,
+    max_retry_backoff: float | None = None,
     user_agent: str | None = None,
     contact: str | None = None,
     allow_networks: Iterable[str] | None = None,
@@ -45,9 +51,8 @@ def crawl(
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
-    Seeds are URLs or hosts. Every option that is not given is taken from the environment (`COMITY_…`), or has the
-    default that `comity crawl` has; docs/python.md tells what each means. Nothing is opened before the first page is
-    asked for, but what cannot be used is a `BadInput` at once.
+    Seeds are URLs or hosts. docs/python.md describes the options; those that are not given come from the environment
+    (`COMITY_…`). Nothing is opened before the first page is asked for; what cannot be used is a `BadInput` at once.
     """
     settings = settings_for(
         None if state == TEMPORARY else state,
@@ -66,6 +71,10 @@ def crawl(
         reject_types=_listed(reject),
         max_response_bytes=max_response_bytes,
         fetch_timeout_s=timeout,
+        connect_timeout_s=connect_timeout,
+        first_byte_timeout_s=first_byte_timeout,
+        retries=retries,
+        max_retry_backoff_seconds=max_retry_backoff,
         user_agent=user_agent,
         contact=contact,
         allow_networks=_listed(allow_networks),
@@ -73,16 +82,28 @@ def crawl(
         images=images,
         max_image_bytes=max_image_bytes,
     )
-    check_given(extract, sink)
+    read = _read(seeds, settings)
+    settings = as_asked(settings, max_pages, {seed.host.authority for seed in read})
+    stores, is_temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
+    return CrawlRun(Plan(settings, read, extract, sink, stores, errors, is_temporary, refresh or bool(update_stale)))
+
+
+def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[Seed, ...]:
     read = tuple(read_seed(text, collapse=settings.collapse_subdomains) for text in _texts(seeds))
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/")
-    settings = as_asked(settings, max_pages, {seed.host.authority for seed in read})
+    return read
+
+
+def _stores(
+    settings: Settings, into: Place | None, state: Place | None, extract: UserExtractor | None, sink: Sink | None
+) -> bool:
+    """Whether pages are kept; a target or sink that cannot be is refused before anything is made."""
+    check_given(extract, sink)
     stores = into is not None or (sink is None and state != TEMPORARY)
     if stores:
-        read_target(settings.pages)  # a target that cannot be is refused before anything is made
-    is_temporary, refresh = state == TEMPORARY, refresh or bool(update_stale)
-    return CrawlRun(Plan(settings, read, extract, sink, stores, errors, is_temporary, refresh))
+        read_target(settings.pages)
+    return stores
 
 
 def _texts(seeds: Iterable[str | Iterable[str]]) -> Iterator[str]:

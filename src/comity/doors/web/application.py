@@ -14,7 +14,17 @@ from fastapi import APIRouter, Depends, FastAPI, Security
 from fastapi.security import APIKeyCookie, HTTPBearer
 
 from comity import __version__
-from comity.doors.web import crawl_routes, health_routes, hosts_routes, search_routes, session_routes, sources_routes
+from comity.doors.web import (
+    crawl_routes,
+    explain_routes,
+    health_routes,
+    hosts_routes,
+    search_routes,
+    seeds_routes,
+    session_routes,
+    sources_routes,
+    state_routes,
+)
 from comity.doors.web.access import Access, AccessTerms
 from comity.doors.web.guard import Guard
 from comity.doors.web.office import open_office
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
     from comity.assemble import State
     from comity.settings import Settings
     from comity.upkeep.due_sources import Result
+    from comity.walk.request import OnWait
 
 _THREADS: Final = 8  # that wait for the state at once
 _ABOUT: Final = (
@@ -46,7 +57,12 @@ def access_terms(settings: Settings, *, is_dev: bool) -> AccessTerms:
 
 
 def build_application(
-    state: State, terms: AccessTerms, *, schedules: bool, tell: Callable[[Result], None] = lambda _result: None
+    state: State,
+    terms: AccessTerms,
+    *,
+    schedules: bool,
+    tell: Callable[[Result], None] = lambda _result: None,
+    on_wait: OnWait | None = None,
 ) -> FastAPI:
     """Build the application on an open state."""
     access = Access(terms)
@@ -54,7 +70,7 @@ def build_application(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        async with open_office(state, access, schedules=schedules, tell=tell) as office:
+        async with open_office(state, access, schedules=schedules, tell=tell, on_wait=on_wait) as office:
             app.state.office = office
             yield
 
@@ -85,6 +101,14 @@ def _admin(terms: AccessTerms) -> APIRouter:
         Security(APIKeyCookie(name=terms.cookie_name, auto_error=False, scheme_name="session")),
     ]
     admin = APIRouter(dependencies=security, responses=documented(*_EVERY_ADMIN_ROUTE))
-    for routes in (sources_routes, crawl_routes, hosts_routes, session_routes):
+    for routes in (
+        sources_routes,
+        crawl_routes,
+        state_routes,
+        seeds_routes,
+        explain_routes,
+        hosts_routes,
+        session_routes,
+    ):
         admin.include_router(routes.router)
     return admin

@@ -11,7 +11,16 @@ from fastapi import APIRouter, Query
 from comity.doors.web.given import Limit, RunGiven
 from comity.doors.web.office import Office, OfficeHere
 from comity.doors.web.refusals import Refused, documented
-from comity.doors.web.shown import DueQueued, LogShown, LogsShown, PoolShown, RunQueued, StatusShown, shown_list
+from comity.doors.web.shown import (
+    DueQueued,
+    LockShown,
+    LogShown,
+    LogsShown,
+    PoolShown,
+    RunQueued,
+    StatusShown,
+    shown_list,
+)
 from comity.model.errors import HostBusy
 from comity.reports.sources import list_runs, sources_status
 
@@ -45,11 +54,13 @@ def status(office: OfficeHere) -> StatusShown:
     found = sources_status(office.state.database, office.state.clock)
     return StatusShown(
         running=office.is_running,
+        scheduler=not office.state.settings.disable_scheduler,
         pool=PoolShown(at_once=office.pool.at_once),
         due_count=found.due_count,
         locked=found.locked,
         in_flight=office.pool.in_flight,
         queued=office.pool.waiting,
+        locks=shown_list(LockShown, found.locks),
     )
 
 

@@ -21,6 +21,13 @@ def _without_nul(text: str) -> str:
     return text
 
 
+def _on_one_line(text: str) -> str:
+    """What is stored and shown again holds nothing that cannot be seen."""
+    if not text.isprintable():
+        raise ValueError("contains a line break or an invisible character")
+    return text
+
+
 def _whole(number: Any) -> Any:
     """JSON knows one kind of number: 3.0 is a whole one, true is none."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
@@ -29,6 +36,7 @@ def _whole(number: Any) -> Any:
 _WINDOW: Final = r"^\s*([0-9]{2}:[0-9]{2} ?- ?[0-9]{2}:[0-9]{2}\s*)?$"  # as far as a pattern tells; empty takes it away
 
 Text = Annotated[str, AfterValidator(_without_nul)]
+Line = Annotated[str, AfterValidator(_on_one_line)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Country = Annotated[str, Field(pattern="^[A-Za-z]{2}$", max_length=2)]
 Address = Annotated[Text, Field(pattern="^[Hh][Tt][Tt][Pp][Ss]?://", max_length=2000)]
@@ -43,6 +51,9 @@ HostName = Annotated[
 ]
 Limit = Annotated[int, Query(description="How many at most.", ge=1, le=200)]
 Offset = Annotated[int, Query(description="How many to leave out first.", ge=0, le=1_000_000)]
+
+
+PageUrl = Annotated[Address, Query(description="The page in question.", examples=["https://example.org/private/page"])]
 
 
 def _as_changes(schema: dict[str, Any]) -> None:
@@ -126,16 +137,50 @@ class PolicyGiven(Given):
 
     model_config = ConfigDict(json_schema_extra=_as_changes)
 
-    max_concurrency: Whole = Field(1, ge=1, le=1000, description="Requests at once.")
-    min_request_interval_ms: Whole = Field(3000, ge=0, le=604_800_000, description="Milliseconds between requests.")
-    max_pages: Whole = Field(10, ge=0, le=1_000_000_000, description="Pages a run of a source.")
-    max_kb_per_page: Whole = Field(1024, ge=1, le=1_000_000, description="Kilobytes a page.")
+    max_concurrency: Whole = Field(1, ge=1, le=1000, description="Requests at once; binds every door.")
+    min_request_interval_ms: Whole = Field(
+        3000, ge=0, le=604_800_000, description="Milliseconds between requests; binds every door."
+    )
+    max_pages: Whole = Field(
+        10,
+        ge=0,
+        le=1_000_000_000,
+        description="Pages a run; binds source runs. A whole-site run has max_pages_per_run of the host.",
+    )
+    max_kb_per_page: Whole = Field(
+        1024,
+        ge=1,
+        le=1_000_000,
+        description="Kilobytes a page; binds every door once it is set, and only source runs by default.",
+    )
     allow_js: bool = Field(False, description="Whether scripts of pages may be run; none are run yet.")
 
     @model_validator(mode="after")
     def _has_any(self) -> PolicyGiven:
         """An empty change is a slip."""
         return _with_any(self)
+
+
+class SeedsGiven(Given):
+    """Hosts, or URLs to begin with: all of them are added, or none if one cannot be used."""
+
+    seeds: Annotated[list[Annotated[Line, Field(min_length=1, max_length=2000)]], Field(min_length=1, max_length=1000)]
+    source: Annotated[Line, Field(max_length=100)] | None = Field(
+        None, description="Where they come from; kept with each new host.", examples=["friends"]
+    )
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"seeds": ["example.org", "https://example.net/news"]}]})
+
+
+class TakedownsGiven(Given):
+    """Hosts (with their sub-domains) or URLs (with everything below) that are to be left alone: all, or none."""
+
+    entries: Annotated[list[Annotated[Line, Field(min_length=1, max_length=2000)]], Field(min_length=1, max_length=100)]
+    reason: Annotated[Line, Field(max_length=1000)] | None = Field(
+        None, description="Why; kept with each entry.", examples=["asked by the owner"]
+    )
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"entries": ["example.org/private"]}]})
 
 
 class LoginGiven(Given):

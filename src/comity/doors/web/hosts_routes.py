@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
+from comity.doors.shapes.hosts import PolicyShown, policy_shape
 from comity.doors.web.given import HostName, PolicyGiven
 from comity.doors.web.office import Office, OfficeHere
 from comity.doors.web.refusals import documented
-from comity.doors.web.shown import PolicyShown, RobotsShown
+from comity.doors.web.shown import RobotsShown
 from comity.model.errors import NotFound
-from comity.model.policy import SCRIPTS_NOT_RUN, HostPolicy
 from comity.operate.policy import get_policy, set_policy
 from comity.reports.robots import robots_known
 from comity.rules.canonical import canonical_host
@@ -41,7 +41,7 @@ def show_policy(office: OfficeHere, host: HostName) -> PolicyShown:
     """Show the limits of a host; one without its own has those that a first setting starts from."""
     name = _canonical(office, host)
     policy = get_policy(office.state.database, name)
-    return _shown(policy or HostPolicy(name), is_set=policy is not None)
+    return policy_shape(policy, name)
 
 
 @router.post(
@@ -51,11 +51,7 @@ def change_policy(office: OfficeHere, host: HostName, given: PolicyGiven) -> Pol
     """Set limits of a host; they hold from the next request to it on."""
     limits = given.model_dump(exclude_unset=True)
     policy = set_policy(office.state.database, office.state.clock, _canonical(office, host), **limits)
-    return _shown(policy, is_set=True)
-
-
-def _shown(policy: HostPolicy, *, is_set: bool) -> PolicyShown:
-    return PolicyShown(**asdict(policy), is_set=is_set, note=SCRIPTS_NOT_RUN if policy.allow_js else None)
+    return policy_shape(policy, policy.host)
 
 
 def _canonical(office: Office, text: str) -> str:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.read_source import SourceDesk
+    from comity.walk.request import OnWait
 
 TRIES_AT_ONCE: Final = 4
 LOGINS_AT_ONCE: Final = 2
@@ -97,7 +98,7 @@ class Office:
 
 @asynccontextmanager
 async def open_office(
-    state: State, access: Access, *, schedules: bool, tell: Callable[[Result], None]
+    state: State, access: Access, *, schedules: bool, tell: Callable[[Result], None], on_wait: OnWait | None = None
 ) -> AsyncIterator[Office]:
     """Open the desk and the pool, start the scheduler, and end all of it within a bound."""
     has_news, stopping = asyncio.Event(), asyncio.Event()
@@ -107,6 +108,7 @@ async def open_office(
         tell(result)
 
     async with state.fetcher() as fetcher, state.source_desk(fetcher) as desk:
+        desk.tell_of_waits(on_wait)
         pool = state.source_pool(desk, on_result, _warn)
         due = state.due_sources(pool, on_result)
         scheduler = None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from comity.assemble import State
     from comity.settings import Settings
     from comity.upkeep.due_sources import Result
+    from comity.walk.request import OnWait
 
 DATABASE_CONNECTIONS: Final = 20  # one for each thread that may want one, so that none waits for another
 _MOST_HEAD_BYTES: Final = 65_536
@@ -59,14 +60,19 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def build_server(
-    state: State, host: str, *, schedules: bool, tell: Callable[[Result], None] = lambda _result: None
+    state: State,
+    host: str,
+    *,
+    schedules: bool,
+    tell: Callable[[Result], None] = lambda _result: None,
+    on_wait: OnWait | None = None,
 ) -> WebServer:
     """A server of the application on an open state."""
     settings = state.settings
     terms = access_terms(settings, is_dev=is_dev(settings, host))
     return WebServer(
         uvicorn.Config(
-            build_application(state, terms, schedules=schedules, tell=tell),
+            build_application(state, terms, schedules=schedules, tell=tell, on_wait=on_wait),
             lifespan="on",
             log_config=None,
             log_level="warning",

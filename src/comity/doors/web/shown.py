@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from comity.doors.shapes.base import Instant, Shape
 from comity.model.job import ListingKind, SourceType
 from comity.model.source import ScheduleName, SourceStatus
 
 
-class Shown(BaseModel):
+class Shown(Shape):
     """An answer, read from a value of the rooms."""
-
-    model_config = ConfigDict(from_attributes=True)
 
 
 class SourceShown(Shown):
@@ -28,8 +26,8 @@ class SourceShown(Shown):
     org_type: str | None
     status: SourceStatus
     crawl_frequency_days: int | None
-    next_run_at: datetime | None
-    last_crawled_at: datetime | None
+    next_run_at: Instant | None
+    last_crawled_at: Instant | None
     last_crawl_status: str | None
     last_crawl_message: str | None
     consecutive_failures: int
@@ -41,8 +39,10 @@ class SourceShown(Shown):
     schedule: ScheduleName
     importance: float
     last_found: int
-    created_at: datetime | None
-    updated_at: datetime | None
+    empty_reads: int = Field(description="Runs in a row that found nothing.")
+    change_statistics: dict[str, Any] | None = Field(description="What the adaptive schedule has learnt of it.")
+    created_at: Instant | None
+    updated_at: Instant | None
 
 
 class SourceKept(SourceShown):
@@ -79,15 +79,27 @@ class PoolShown(Shown):
     at_once: int = Field(serialization_alias="global", examples=[3])
 
 
+class LockShown(Shown):
+    """A source that is being run."""
+
+    source_id: UUID
+    careers_url: str
+    locked_at: Instant
+    expires_at: Instant | None
+    holder: str | None
+
+
 class StatusShown(Shown):
     """How busy the crawl is."""
 
     running: bool = Field(description="Whether the scheduler runs in this process.")
+    scheduler: bool = Field(description="Whether the settings let it run.")
     pool: PoolShown
     due_count: int = Field(description="Sources that are due, also those that are being run.")
     locked: int = Field(description="Sources that are being run, over all processes.")
     in_flight: int = Field(description="Runs under way in this process.")
     queued: int = Field(description="Runs that were asked for here and wait for their turn.")
+    locks: list[LockShown]
 
 
 class LogShown(Shown):
@@ -97,7 +109,7 @@ class LogShown(Shown):
     source_id: UUID
     careers_url: str
     org_name: str | None
-    ran_at: datetime
+    ran_at: Instant
     duration_ms: int | None
     found: int | None
     inserted: int | None
@@ -107,7 +119,7 @@ class LogShown(Shown):
     pages: int
     status: str | None = Field(description="ok, warn or fail.")
     message: str | None
-    next_run_at: datetime | None
+    next_run_at: Instant | None
     next_run_reason: str | None = Field(description="Why then: the rule of the schedule, in a sentence.")
 
 
@@ -123,28 +135,14 @@ class RobotsShown(Shown):
     host: str
     origin: str
     robots_txt: str | None
-    fetched_at: datetime | None
-    expires_at: datetime | None
+    fetched_at: Instant | None
+    expires_at: Instant | None
     crawl_delay_ms: int | None
     disallow: list[str]
     access: str = Field(description="What reading it came to: parse, allow_all or disallow_all.")
     http_status: int | None
     detail: str | None
     other_origins: list[str] = Field(description="Other origins of the host whose file is known.")
-
-
-class PolicyShown(Shown):
-    """The limits of a host."""
-
-    host: str
-    max_concurrency: int
-    min_request_interval_ms: int
-    max_pages: int
-    max_kb_per_page: int
-    allow_js: bool
-    last_seen_status: str | None
-    is_set: bool = Field(description="false: nobody set any; these are what a first setting starts from.")
-    note: str | None = Field(description="What of it is kept but not honoured: scripts are not run.")
 
 
 class HeadShown(Shown):
@@ -170,8 +168,8 @@ class JobShown(Shown):
     apply_url: str
     location_raw: str
     description_snippet: str
-    deadline: datetime | None
-    posted_at: datetime | None
+    deadline: Instant | None
+    posted_at: Instant | None
     city: str | None
     country_iso: str | None
     level_norm: str | None
@@ -210,11 +208,11 @@ class PostingShown(Shown):
     apply_url: str
     location_raw: str
     description_snippet: str
-    first_seen_at: datetime
+    first_seen_at: Instant
     source_id: UUID | None
     source_url: str | None
-    deadline: datetime | None
-    posted_at: datetime | None
+    deadline: Instant | None
+    posted_at: Instant | None
     city: str | None
     country_iso: str | None
     level_norm: str | None
@@ -223,7 +221,7 @@ class PostingShown(Shown):
     international_eligible: bool | None
     mission_tags: list[str]
     language: str | None
-    closed_at: datetime | None
+    closed_at: Instant | None
 
 
 class HitShown(Shown):
@@ -256,7 +254,7 @@ class SessionShown(Shown):
 
     kind: Literal["session", "token", "open"]
     csrf_token: str | None = Field(description="To be sent as X-CSRF-Token with every change.")
-    expires_at: datetime | None
+    expires_at: Instant | None
 
 
 class HealthShown(Shown):

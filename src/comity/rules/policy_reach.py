@@ -1,0 +1,51 @@
+"""Whom each limit of a host's policy binds (spec 1.7, 2.3, 2.9): a policy row enters, the doors that it binds leave.
+
+Concurrency and interval are politeness: where an operator made a row, they are a floor under every door. `max_pages`
+bounds a run of a source; a whole-site run has `domains.max_pages_per_run`. `max_kb_per_page` is 1024 for sources unless
+the operator sets it; it binds other doors only once it was set, so that a policy made to slow a host down does not cut
+the pages of a crawl.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from comity.model.policy import HostPolicy
+
+
+class Reach(StrEnum):
+    """Who is bound by a limit."""
+
+    EVERY_DOOR = "every door"
+    SOURCE_RUNS = "source runs"
+    NO_DOOR = "no door yet"
+
+
+LIMITS: Final = ("max_concurrency", "min_request_interval_ms", "max_pages", "max_kb_per_page", "allow_js")
+
+
+def reach_of(limit: str, *, is_page_size_set: bool) -> Reach:
+    """Whom a limit binds, given whether the operator set the page size."""
+    match limit:
+        case "max_concurrency" | "min_request_interval_ms":
+            return Reach.EVERY_DOOR
+        case "max_pages":
+            return Reach.SOURCE_RUNS
+        case "max_kb_per_page":
+            return Reach.EVERY_DOOR if is_page_size_set else Reach.SOURCE_RUNS
+        case "allow_js":  # scripts are not run
+            return Reach.NO_DOOR
+    raise ValueError(f"{limit} is no limit of a policy")
+
+
+def reaches(*, is_page_size_set: bool) -> dict[str, str]:
+    """Every limit of a policy with whom it binds."""
+    return {limit: str(reach_of(limit, is_page_size_set=is_page_size_set)) for limit in LIMITS}
+
+
+def page_bytes_for_any_door(policy: HostPolicy | None) -> int | None:
+    """The largest page that a policy allows whichever door asks; None where it leaves that to the door."""
+    if policy is None or not policy.is_page_size_set:
+        return None
+    return policy.max_kb_per_page * 1024
