@@ -7,12 +7,14 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
-from comity.extract.jobs.addresses import posting_key, same_page
+from comity.extract.jobs.addresses import leads_away, posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
 from comity.extract.jobs.text import collapse
-from comity.extract.jobs.words_labels import DATE, meaning_of, without_label
-from comity.extract.jobs.words_pages import EMPLOYMENT
+from comity.extract.jobs.words_dates import DATE
+from comity.extract.jobs.words_labels import labelled, meaning_of, without_label
+from comity.extract.jobs.words_pages import BADGE_CLASS, EMPLOYMENT
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 MOST_CANDIDATES: Final = 6_000
@@ -30,11 +32,14 @@ _TITLE_NAME: Final = re.compile(
 _TITLE_TAGS: Final = ("strong", "b", "summary", "dt", "button", "th")
 _BOLD_STYLE: Final = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)")
 _BUTTON_NAME: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta|read-?more|more-link)(?=[\s_-]|$)")
+_PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
 _LONGEST_BUTTON: Final = 40
 _LONGEST_FIRST: Final = 90
 _FLAT_SIBLINGS: Final = 60
+_MOST_SHARED: Final = 4
+_LEAST_SHARED: Final = 3
 _BLOCK_TAGS: Final = frozenset(
-    {"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
+    {"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "figure", "details", "h1", "h2", "h3", "h4", "h5", "h6"}
 )
 
 
@@ -62,37 +67,42 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
     """Every group of candidate items on a page, in document order of their first."""
     buttons: dict[str, list[Link]] = {}
     titled: dict[str, list[Link]] = {}
-    blocks: set[int] = set()
+    blocks: dict[int, str] = {}
     everything: list[int] = []
+    anchors: set[str] | None = None
     for link in outline.links[: 2 * MOST_CANDIDATES]:
-        if outline.chrome[link.element] or not link.url or "{{" in link.text:
+        if outline.chrome[link.element] or not link.url or "{{" in link.text or leads_away(link.url):
             continue
-        if same_page(link.url, url) and ("#" not in link.url or link.url.endswith("#")):
-            continue
+        if same_page(link.url, url):
+            # A fragment is an item's own only where something on the page has that name.
+            anchors = _anchors(outline) if anchors is None else anchors
+            if unquote(link.url.partition("#")[2]) not in anchors:
+                continue
         if is_navigation(link.text) or _in_header_cell(outline, link.element):
             continue
         if is_generic(link.text) or _is_button(outline, link):
             block = _block(outline, link.element)
-            if block in blocks:
+            if blocks.setdefault(block, link.text) != link.text:
                 continue  # "Job description | Application form": the first is the job's own
-            blocks.add(block)
             buttons.setdefault(_signature(outline, link.element), []).append(link)
         else:
             everything.append(link.element)
             titled.setdefault(_signature(outline, link.element), []).append(link)
     for signature in list(titled):
-        _move_buttons(titled, buttons, signature)
-    groups = [_group(outline, _distinct(links), everything, by_button=False) for links in titled.values()]
-    groups += [_group(outline, _own(links, url), everything, by_button=True) for links in buttons.values()]
+        _move_buttons(outline, titled, buttons, signature)
+    groups = [_group(outline, _distinct(outline, links), everything, by_button=False) for links in titled.values()]
+    groups += [_group(outline, _own(outline, links, url), everything, by_button=True) for links in buttons.values()]
     return [group for group in groups if group.items]
 
 
-def _move_buttons(titled: dict[str, list[Link]], buttons: dict[str, list[Link]], signature: str) -> None:
+def _move_buttons(
+    outline: Outline, titled: dict[str, list[Link]], buttons: dict[str, list[Link]], signature: str
+) -> None:
     """Links that say the same, but lead to different places, are buttons in other words."""
     by_text: dict[str, list[Link]] = {}
     for link in titled[signature]:
         by_text.setdefault(link.text, []).append(link)
-    same = [links for links in by_text.values() if len(links) > 1 and len(_distinct(links)) > 1]
+    same = [links for links in by_text.values() if len(links) > 1 and len(_distinct(outline, links)) > 1]
     for links in same:
         if not is_job_title(links[0].text):  # "Driver" twice is two jobs
             buttons.setdefault(signature, []).extend(links)
@@ -101,21 +111,29 @@ def _move_buttons(titled: dict[str, list[Link]], buttons: dict[str, list[Link]],
         del titled[signature]
 
 
-def _distinct(links: list[Link]) -> list[Link]:
-    """One link per posting and words: a picture and a title often lead to the same place."""
-    seen: set[str] = set()
+def _distinct(outline: Outline, links: list[Link]) -> list[Link]:
+    """One link per posting and words: a picture and a title often lead to the same place, two titles seldom do."""
+    seen: dict[str, dict[str, int]] = {}
     kept: list[Link] = []
     for link in links[:MOST_CANDIDATES]:
-        key = posting_key(link.url)
-        if key not in seen:
-            seen.add(key)
+        texts = seen.setdefault(posting_key(link.url), {})
+        row = _row(outline, link.element)
+        is_other = is_job_title(link.text) or (row >= 0 and row not in texts.values())
+        if not texts or (is_other and not any(text in link.text or link.text in text for text in texts)):
             kept.append(link)
+        texts[link.text] = row
     return kept
 
 
-def _own(links: list[Link], url: str) -> list[Link]:
+def _row(outline: Outline, element: int) -> int:
+    """The member of a list or table in which a link stands; -1 where it stands in none."""
+    near = (number for number in outline.ancestors(element, 6) if outline.tags[number] in ("li", "tr", "article"))
+    return next(near, -1)
+
+
+def _own(outline: Outline, links: list[Link], url: str) -> list[Link]:
     """One link per posting. Where all buttons lead to one form, the jobs have no address but the page's."""
-    distinct = _distinct(links)
+    distinct = _distinct(outline, links)
     if len(distinct) > 1 or len(links) < 2:
         return distinct
     return [Link(link.element, url, link.text) for link in links[:MOST_CANDIDATES]]
@@ -129,9 +147,25 @@ def _is_button(outline: Outline, link: Link) -> bool:
     return any(_BUTTON_NAME.search(outline.names[number]) for number in (link.element, parent) if number >= 0)
 
 
+def _anchors(outline: Outline) -> set[str]:
+    """Names of the places on a page to which a fragment can lead."""
+    named = (element for element in outline.elements if element.attrs)
+    return {said for element in named if (said := element.attr("id") or element.attr("name"))}
+
+
 def _in_header_cell(outline: Outline, element: int) -> bool:
-    """Whether a link sorts a table."""
-    return any(outline.tags[number] in ("th", "thead") for number in outline.ancestors(element, 6))
+    """Whether a link sorts a table; the one header of a row names what the row is about."""
+    for number in outline.ancestors(element, 8):
+        tag = outline.tags[number]
+        if tag == "thead":
+            return True
+        if tag == "th":
+            row = outline.parents[number]
+            cells = [cell for cell in range(row + 1, outline.ends[row])[:200] if outline.parents[cell] == row]
+            if (outline.elements[number].attr("scope") or "").lower() == "row":
+                return False
+            return len(cells) > 1 and all(outline.tags[cell] == "th" for cell in cells)
+    return False
 
 
 def _block(outline: Outline, element: int) -> int:
@@ -175,13 +209,34 @@ def _group(outline: Outline, links: list[Link], everything: list[int], *, by_but
     usual = Counter(len(path) for path in roots).most_common(1)[0][0] if roots else 1
     if len(roots) > 1:
         roots = [path[:usual] for path in roots]
+    shared: frozenset[str] = frozenset()
+    is_flat = not by_button and _is_flat(outline, [path[-1] for path in roots])
+    for _ in range(_MOST_SHARED):
+        items = _items(outline, links, roots, shared, by_button=by_button, is_flat=is_flat)
+        common, count = Counter(item.title for item in items).most_common(1)[0] if items else ("", 0)
+        if count < _LEAST_SHARED or count * 2 <= len(items):
+            break
+        shared |= {common}  # "Your tasks" over every job is the title of none
+    return Group(items, by_button)
+
+
+def _items(
+    outline: Outline,
+    links: list[Link],
+    roots: list[list[int]],
+    shared: frozenset[str],
+    *,
+    by_button: bool,
+    is_flat: bool,
+) -> list[Item]:
     items: list[Item] = []
     for index, (link, path) in enumerate(zip(links, roots, strict=True)):
         following = roots[index + 1][-1] if index + 1 < len(roots) else None
-        item = _item(outline, link, path[-1], following, _back(outline, roots, index) if by_button else None)
+        back = _back(outline, roots, index) if by_button else None
+        item = _item(outline, link, path[-1], following, back, shared, is_flat=is_flat)
         if item is not None:
             items.append(item)
-    return Group(items, by_button)
+    return items
 
 
 def _back(outline: Outline, roots: list[list[int]], index: int) -> int:
@@ -215,9 +270,31 @@ def _crowded(outline: Outline, ancestor: int) -> bool:
     return outline.text_ends[ancestor] - outline.text_starts[ancestor] > 120
 
 
-def _item(outline: Outline, link: Link, root: int, following: int | None, back: int | None = None) -> Item | None:
+def _is_flat(outline: Outline, roots: list[int]) -> bool:
+    """Whether what belongs to an item stands behind it in elements of its own: a pin, a date or a label between items."""
+    telling = apart = 0
+    for root, following in zip(roots, roots[1:], strict=False):
+        if outline.parents[root] != outline.parents[following]:
+            continue
+        apart += 1
+        between = range(outline.text_ends[root], outline.text_starts[following])[:20]
+        said = [line for index in between if (line := collapse(outline.texts[index][:300]))]
+        telling += any(_PIN.search(line) or DATE.search(line) or labelled(line) for line in said)
+    return telling > 0 and telling * 2 >= apart
+
+
+def _item(
+    outline: Outline,
+    link: Link,
+    root: int,
+    following: int | None,
+    back: int | None,
+    shared: frozenset[str],
+    *,
+    is_flat: bool,
+) -> Item | None:
     start, end = root, outline.ends[root]
-    if outline.tags[root] in _FLAT:
+    if outline.tags[root] in _FLAT or is_flat:
         parent = outline.parents[root]
         limit = outline.ends[parent] if parent >= 0 else end
         if following is not None and outline.parents[following] == parent:
@@ -226,9 +303,9 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, back: 
     if back is None:
         titled = _title_of_link(outline, link)
     else:
-        titled = title_in(outline, start, outline.ends[root]) or _first_line(outline, root, link.text)
+        titled = title_in(outline, start, outline.ends[root], shared) or _first_line(outline, root, link.text)
         if titled is None and back < start:
-            titled = title_in(outline, back, root) or job_line(outline, back, root)
+            titled = title_in(outline, back, root, shared) or job_line(outline, back, root)
             # What stands before a button is about it; what follows, about the next.
             start, end = back, outline.ends[root]
     if titled is None:
@@ -288,16 +365,20 @@ def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
             likely = [line for line in blocks[:4] if is_job_title(line[0]) and not EMPLOYMENT.fullmatch(line[0])]
             return next(iter(likely), None) or next((line for line in blocks if not _is_remark(line[0])), blocks[0])
         children = [
-            number for number in range(element + 1, end) if outline.parents[number] == element and outline.text(number)
+            number
+            for number in range(element + 1, end)
+            if outline.parents[number] == element and any(map(str.isalpha, outline.text(number, 100)))
         ]
         bare = any(
             outline.text_owners[index] == element and outline.texts[index].strip()
             for index in range(outline.text_starts[element], outline.text_ends[element])
         )
-        if len(children) > 1 and not bare:
+        if children and not bare:  # an icon before it is no part of it
             first = children[0]
             return outline.text(first, 300), range(outline.text_starts[first], outline.text_ends[first])
-    return link.text, range(outline.text_starts[element], outline.text_ends[element])
+    shown = _without_badges(outline, element) if end > element + 1 else ""
+    text = shown if shown and shown in link.text else link.text
+    return text, range(outline.text_starts[element], outline.text_ends[element])
 
 
 def _is_remark(line: str) -> bool:
@@ -318,9 +399,17 @@ def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
     return lines
 
 
-def title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
-    """The title in a stretch: a heading, else an element called title, else something bold."""
+def title_in(
+    outline: Outline, start: int, end: int, shared: frozenset[str] = frozenset()
+) -> tuple[str, range] | None:
+    """The title in a stretch: a heading, else an element called title, else something bold; none that all share."""
     stretch = range(start, min(end, start + 300))
+    summary = next((number for number in stretch[:4] if outline.tags[number] == "summary"), None)
+    if summary is not None:  # what opens a part names it
+        inner = title_in(outline, summary + 1, outline.ends[summary], shared)
+        text, texts = inner or _first_of(outline, summary)
+        if len(text) >= 2 and text not in shared:
+            return text, texts
     heading = next((number for number in stretch if _is_heading(outline, number)), end)
     # What is called a title and stands above a heading that is none: the heading is that of a part.
     if heading < end and not is_job_title(outline.text(heading, 300)):
@@ -335,6 +424,7 @@ def title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None
                 text, texts = _title_text(outline, number)
                 if (
                     len(text) >= 2
+                    and text not in shared
                     and not is_generic(text)
                     and not is_navigation(text)
                     and not text.endswith((":", "："))
@@ -343,13 +433,40 @@ def title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None
     return None
 
 
+def _first_of(outline: Outline, number: int) -> tuple[str, range]:
+    """What the first element in another says, where there is more than one; else all that it says."""
+    children = [
+        inner
+        for inner in range(number + 1, outline.ends[number])
+        if outline.parents[inner] == number and any(map(str.isalpha, outline.text(inner, 100)))
+    ]
+    first = children[0] if len(children) > 1 else number
+    return outline.text(first, 300), range(outline.text_starts[first], outline.text_ends[first])
+
+
 def _title_text(outline: Outline, number: int) -> tuple[str, range]:
     """What a title says; of blocks inside it the one that reads like a job, else the first."""
     if any(outline.tags[inner] in _BLOCK_TAGS for inner in range(number + 1, outline.ends[number])[:40]):
         lines = [line for line in _block_lines(outline, number) if line[0]]
         if len(lines) > 1:
             return next((line for line in lines[:4] if is_job_title(line[0])), lines[0])
-    return outline.text(number, 300), range(outline.text_starts[number], outline.text_ends[number])
+    return _without_badges(outline, number), range(outline.text_starts[number], outline.text_ends[number])
+
+
+def _without_badges(outline: Outline, element: int) -> str:
+    """What an element says without marks such as "New", which stand in an element of their own."""
+    end = outline.ends[element]
+    if end == element + 1:
+        return outline.text(element, 300)
+    badges = {
+        index
+        for number in range(element + 1, end)[:40]
+        if outline.names[number] and BADGE_CLASS.search(outline.names[number])
+        for index in range(outline.text_starts[number], outline.text_ends[number])
+    }
+    numbers = range(outline.text_starts[element], outline.text_ends[element])[:100]
+    bare = collapse("".join(outline.texts[index] for index in numbers if index not in badges)[:1000])[:300]
+    return bare if len(bare) > 2 else outline.text(element, 300)
 
 
 def _is_heading(outline: Outline, number: int) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from turbohtml import Document
+from turbohtml import Document, parse
 
-from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
+from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve, same_page
 from comity.extract.jobs.blocks import block_jobs
 from comity.extract.jobs.boards import board_of, is_scripted, shown_by_script
 from comity.extract.jobs.linkless import linkless_jobs
@@ -18,12 +18,13 @@ from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.single import single_job
 from comity.extract.jobs.structured import structured_jobs
-from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs
+from comity.extract.jobs.systems_pages import embedded_jobs, markup_in_data, page_system_jobs
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
 from comity.model.job import FILLED_BY_SCRIPTS, FoundBy, JobFound, Listing, ListingKind
 from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
+from comity.rules.jobs.words import key
 
 # Below this a run of items is believed only where the page does not say that there are no openings.
 _SURE_SCORE: Final = 5.0
@@ -44,7 +45,15 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
         if wall is not None:
             return Listing(wall[0], message=wall[1])
     words = _page_words(outline, url, title)
+    own = single_job(outline, words, title)
+    if own:
+        # A page's own posting, not those that it shows beside it; what machines are told of it is the surer.
+        return Listing(ListingKind.JOBS, tuple(_in_language(_of_title(jobs, own[0]) or own, language)))
     looks, sure = _by_looks(outline, words)
+    if not jobs:
+        jobs, looks = _by_data(document, outline, words, looks, sure)
+    if not jobs and not looks and words.about_careers and outline.has_weak_chrome:
+        looks, sure = _by_looks(outline_of(document, base, is_lenient=True), words)
     jobs = _joined(jobs, looks)
     following = next_page(document, outline, url)
     if not jobs or not sure:
@@ -102,7 +111,30 @@ def _by_machine_words(
             for found, own in structured
         ]
     wanted = hint.system if isinstance(hint, SystemHint) else None
-    return page_system_jobs(document, base=base, url=url, wanted=wanted) or embedded_jobs(document, base=base, url=url)
+    return page_system_jobs(document, base=base, url=url, wanted=wanted)
+
+
+def _by_data(
+    document: Document, outline: Outline, words: PageWords, looks: list[JobFound], sure: bool
+) -> tuple[list[JobFound], list[JobFound]]:
+    """Jobs in the page's data, and what its looks are worth beside them.
+
+    Data that tell of the jobs which the page shows are the surer source, as they are where it shows none; but a page
+    that shows jobs brings other data, too.
+    """
+    score, jobs = embedded_jobs(document, outline, url=words.url)
+    if jobs and looks:
+        titles = {found.title for found in looks}
+        shared = sum(found.title in titles for found in jobs)
+        if shared * 2 < min(len(jobs), len(titles)) and (sure or score < _SURE_SCORE):
+            jobs = []
+    if not jobs and not looks:
+        for markup in markup_in_data(document, outline):
+            inner = outline_of(parse(markup, positions=False), outline.base)
+            looks, _ = _by_looks(inner, words)
+            if looks:
+                break
+    return jobs, looks
 
 
 def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]:
@@ -115,11 +147,33 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
         # A table leaves room for a list beside it, but not for another reading of its own rows.
         beside = [found for found in repeated if found.found_by is not FoundBy.TABLE]
         fresh = [found for found in beside if posting_key(found.apply_url) not in known and found.title not in titles]
-        return [*tables, *(fresh if score >= _SURE_SCORE else [])], True
+        return [*_filled(tables, repeated), *(fresh if score >= _SURE_SCORE else [])], True
     if repeated:
         return repeated, score >= _SURE_SCORE
     headed, blocks = linkless_jobs(outline, words), block_jobs(outline, words)
-    return (blocks if len(blocks) > len(headed) else headed) or single_job(outline, words), False
+    return (blocks if len(blocks) > len(headed) else headed), False
+
+
+def _of_title(jobs: list[JobFound], own: JobFound) -> list[JobFound]:
+    """Of the jobs that machines are told of, the one that the page is about, with what only its text says."""
+    for found in jobs:
+        if key(found.title) == key(own.title) or (len(jobs) == 1 and same_page(found.apply_url, own.apply_url)):
+            return [
+                replace(
+                    found,
+                    location_raw=found.location_raw or own.location_raw,
+                    deadline_raw=found.deadline_raw or own.deadline_raw,
+                )
+            ]
+    return []
+
+
+def _filled(tables: list[JobFound], repeated: list[JobFound]) -> list[JobFound]:
+    """Rows of tables with the place that their looks tell, where no header that we can read does."""
+    if any(found.location_raw for found in tables):
+        return tables
+    places = {(found.title, found.apply_url): found.location_raw for found in repeated}
+    return [replace(found, location_raw=places.get((found.title, found.apply_url), "")) for found in tables]
 
 
 def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:

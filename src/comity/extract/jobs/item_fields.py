@@ -9,15 +9,12 @@ import re
 from typing import Final
 
 from comity.extract.jobs.outline import Outline
-from comity.extract.jobs.places import is_name, is_place
+from comity.extract.jobs.places import is_known_place, is_name, is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
+from comity.extract.jobs.words_dates import DATE, before_deadline, deadline_in, is_open_ended
 from comity.extract.jobs.words_labels import (
-    DATE,
     TAKEN_AS_SAID,
-    before_deadline,
     before_next_label,
-    deadline_in,
-    is_open_ended,
     labelled,
     labelled_fields,
     meaning_of,
@@ -37,27 +34,38 @@ from comity.extract.jobs.words_titles import is_generic, is_job_title, is_naviga
 from comity.rules.jobs.cities import cities_called
 from comity.rules.jobs.words import key
 
+# Set beside a place that is only what nothing else explains.
+GUESSED: Final = "guessed"
 _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
 _PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
-_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s|\n)\s*")
+SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s(?![A-Z]{2,3}(?!\w))|\n)\s*")
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
+# Letters with their marks: `\w` ends at the vowel signs of Hindi, Thai, Burmese …
+_LETTERS: Final = r"[^\s\d\x00-@\[-`{-\xbf\u2010-\u2027\u2190-\u2bff\u3000-\u303f\uff00-\uff20]+"
 _BEHIND: Final = re.compile(
-    r"^\s?(?:,|–|—|-|\()\s*([^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,3}"
-    r"(?:, [^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,2})?)(?:[.;)]|\s[–—-]\s|$)"
+    rf"^\s?(?:,|–|—|-|\()\s*((?![a-z]){_LETTERS}(?:[ '’-]{_LETTERS}){{0,3}}"
+    rf"(?:, (?![a-z]){_LETTERS}(?:[ '’-]{_LETTERS}){{0,2}})?)(?:[.;)]|\s[–—-]\s|$)"
 )
 _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
 _DEPARTMENT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:dept|department|category|team|abteilung)(?=[\s_-]|$)")
-_MOST_NAMES: Final = 3
+_MOST_NAMES: Final = 6
 _KNOWN_THOUSANDS: Final = 100
 _LONGEST_LINE: Final = 1_000
 _LONGEST_NAME: Final = 80
 _LONGEST_LABEL: Final = 60
-_NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
+_NAME_LIKE: Final = re.compile(rf"{_LETTERS}(?:[\s'’-]{_LETTERS}){{0,4}}(?:\s?\([^()\d]{{2,20}}\))?")
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
     """Raw fields of the job between two elements, its title's own texts left out."""
+    fields = guessed_fields(outline, start, end, title_texts)
+    fields.pop(GUESSED, None)
+    return fields
+
+
+def guessed_fields(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
+    """Raw fields, with a mark beside a place that is only guessed; those who ask have other items to compare with."""
     fields: dict[str, str] = {}
     lines = _lines(outline, start, end, title_texts)
     _by_labels(lines, fields)
@@ -71,6 +79,20 @@ def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dic
     return fields
 
 
+def labels_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, set[str]]:
+    """What is labelled between two elements, and the values that each kind of label has."""
+    found: dict[str, set[str]] = {}
+    lines = _lines(outline, start, end, title_texts)
+    for index, line in enumerate(lines):
+        said = labelled(line)
+        if said is None and (meaning := meaning_of(line) if len(line) <= _LONGEST_LABEL and " " in line else None):
+            said = (meaning, "")
+        if said is not None and said[0] in TAKEN_AS_SAID:
+            value = said[1] or (lines[index + 1] if index + 1 < len(lines) else "")
+            found.setdefault(said[0], set()).add(value.strip(" :："))
+    return found
+
+
 def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[str]:
     """Texts of the stretch; runs inside one block stay together only where a separator does not part them."""
     lines: list[str] = []
@@ -78,21 +100,42 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
         if index in title_texts:
             continue
         text = outline.texts[index]
+        owner = outline.text_owners[index]
+        if index in outline.spoken and not outline.chrome[owner] and meaning_of(outline.spoken[index]) in TAKEN_AS_SAID:
+            lines.append(f"{outline.spoken[index].rstrip(':： ')}:")
+        if outline.chrome[owner] and meaning_of(text[:_LONGEST_LABEL]) is None:
+            continue  # words for screen readers may be a label
         if text != "\n" and (line := collapse(text[:_LONGEST_LINE])):
-            owner = outline.text_owners[index]
-            if (
-                outline.tags[owner] in ("dt", "th", "label")
-                or "label" in outline.names[owner]
-                or _leads(outline, index)
-            ):
+            if _is_label(outline, owner) or _leads(outline, index):
                 line = f"{line.rstrip(':： ')}:"
             elif _DEPARTMENT_NAME.search(outline.names[owner]):
                 line = f"Department: {line}"
-            for part in _SPLIT.split(_PIN.sub(" | Location: ", line)):
+            for part in SPLIT.split(_PIN.sub(" | Location: ", line)):
                 lines += split_at_labels(part) if part else []
             if len(lines) >= _MOST_LINES:
                 break
     return lines
+
+
+def _is_label(outline: Outline, owner: int) -> bool:
+    """Whether an element is one that labels the next: <dt>, <th>, what is called so, or the first of two cells."""
+    if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
+        return True
+    cell = owner
+    for _ in range(3):
+        if cell < 0 or outline.tags[cell] in ("td", "table", "body"):
+            break
+        cell = outline.parents[cell]
+    if cell < 0 or outline.tags[cell] != "td" or outline.tags[outline.parents[cell]] != "tr":
+        return False
+    row = outline.parents[cell]
+    following = outline.ends[cell]
+    return (
+        cell == row + 1
+        and following < outline.ends[row]
+        and outline.ends[following] == outline.ends[row]
+        and meaning_of(outline.text(cell, _LONGEST_LABEL)) is not None
+    )
 
 
 def _leads(outline: Outline, index: int) -> bool:
@@ -192,7 +235,8 @@ def _after(outline: Outline, number: int) -> str:
 
 def _behind_title(lines: list[str], fields: dict[str, str]) -> None:
     """A place right behind the title in the same line: "Hydrologist, Wageningen. Closes …"."""
-    found = _BEHIND.match(_NUMBER_OF_POSTS.sub("", lines[0])) if lines and "location_raw" not in fields else None
+    first = next((line for line in lines if any(map(str.isalpha, line))), "")
+    found = _BEHIND.match(_NUMBER_OF_POSTS.sub("", first)) if "location_raw" not in fields else None
     if found:
         place = found[1].strip()
         if not (is_job_title(place) or is_navigation(place) or _is_no_place(place) or EMPLOYMENT.search(place)):
@@ -219,6 +263,7 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
+    is_only = len(rest) == 1
     if 1 < len(rest) <= _MOST_NAMES:
         # "London | Impact | Full time": a team beside it is no town that everybody knows.
         rest = [bare for bare in rest if _NAME_LIKE.fullmatch(bare) and _is_known_city(bare)]
@@ -226,6 +271,8 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
         return
     if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]
+        if is_only and not is_known_place(rest[0]):
+            fields[GUESSED] = "place"
 
 
 def _is_known_city(text: str) -> bool:

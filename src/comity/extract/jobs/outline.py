@@ -15,7 +15,7 @@ from turbohtml import Document, Element, Text
 
 from comity.extract.jobs.addresses import resolve
 from comity.extract.jobs.text import collapse
-from comity.extract.jobs.words_pages import CHROME_WORDS
+from comity.extract.jobs.words_pages import CHROME_WORDS, STRONG_CHROME_WORDS
 
 MAX_ELEMENTS: Final = 100_000
 MAX_DEPTH: Final = 400
@@ -89,6 +89,10 @@ class Outline:
     """For every element: the number of the first text behind it."""
     texts: list[str] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    spoken: dict[int, str] = field(default_factory=dict)
+    """What icons and cells say of themselves in attributes, by the number of the text that follows."""
+    has_weak_chrome: bool = False
+    """Whether something counts as furniture only by a name that a list of jobs might have, too."""
 
     def text_range(self, start: int, end: int) -> range:
         """Numbers of the texts from the beginning of one element to the end of what lies before another."""
@@ -117,13 +121,17 @@ class Outline:
         return found
 
 
-def outline_of(document: Document, base: str) -> Outline:
-    """Walk a page once; what lies deeper or further than the bounds is left out."""
+def outline_of(document: Document, base: str, *, is_lenient: bool = False) -> Outline:
+    """Walk a page once; what lies deeper or further than the bounds is left out.
+
+    Leniently, only what is furniture beyond doubt counts as such: "related-offers" may be the list itself.
+    """
     outline = Outline(base)
     flagged: list[bool] = []
-    _walk(document, outline, flagged)
+    _walk(document, outline, flagged, is_lenient)
     _mark_chrome(outline, flagged)
     _take_links(outline)
+    _mark_menus(outline)
     return outline
 
 
@@ -138,7 +146,7 @@ _BLOCKS: Final = frozenset(
 )
 
 
-def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
+def _walk(document: Document, outline: Outline, flagged: list[bool], is_lenient: bool) -> None:
     root = document.select_one("body") or document.root
     if root is None:
         return
@@ -167,7 +175,7 @@ def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
         ends.append(number + 1)
         outline.elements.append(node)
         outline.text_starts.append(len(texts))
-        flagged.append(_take_attributes(outline, tag, node))
+        flagged.append(_take_attributes(outline, tag, node, is_lenient))
         if tag in _BREAKS or tag in _BLOCKS:
             texts.append("\n")
             owners.append(number)
@@ -180,14 +188,32 @@ def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
             )
 
 
-def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
+_NAMING: Final = ("data-ui", "data-qa", "data-testid", "data-test", "data-automation-id", "data-field", "itemprop")
+_SPEAKING: Final = ("data-label", "data-title", "data-th", "data-header", "title", "aria-label", "alt")
+_SPEAKING_TAGS: Final = frozenset({"abbr", "i", "img", "svg", "span", "em", "td", "th", "div", "dd", "li", "p"})
+_LONGEST_SPOKEN: Final = 50
+_HUMPS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def _name(node: Element) -> str:
+    """What an element is called: class, id and what tests and scripts call it; "dutyStation" is "duty-station"."""
+    said = [node.attr("class") or "", node.attr("id") or "", *(node.attr(name) or "" for name in _NAMING)]
+    name = " ".join(filter(None, said))[:300]
+    return (_HUMPS.sub("-", name) if not name.islower() else name).lower().strip()
+
+
+def _take_attributes(outline: Outline, tag: str, node: Element, is_lenient: bool) -> bool:
     """Keep what an element is called; say whether that marks it as furniture of the site."""
     if not node.attrs:
         outline.names.append("")
         outline.hidden.append(False)
         return tag in _CHROME_TAGS or tag == "header"
-    name = f"{node.attr('class') or ''} {node.attr('id') or ''}".lower().strip()[:300]
+    name = _name(node)
     outline.names.append(name)
+    if tag in _SPEAKING_TAGS:
+        spoken = next((said for attribute in _SPEAKING if (said := node.attr(attribute))), "")
+        if spoken and len(spoken) <= _LONGEST_SPOKEN:
+            outline.spoken.setdefault(len(outline.texts), spoken)
     style = node.attr("style") or ""
     outline.hidden.append(
         node.attr("hidden") is not None or ("none" in style and "display:none" in style.replace(" ", "").lower())
@@ -196,7 +222,12 @@ def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
         return False
     if tag in _CHROME_TAGS or tag == "header" or (node.attr("role") or "").lower() in _CHROME_ROLES:
         return True
-    return bool(name) and CHROME_WORDS.search(name) is not None
+    if not name or CHROME_WORDS.search(name) is None:
+        return False
+    if STRONG_CHROME_WORDS.search(name) is None:
+        outline.has_weak_chrome = True
+        return not is_lenient
+    return True
 
 
 def _mark_chrome(outline: Outline, flagged: list[bool]) -> None:
@@ -256,7 +287,57 @@ def _take_links(outline: Outline) -> None:
             continue
         if href not in addresses:
             addresses[href] = resolve(href, outline.base)
-        text = outline.text(number, 400) or collapse(element.attr("aria-label") or element.attr("title") or "")[:300]
+        text = _shown_text(outline, number)
+        text = text or collapse(element.attr("aria-label") or element.attr("title") or "")[:300]
         outline.links.append(Link(number, addresses[href], text))
         if len(outline.links) >= MAX_LINKS:
             return
+
+
+def _shown_text(outline: Outline, link: int) -> str:
+    """What a link shows; words for screen readers only where it shows none."""
+    numbers = range(outline.text_starts[link], outline.text_ends[link])[:100]
+    shown = "".join(outline.texts[index] for index in numbers if not outline.chrome[outline.text_owners[index]])
+    return collapse(shown[:1000])[:400] or outline.text(link, 400)
+
+
+_ROOT: Final = re.compile(r"^https?://[^/?#]+/?(?:index\.\w{2,5}|home|[a-z]{2}(?:-[a-z]{2})?/?)?$", re.IGNORECASE)
+_LEAST_MENU: Final = 3
+_MOST_ROOT_LINKS: Final = 30
+
+
+def _mark_menus(outline: Outline) -> None:
+    """Furniture by its shape: nothing but links, one of them to the site's first page, is a menu in any language."""
+    places = [link.element for link in outline.links]
+    roots = [link.element for link in outline.links if not outline.chrome[link.element] and _ROOT.match(link.url)]
+    for element in roots[:_MOST_ROOT_LINKS]:
+        menu = -1
+        for near in outline.ancestors(element, 8):
+            if outline.tags[near] in _NEVER_MENU or not _is_linked_only(outline, near, places):
+                break
+            if bisect_left(places, outline.ends[near]) - bisect_left(places, near) >= _LEAST_MENU:
+                menu = near
+        if menu >= 0:
+            for number in range(menu, outline.ends[menu]):
+                outline.chrome[number] = True
+
+
+_NEVER_MENU: Final = frozenset({"html", "body", "main", "article", "form"})
+_MOST_MENU_TEXTS: Final = 200
+
+
+def _is_linked_only(outline: Outline, element: int, places: list[int]) -> bool:
+    """Whether next to nothing is said in an element outside its links, and no heading stands in it."""
+    begin, stop = outline.text_starts[element], outline.text_ends[element]
+    if stop - begin > _MOST_MENU_TEXTS:
+        return False
+    if any(outline.tags[number] in HEADINGS for number in range(element, outline.ends[element])):
+        return False
+    first, last = bisect_left(places, element), bisect_left(places, outline.ends[element])
+    linked = {
+        index for place in places[first:last] for index in range(outline.text_starts[place], outline.text_ends[place])
+    }
+    outside = sum(
+        sum(map(str.isalnum, outline.texts[index])) for index in range(begin, stop) if index not in linked
+    )
+    return outside <= _LEAST_MENU

@@ -11,12 +11,13 @@ from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import Final
 
-from comity.extract.jobs.addresses import path_of
+from comity.extract.jobs.addresses import own_query, path_of
 from comity.extract.jobs.candidates import Group, Item, groups_of
-from comity.extract.jobs.item_fields import fields_of
+from comity.extract.jobs.columns import settle_places
+from comity.extract.jobs.item_fields import guessed_fields
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.text import collapse, job
-from comity.extract.jobs.words_labels import deadline_in
+from comity.extract.jobs.words_dates import deadline_in
 from comity.extract.jobs.words_pages import (
     APPLY_WORDS,
     BYLINE,
@@ -75,10 +76,14 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     runs = [run for group in groups_of(outline, page.url) for run in _runs(outline, group, room)]
     runs = [run for run in runs if run.items]
     for run in runs:
+        settle_places(outline, run.items, run.fields)
         _drop_strangers(run)
         run.score = _score(outline, run, page)
     # Where titles are links, they lead to the jobs, and buttons beside them to forms.
-    runs.sort(key=lambda run: (run.group.by_button, -run.score, run.items[0].start))
+    # Of two links in one item, the heading's own is the job's.
+    runs.sort(
+        key=lambda run: (run.group.by_button, -run.score - 1.0 * _is_headed(outline, run.items[0]), run.items[0].start)
+    )
     taken: list[tuple[int, int]] = []
     accepted: list[tuple[Item, dict[str, str]]] = []
     kin: set[int] = set()
@@ -99,6 +104,14 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     accepted.sort(key=lambda pair: pair[0].start)
     jobs = [found for item, fields in accepted[:MOST_JOBS] if (found := _job(outline, item, fields))]
     return jobs, max((run.score for run in runs), default=0.0)
+
+
+def _is_headed(outline: Outline, item: Item) -> bool:
+    """Whether an item's link is in a heading or around one."""
+    link = item.link.element
+    around = outline.ancestors(link, 3)
+    inside = range(link + 1, min(outline.ends[link], link + 12))
+    return any(outline.tags[number] in HEADINGS for number in (*around, *inside))
 
 
 def _drop_strangers(run: _Run) -> None:
@@ -129,7 +142,7 @@ def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
             continue
         runs[-1].items.append(item)
         room[0] -= len(outline.text_range(item.start, item.end))
-        runs[-1].fields.append(fields_of(outline, item.start, item.end, item.title_texts) if room[0] > 0 else {})
+        runs[-1].fields.append(guessed_fields(outline, item.start, item.end, item.title_texts) if room[0] > 0 else {})
     return runs
 
 
@@ -204,7 +217,7 @@ def _address_score(url: str, page_url: str) -> float:
         return -2.5
     if SYSTEM_HOST.search(url[:200]):
         return 1.5
-    query = url.partition("?")[2].lower()
+    query = own_query(url).lower()
     if JOB_PATH.search(said) or JOB_PATH.search(query):
         return 1.5
     if is_document:
