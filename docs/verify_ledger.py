@@ -434,7 +434,7 @@ def main(arguments: list[str]) -> int:
         for note in host.notes:
             if note["note"] == "gap":
                 seconds = (note["valid_until"] - note["valid_from"]) / 1e6
-                print(f"{host.head['host']}: a process ended without a release; {seconds:,.0f} s may lack requests")
+                print(f"{host.head['host']}: a lease ended without a release; {seconds:,.0f} s may lack requests")
     requests = sum(len(host.requests) for host in hosts)
     print(f"{requests:,} requests to {len(hosts):,} hosts checked: {len(found):,} problems found.")
     return 1 if found else 0

@@ -113,14 +113,14 @@ def test_a_kill_is_accounted_for(web: Web, either: Place) -> None:
     told = either.comity("verify-politeness", "--json")
     assert (told.code, told.json["violations"]) == (0, 0), told.out
     (remark,) = told.json["found"][0]["remarks"]
-    assert remark.startswith("a process ended without giving the host back: at most ")
+    assert remark.startswith("a lease ended without a release (its process died or slept): at most ")
     most = int(remark.partition("at most ")[2].partition(" ")[0].replace(",", ""))
     assert 1 <= len(site.log) - told.json["requests"] <= most
     people = either.comity("verify-politeness").out
     assert "no violation" in people
     assert "may not be recorded" in people
     code, said = strangers_word(either)
-    assert (code, "a process ended without a release" in said) == (0, True), said
+    assert (code, "a lease ended without a release" in said) == (0, True), said
 
 
 @contextmanager
