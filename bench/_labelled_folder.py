@@ -101,7 +101,9 @@ def _shown(found: JobFound, url: str, now: datetime) -> Posting:
     own = found.apply_url if _bare(found.apply_url) != _bare(url) else None
     # A label says the day as the page does: where the job is, or, where the page names an hour, in UTC.
     zones = (ZoneInfo(locate(found.location_raw, found.country_raw).zone or "UTC"), ZoneInfo("UTC"))
-    days = [posting.deadline.astimezone(zone).date().isoformat() for zone in zones] if posting.deadline else [None, None]
+    days = (
+        [posting.deadline.astimezone(zone).date().isoformat() for zone in zones] if posting.deadline else [None, None]
+    )
     return {
         "title": found.title,
         "apply_url": own,

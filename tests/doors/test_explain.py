@@ -248,6 +248,8 @@ def test_the_proof_of_manners_finds_what_is_planted(place: Place, site: Site) ->
     assert told.code == 1
     (audit,) = told.json["found"]
     breaches = [(violation["breach"], violation["url"]) for violation in audit["violations"]]
+    assert {breach for breach, _url in breaches} >= {"row_inserted", "robots_stale"}, "and they are in no chain"
+    breaches = [each for each in breaches if each[0] not in ("row_inserted", "robots_stale", "robots_mismatch")]
     assert breaches == [
         ("too_soon", site.url("/0.5")),
         ("too_many_at_once", site.url("/15")),
@@ -257,7 +259,28 @@ def test_the_proof_of_manners_finds_what_is_planted(place: Place, site: Site) ->
     ]
     people = place.comity("verify-politeness", "--host", site.host)
     assert people.code == 1
-    assert "5 violations in" in people.out
-    for breach, _url in breaches:
-        assert breach in people.out
-    assert place.comity("verify-politeness", "--host", "example.org").code == 0
+    assert "violations in" in people.out
+    assert "row_inserted" in people.out
+    assert "more; --json lists them" in people.out
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_what_cannot_be_checked_is_an_error(place: Place, site: Site, json: tuple[str, ...]) -> None:
+    """A name that was mistyped must not look like a clean record."""
+    told = place.comity("verify-politeness", "--host", "example.org", *json)
+    assert told.code == 2
+    assert "this state knows no host example.org" in told.err
+    told = place.comity("verify-politeness", "--state", place.folder / "typo.db", *json)
+    assert told.code == 2
+    assert f"there is no state at {place.folder / 'typo.db'}" in told.err
+    assert not (place.folder / "typo.db").exists()
+    told = place.comity("verify-politeness", "--anchor", place.folder / "typo.jsonl", *json)
+    assert told.code == 2
+
+
+def test_a_ledger_without_a_request_says_so(place: Place) -> None:
+    place.comity("seeds", "add", "example.org")
+    told = place.comity("verify-politeness")
+    assert (told.code, told.out.strip()) == (0, "The ledger is empty: no request is recorded.")
+    told = place.comity("verify-politeness", "--host", "example.org")
+    assert (told.code, told.out.strip()) == (0, "No request to example.org is recorded.")

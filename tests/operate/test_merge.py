@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from comity.database.tables import domain_policies, domains, evidence, fetches, politeness_ledger, robots_cache
+from comity.database import ledger, records
+from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
 from comity.model.host import HostStatus
 from comity.operate import merge
 from comity.operate.merge import Merged, merge_hosts
+from comity.reports.politeness import verify_politeness
 from tests.database.states import BEGINNING, State, put_host
+from tests.reports.ledgers import ROBOTS, START, VERSION, fetch, request, robots_note
 
 DAY = timedelta(days=1)
 
@@ -265,24 +268,21 @@ def test_more_than_one_batch_is_merged(state: State, monkeypatch: pytest.MonkeyP
 
 
 def test_the_ledger_of_a_folded_host_is_kept(state: State) -> None:
+    """Its chain ends where it was folded, and both chains stay whole."""
     first = put(state, "example.com", first_seen_at=BEGINNING)
     second = put(state, "www.example.com", first_seen_at=BEGINNING + DAY)
-    rows = [
-        {
-            "domain_id": host_id,
-            "lease_token": 1,
-            "url": "https://example.com/",
-            "purpose": "page",
-            "started_at": BEGINNING,
-            "ended_at": BEGINNING,
-            "delay_s": 1.0,
-            "delay_source": "door",
-            "max_concurrency": 1,
-        }
-        for host_id in (first, second)
-    ]
     with state.database.write() as connection:
-        connection.execute(insert(politeness_ledger), rows)
+        for host_id, host in ((first, "example.com"), (second, "www.example.com")):
+            records.add_fetches(connection, None, [fetch(host_id, host, f"https://{host}/1", START)])
+            note = robots_note(host_id, host, START - 1.0)
+            ledger.keep_versions(connection, {VERSION: ROBOTS})
+            ledger.append_notes(connection, [note])
+            row = request(host_id, host, 1, START, policy_interval_ms=None, policy_max_concurrency=None)
+            ledger.append_requests(connection, None, [row], {(host_id, START)})
     assert [each.action for each in merged(state)] == ["folded"]
-    with state.database.read() as connection:
-        assert connection.execute(select(politeness_ledger.c.domain_id)).scalars().all() == [first, first]
+    audits = list(verify_politeness(state.database, "example.com"))
+    assert [(audit.host, audit.requests, audit.violations) for audit in audits] == [
+        ("example.com", 1, ()),
+        ("www.example.com", 1, ()),
+    ]
+    assert audits[1].remarks == ("the host was folded into another, and its chain ends here",)

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert
+from sqlalchemy import func, select
 
+from comity.database import ledger
 from comity.database.tables import politeness_ledger
-from comity.reports.politeness import verify_politeness
+from comity.model.gate import DelayInForce, DelaySource
+from comity.reports.politeness import is_known, verify_politeness
 from comity.rules.politeness_audit import Breach
 from tests.database.states import BEGINNING, State
+from tests.reports.ledgers import START, request, robots_note
 
 
-def enter(state: State, host_id: UUID, starts_s: list[float], **changes: Any) -> None:
-    rows = [
-        {
-            "domain_id": host_id,
-            "lease_token": 1,
-            "url": f"https://example.com/{number}",
-            "purpose": "page",
-            "started_at": BEGINNING + timedelta(seconds=start_s),
-            "ended_at": BEGINNING + timedelta(seconds=start_s),
-            "delay_s": 1.0,
-            "delay_source": "door",
-            "max_concurrency": 1,
-        }
-        | changes
-        for number, start_s in enumerate(starts_s)
-    ]
+def enter(state: State, host_id: UUID, starts_s: list[float], host: str = "example.com", **changes: Any) -> None:
+    """Requests for which no robots.txt has any rule, and nobody made a policy."""
+    plain = {"policy_interval_ms": None, "policy_max_concurrency": None, "robots_version": None}
     with state.database.write() as connection:
-        connection.execute(insert(politeness_ledger), rows)
+        detail = '{"access": "allow_all", "agent": "comitybot", "status": 404}'
+        note = robots_note(host_id, host, START - 1.0, version=None, detail=detail, valid_until=START + 1e6)
+        ledger.append_notes(connection, [note])
+        of_host = select(func.count()).where(politeness_ledger.c.domain_id == host_id)
+        known = connection.execute(of_host).scalar_one()
+        rows = [
+            request(host_id, host, known + number, START + start_s, **plain)._replace(
+                delay=DelayInForce(1.0, DelaySource.DOOR), ended_at=START + start_s, **changes
+            )
+            for number, start_s in enumerate(starts_s, 1)
+        ]
+        ledger.append_requests(connection, None, rows)
 
 
 def test_a_ledger_of_many_batches_is_read_to_its_end_in_the_order_of_starts(state: State) -> None:
@@ -50,13 +50,14 @@ def test_a_ledger_of_many_batches_is_read_to_its_end_in_the_order_of_starts(stat
 def test_hosts_are_judged_apart(state: State) -> None:
     """Two hosts that are asked at the same moment do not disturb each other."""
     for name in ("a.example", "b.example"):
-        enter(state, state.add(name), [0.0, 1.0, 2.0])
+        enter(state, state.add(name), [0.0, 1.0, 2.0], name)
     assert [(audit.host, audit.requests, audit.violations) for audit in verify_politeness(state.database)] == [
         ("a.example", 3, ()),
         ("b.example", 3, ()),
     ]
     assert [audit.host for audit in verify_politeness(state.database, "b.example")] == ["b.example"]
     assert list(verify_politeness(state.database, "c.example")) == []
+    assert (is_known(state.database, "b.example"), is_known(state.database, "c.example")) == (True, False)
 
 
 def test_more_violations_than_are_shown_are_still_counted_as_requests(state: State) -> None:

@@ -87,8 +87,17 @@ def test_every_violation_says_what_was_wrong_in_a_sentence() -> None:
         line(3, 0.2, ended_at=9.0),
         line(4, 0.3),
     ]
+    bad.append(line(5, 9.0, status=429, retry_after_s=30.0, blocked_until=10.0, ended_at=8.0))
     found = list(audit(bad))
-    assert {violation.breach for violation in found} == set(Breach)
+    assert {violation.breach for violation in found} == {
+        Breach.TOO_SOON,
+        Breach.TOO_MANY_AT_ONCE,
+        Breach.INSIDE_A_BLOCK,
+        Breach.LATE_HAND,
+        Breach.DISALLOWED,
+        Breach.ENDS_BEFORE_START,
+        Breach.BLOCK_TOO_SHORT,
+    }
     assert all(violation.sentence and violation.url for violation in found)
 
 

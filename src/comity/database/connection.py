@@ -68,7 +68,8 @@ class Database:
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """The same, where several statements must see the same moment while others write."""
-        level = {"isolation_level": "REPEATABLE READ"} if self.is_shared else {}
+        native = self.engine.dialect.name == "postgresql"
+        level = {"isolation_level": "REPEATABLE READ"} if native else {}
         with _clear_errors(self), self.engine.connect() as connection:
             yield connection.execution_options(comity_reads=True, **level)
 

@@ -88,32 +88,7 @@ def append_requests(
         head = heads[row.host_id]
         head.requests += 1
         has_fetch = (row.host_id, row.started_at) in fetched
-        blocked_until = row.blocked_until
-        head.request_digest = digest = chained(
-            head.request_digest,
-            (
-                head.requests,
-                row.host_id.hex,
-                row.lease_token,
-                row.request_number,
-                row.url,
-                row.purpose,
-                microseconds(row.started_at),
-                microseconds(row.ended_at),
-                float(row.delay.seconds),
-                row.delay.source,
-                row.max_concurrency,
-                row.policy_interval_ms,
-                row.policy_max_concurrency,
-                row.robots_version,
-                row.rule_line,
-                row.rule,
-                row.status,
-                row.retry_after_s,
-                None if blocked_until is None else microseconds(blocked_until),
-                has_fetch,
-            ),
-        )
+        head.request_digest = digest = chained(head.request_digest, _digested(head.requests, row, has_fetch))
         values.append(
             (
                 run,
@@ -136,12 +111,39 @@ def append_requests(
                 row.rule,
                 row.status,
                 row.retry_after_s,
-                encode.time_or_none(blocked_until),
+                encode.time_or_none(row.blocked_until),
                 has_fetch,
             )
         )
     insert_rows(connection, politeness_ledger, _REQUEST, values)
     _keep_heads(connection, heads)
+
+
+def _digested(sequence: int, row: LedgerRow, has_fetch: bool) -> tuple[Any, ...]:
+    """What the digest of a request covers; `ledger_reading.request_values` has the same order."""
+    blocked_until = row.blocked_until
+    return (
+        sequence,
+        row.host_id.hex,
+        row.lease_token,
+        row.request_number,
+        row.url,
+        row.purpose,
+        microseconds(row.started_at),
+        microseconds(row.ended_at),
+        float(row.delay.seconds),
+        row.delay.source,
+        row.max_concurrency,
+        row.policy_interval_ms,
+        row.policy_max_concurrency,
+        row.robots_version,
+        row.rule_line,
+        row.rule,
+        row.status,
+        row.retry_after_s,
+        None if blocked_until is None else microseconds(blocked_until),
+        has_fetch,
+    )
 
 
 def append_notes(connection: Connection, notes: Iterable[LedgerNote]) -> None:

@@ -110,6 +110,17 @@ def asked_without_chain(connection: Connection, host: str | None, limit: int) ->
     return connection.execute(statement.order_by(domains.c.domain).limit(limit)).all()
 
 
+def leased_without_chain(connection: Connection, host: str | None, limit: int) -> Sequence[Any]:
+    """Hosts that are leased, or were until a process died, and of which nothing is recorded yet."""
+    column = domains.c
+    has_chain = exists().where(ledger_chains.c.domain_id == column.id)
+    is_leased = or_(column.claimed_by.is_not(None), column.unclean_end_at.is_not(None))
+    statement = select(column.domain, column.claimed_at, column.unclean_since).where(~has_chain, is_leased)
+    if host is not None:
+        statement = statement.where(column.domain == host)
+    return connection.execute(statement.order_by(column.domain).limit(limit)).all()
+
+
 def is_known(connection: Connection, host: str) -> bool:
     """Whether the state knows a host by this name, crawled or not."""
     of_domains = select(domains.c.id).where(domains.c.domain == host)

@@ -39,10 +39,10 @@ _FETCH = (
 _EVIDENCE = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
 
 
-def add_fetches(connection: Connection, run_id: UUID, rows: Iterable[FetchRow]) -> None:
+def add_fetches(connection: Connection, run_id: UUID | None, rows: Iterable[FetchRow]) -> None:
     """One row a visit; settling the same visit twice leaves one."""
     encode = Encoding(connection)
-    run = encode.uuid(run_id)
+    run = encode.uuid_or_none(run_id)
     values = [
         (
             run,

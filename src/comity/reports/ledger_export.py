@@ -74,13 +74,17 @@ class LedgerExport:
     def lines(self) -> Iterator[str]:
         """The whole file, line by line; each host as it was at one moment."""
         yield _line("comity-ledger", format=FORMAT, exported_at=self._now.strftime("%Y-%m-%dT%H:%M:%SZ"))
-        with self._database.read() as connection:
+        with self._database.snapshot() as connection:
             ids = reading.chain_ids(connection, self._host)
+            strays = [row.domain or str(row.domain_id) for row in reading.stray_rows(connection, _BATCH)]
+            asked = [row.domain for row in reading.asked_without_chain(connection, self._host, _BATCH)]
         for host_id in ids:
             with self._database.snapshot() as connection:
                 chain = reading.chain(connection, host_id)
                 if chain is not None:
                     yield from self._of_host(connection, chain)
+        for name in sorted({*(strays if self._host is None else ()), *asked}):
+            yield _line("missing", host=name)
         yield _line("end", hosts=self.hosts, requests=self.requests, digest=self.digest)
 
     def _of_host(self, connection: Connection, chain: Any) -> Iterator[str]:

@@ -54,6 +54,7 @@ def verify_politeness(database: Database, host: str | None = None) -> Iterator[H
         ids = reading.chain_ids(connection, host)
         strays = reading.stray_rows(connection, _SHOWN) if host is None else []
         unledgered = reading.asked_without_chain(connection, host, _SHOWN)
+        leased = reading.leased_without_chain(connection, host, _SHOWN)
     for host_id in ids:
         with database.snapshot() as connection:
             chain = reading.chain(connection, host_id)
@@ -61,6 +62,10 @@ def verify_politeness(database: Database, host: str | None = None) -> Iterator[H
                 yield _check(connection, chain)
     for row in strays:
         yield _no_chain(row.domain or str(row.domain_id), "its rows are there, and the head of its chain is missing")
+    for row in leased:
+        since = to_seconds(row.claimed_at or row.unclean_since)
+        when = f" since {_shown(since)}" if since is not None else ""
+        yield HostAudit(row.domain, 0, (), (f"the host is leased now: requests{when} may not be recorded yet",))
     for row in unledgered:
         yield _no_chain(row.domain, "it was asked, and the ledger has no request to it")
 
@@ -207,8 +212,8 @@ def _remarks(chain: Any, notes: _Notes, last: LedgerLine | None) -> Iterator[str
     for since, until in gaps:
         most = f"at most {int((until - since) / delay_s) + 1:,} requests" if delay_s > 0 else "requests"
         yield (
-            f"a process ended without giving the host back: {most} between {_shown(since)} and {_shown(until)} "
-            "may not be recorded"
+            f"a lease ended without a release (its process died or slept): {most} between {_shown(since)} and "
+            f"{_shown(until)} may not be recorded"
         )
     if chain.claimed_by is not None:
         since = _known_since(chain, None)

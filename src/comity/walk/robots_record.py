@@ -18,6 +18,7 @@ from comity.model.ledger import LedgerNote, NoteKind
 from comity.model.robots import RobotsAccess
 from comity.rules.ledger_chain import START, chained, microseconds
 from comity.rules.robots import parsed_part
+from comity.rules.robots_parse import product_token
 from comity.walk.robots_in_force import RobotsInForce
 
 
@@ -33,7 +34,8 @@ class RobotsRecord(NamedTuple):
 
 def record_of(lease: Lease, found: RobotsInForce, agent: str, now: float, body: bytes) -> RobotsRecord:
     """What is to be written of robots.txt as it is in force from now on."""
-    detail = json.dumps({"access": _access(found), "agent": agent, "status": found.reading.http_status})
+    token = product_token(agent)
+    detail = json.dumps({"access": _access(found), "agent": token, "status": found.reading.http_status})
     note = LedgerNote(
         lease.host_id,
         lease.host,
@@ -50,7 +52,7 @@ def record_of(lease: Lease, found: RobotsInForce, agent: str, now: float, body: 
 
 def noted_as(found: RobotsInForce, agent: str) -> str:
     """Identifies a note by everything that it puts in force."""
-    return chained(START, (found.version, _access(found), agent, microseconds(found.expires_at)))
+    return chained(START, (found.version, _access(found), product_token(agent), microseconds(found.expires_at)))
 
 
 def keep_robots(connection: Connection, records: Sequence[RobotsRecord]) -> None:

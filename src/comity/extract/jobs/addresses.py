@@ -81,7 +81,9 @@ def posting_key(url: str) -> str:
     return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}?{'&'.join(kept)}#{parts.fragment}"
 
 
-_NESTED: Final = re.compile(r"[?&][^=&#]{1,40}=(?:https?(?::|%3a)|%2f%2f|//|[^&#]{0,200}https?(?::|%3a)(?://|%2f%2f))", re.IGNORECASE)
+_NESTED: Final = re.compile(
+    r"[?&][^=&#]{1,40}=(?:https?(?::|%3a)|%2f%2f|//|[^&#]{0,200}https?(?::|%3a)(?://|%2f%2f))", re.IGNORECASE
+)
 _SOCIAL: Final = re.compile(
     r"(?:^|\.)(?:facebook\.com|fb\.com|twitter\.com|x\.com|linkedin\.com|lnkd\.in|t\.me|telegram\.me|wa\.me|"
     r"whatsapp\.com|pinterest\.\w+|reddit\.com|instagram\.com|youtube\.com|youtu\.be|vk\.com|ok\.ru|xing\.com|addtoany\.com|"

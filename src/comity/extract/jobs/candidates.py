@@ -39,7 +39,25 @@ _FLAT_SIBLINGS: Final = 60
 _MOST_SHARED: Final = 4
 _LEAST_SHARED: Final = 3
 _BLOCK_TAGS: Final = frozenset(
-    {"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "figure", "details", "h1", "h2", "h3", "h4", "h5", "h6"}
+    {
+        "p",
+        "li",
+        "td",
+        "div",
+        "dd",
+        "section",
+        "article",
+        "th",
+        "tr",
+        "figure",
+        "details",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+    }
 )
 
 
@@ -399,9 +417,7 @@ def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
     return lines
 
 
-def title_in(
-    outline: Outline, start: int, end: int, shared: frozenset[str] = frozenset()
-) -> tuple[str, range] | None:
+def title_in(outline: Outline, start: int, end: int, shared: frozenset[str] = frozenset()) -> tuple[str, range] | None:
     """The title in a stretch: a heading, else an element called title, else something bold; none that all share."""
     stretch = range(start, min(end, start + 300))
     summary = next((number for number in stretch[:4] if outline.tags[number] == "summary"), None)

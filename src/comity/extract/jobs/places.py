@@ -86,7 +86,9 @@ def is_known_place(text: str) -> bool:
     if bare != text and bare.strip() and is_known_place(bare):
         return True
     parts = [part.strip() for part in _APART.split(_BRACKETS.sub(r", \1", text)) if part.strip()]
-    if not 1 <= len(parts) <= _MOST_PARTS or not all(len(part.split()) <= _MOST_WORDS and is_name(part) for part in parts):
+    if not 1 <= len(parts) <= _MOST_PARTS or not all(
+        len(part.split()) <= _MOST_WORDS and is_name(part) for part in parts
+    ):
         return False
     known = [is_named_place(part) for part in parts]
     if len(parts) == 1:

@@ -99,9 +99,7 @@ def _is_site_name(outline: Outline, title: str) -> bool:
 
 def _end(outline: Outline, heading: int) -> int:
     """Where the posting stops: at the list of other jobs, or at the end of what holds it."""
-    around = next(
-        (near for near in outline.ancestors(heading) if outline.tags[near] in ("main", "article")), None
-    )
+    around = next((near for near in outline.ancestors(heading) if outline.tags[near] in ("main", "article")), None)
     end = outline.ends[around] if around is not None else len(outline.tags)
     for number in range(outline.ends[heading], end):
         if outline.tags[number] not in HEADINGS or outline.chrome[number]:
