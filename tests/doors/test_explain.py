@@ -27,14 +27,16 @@ def why(place: Place, url: str) -> dict[str, Any]:
     document: dict[str, Any] = told.json
     people = place.comity("why", url)
     assert people.code == 0
-    for finding in document["findings"]:
-        assert finding["sentence"] in people.out, "people are told the same"
+    assert people.out.splitlines()[0] == document["decision"]
+    for step in document["chain"]:
+        assert step["sentence"] in people.out, "people are told the same"
     return document
 
 
-def finding(document: dict[str, Any], question: str) -> tuple[str, str]:
-    (found,) = [item for item in document["findings"] if item["question"] == question]
-    return found["verdict"], found["sentence"]
+def now(document: dict[str, Any], what: str) -> str:
+    (step,) = [step for step in document["chain"] if step["what"] == what and step["at"] is None]
+    sentence: str = step["sentence"]
+    return sentence
 
 
 @pytest.fixture
@@ -55,93 +57,81 @@ def site(web: Web, place: Place) -> Site:
 
 def test_a_url_that_was_visited_is_a_duplicate(place: Place, site: Site) -> None:
     told = why(place, site.url("/a"))
-    assert finding(told, "duplicate") == ("no", "It was visited already and is not visited twice in one crawl.")
+    assert told["code"] == "fetched"
+    assert "is not visited twice in one crawl" in told["decision"]
     assert told["would_be_fetched"] is False
-    assert [event["what"] for event in told["history"]] == ["robots_allowed", "fetched"]
+    past = [step["what"] for step in told["chain"] if step["at"] is not None]
+    assert past == ["discovered", "robots_allowed", "fetched"]
 
 
 def test_robots_is_named_with_the_line_that_decides(place: Place, site: Site) -> None:
     told = why(place, site.url("/private/x"))
-    verdict, sentence = finding(told, "robots")
-    assert verdict == "no"
-    assert "Disallow: /private/" in sentence
-    assert "line 2" in sentence
-    assert told["conclusion"] == sentence
-    assert "blocked_by_robots" in [event["what"] for event in told["history"]]
-    assert finding(why(place, site.url("/private/open")), "robots")[0] == "yes"
+    assert told["decision"] == "robots.txt forbids it: line 2: Disallow: /private/."
+    assert "blocked_by_robots" in [step["what"] for step in told["chain"]]
+    assert now(why(place, site.url("/private/open")), "robots").startswith("robots.txt allows it")
 
 
-def test_noindex_is_named(place: Place, site: Site) -> None:
-    told = why(place, site.url("/hidden"))
-    details = {event["what"]: event["detail"] for event in told["history"]}
-    assert "noindex" in details["noindex"]
+def test_a_cooldown_comes_before_what_became_of_one_url_and_after_a_decision_of_our_own(web: Web, place: Place) -> None:
+    site = web.site(fallback=Answer(403))
+    place.crawl(site.url())
+    told = why(place, site.url())
+    assert told["code"] == "cooldown"
+    assert "answered 403" in told["decision"]
+    closed = web.site({}, robots="User-agent: *\nDisallow: /\n")
+    place.crawl(closed.url())
+    told = why(place, closed.url())
+    assert told["code"] == "robots_denied"
+    assert "The host is blocked until" in told["decision"]
 
 
-def test_errors_are_named(place: Place, site: Site) -> None:
-    details = {event["what"]: event["detail"] for event in why(place, site.url("/gone"))["history"]}
-    assert details["gone"] == "http_404"
-    details = {event["what"]: event["detail"] for event in why(place, site.url("/out"))["history"]}
-    assert details["refused"].startswith("too_many_redirects")
-
-
-def test_a_takedown_is_named_first(place: Place, site: Site) -> None:
-    place.comity("takedown", "add", site.url("/a"))
-    told = why(place, site.url("/a"))
-    assert finding(told, "takedown")[0] == "no"
-    assert told["conclusion"] == f"It is taken down by the entry {site.host}/a."
-
-
-def test_a_budget_is_named_and_the_next_run_takes_it_away(web: Web, place: Place) -> None:
+def test_the_next_run_takes_a_spent_budget_away(web: Web, place: Place) -> None:
     site = web.site(tree(9))
     place.crawl(site.url(), max_pages=3)
     url = next(url for url, state in place.frontier(site.host).items() if state == QUEUED)
     told = why(place, url)
-    assert finding(told, "budget")[0] == "wait"
-    assert "3 pages per run" in told["conclusion"]
+    assert (told["code"], told["would_be_fetched"]) == ("budget", True)
+    assert "3 pages per run" in told["decision"]
     place.crawl(site.url())
-    assert not [item for item in why(place, url)["findings"] if item["question"] == "budget"]
+    assert why(place, url)["code"] == "fetched"
 
 
-def test_a_cooldown_is_named_with_its_reason(web: Web, place: Place) -> None:
-    site = web.site(fallback=Answer(403))
+def test_a_link_that_is_followed_elsewhere_is_not_said_to_be_left(web: Web, place: Place) -> None:
+    """It is linked with nofollow on one page, and without on another that is read later."""
+    site = web.site(
+        {"/": page("/b", body='<a rel="nofollow" href="/twice">t</a>'), "/b": page("/twice"), "/twice": page()}
+    )
     place.crawl(site.url())
-    told = why(place, site.url("/anything"))
-    verdict, sentence = finding(told, "cooldown")
-    assert verdict == "wait"
-    assert "blocked (the server answered 403)" in sentence
-
-
-def test_a_block_that_the_host_asked_for_is_named(web: Web, place: Place) -> None:
-    site = web.site({"/": page("/a", "/b"), "/a": Answer(429, headers={"Retry-After": "900"})})
-    place.crawl(site.url())
-    told = why(place, site.url("/b"))
-    verdict, sentence = finding(told, "block")
-    assert (verdict, "asked for patience until" in sentence) == ("wait", True)
-    assert told["would_be_fetched"] is False
-    assert finding(why(place, site.url("/a")), "retry")[0] == "wait"
+    told = why(place, site.url("/twice"))
+    assert told["code"] == "fetched"
+    sentences = [step["sentence"] for step in told["chain"]]
+    assert f"named by a link on {site.url('/b')}" in sentences
+    assert f"named by a link on {site.url()}; left, because the link says rel=nofollow" in sentences
 
 
 def test_a_lease_is_named_with_its_holder(place: Place, site: Site) -> None:
     with place.opened() as state:
-        (lease,) = Leases(state.database, state.clock, holder="somebody:else:0:0").take([site.host])
-        _, sentence = finding(why(place, site.url("/new")), "lease")
-    assert sentence.startswith(f"somebody:else:0:0 holds the lease (token {lease.token}) until ")
+        Leases(state.database, state.clock, holder="somebody:else:0:0").take([site.host])
+        told = why(place, site.url("/new"))
+        assert told["decision"].startswith("somebody:else:0:0 holds the lease of its host until ")
+        assert why(place, site.url("/a"))["code"] == "fetched", "what is done does not wait for anybody"
 
 
 def test_a_policy_is_named(place: Place, site: Site) -> None:
     place.comity("policy", "set", site.host, "--min-request-interval-ms", 4321)
-    assert "at least 4321 ms between requests" in finding(why(place, site.url()), "policy")[1]
+    assert "at least 4321 ms between requests" in now(why(place, site.url()), "policy")
 
 
-def test_a_host_that_was_never_heard_of_and_one_that_was_only_passed_through(web: Web, place: Place) -> None:
-    told = why(place, "https://example.org/x")
-    assert finding(told, "host")[0] == "unknown"
-    assert not place.state.exists(), "asking makes no state"
-    other = web.site({"/x": page()})
-    site = web.site({"/": redirect(other.url("/x"))})
-    place.crawl(site.url())
-    verdict, sentence = finding(why(place, other.url("/x")), "host")
-    assert (verdict, "only touched by redirect" in sentence) == ("no", True)
+def test_asking_makes_no_state(place: Place) -> None:
+    assert why(place, "https://example.org/x")["code"] == "unknown_host"
+    assert not place.state.exists()
+
+
+def test_an_explanation_fits_the_window(place: Place, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("comity.doors.cli.explain.is_terminal", lambda: True)
+    place.env["COLUMNS"] = "80"
+    told = place.comity("why", site.url("/private/x"))
+    longest = max(told.out.splitlines(), key=len)
+    assert len(longest) <= 80, longest
 
 
 @pytest.mark.parametrize("text", ["not a url", "ftp://example.org/", "https://user:secret@example.org/"])

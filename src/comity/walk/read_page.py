@@ -62,23 +62,10 @@ async def read_page(
     if page is not None:
         links, refused = await _links(host, entry, page, watch, directives, answer, rooms)
         trail.evidence.extend(refused)
-    if extraction.links and entry.depth < rooms.scope.max_depth:
-        more, refused = await admit_links(
-            host,
-            extraction.links,
-            watch,
-            base=response.url,
-            depth=entry.depth + 1,
-            found_on=entry.key,
-            rooms=rooms,
-            found_by=FoundBy.EXTRACTOR,
-        )
+    if extraction.links:
+        more, refused = await _extracted(host, entry, extraction, watch, response.url, rooms)
         links += more
         trail.evidence.extend(refused)
-    elif extraction.links:
-        await pass_over(
-            host, extraction.links, UnqueuedCode.TOO_DEEP, base=response.url, found_on=entry.key, rooms=rooms
-        )
     wall = page is not None and is_login_wall(
         status=answer.status,
         requested_url=entry.url,
@@ -169,6 +156,20 @@ def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPag
         body=response.body,
         encoding=page.encoding if page is not None else None,
         title=page.title if page is not None else None,
+    )
+
+
+async def _extracted(
+    host: LeasedHost, entry: QueuedUrl, extraction: Extraction, watch: PageWatch | None, base: str, rooms: VisitRooms
+) -> tuple[list[FrontierEntry], list[Evidence]]:
+    """The links that a user's own extractor found, as far as they may be followed."""
+    hrefs, found_on = extraction.links, entry.key
+    if entry.depth >= rooms.scope.max_depth:
+        await pass_over(host, hrefs, UnqueuedCode.TOO_DEEP, base=base, found_on=found_on, rooms=rooms)
+        return [], []
+    found_by, depth = FoundBy.EXTRACTOR, entry.depth + 1
+    return await admit_links(
+        host, hrefs, watch, base=base, depth=depth, found_on=found_on, rooms=rooms, found_by=found_by
     )
 
 

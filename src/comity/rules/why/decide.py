@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, QueueFacts, UrlFacts, VisitFacts
-from comity.rules.why.hosts import cooldown, host_decision, lease_decision, not_seeded
+from comity.rules.why.hosts import cooldown, host_decision, lease_decision, not_seeded, until_when
 from comity.rules.why.seen import never_found, sighting_decision
 from comity.rules.why.sources import source_decision
 from comity.rules.why.visits import visit_decision
@@ -66,7 +66,7 @@ def _behind_cooldown(facts: UrlFacts, own: Decision) -> Decision:
     if left_alone is None:
         return own
     if own.code in _OURS:
-        return Decision(own.code, f"{own.sentence} {left_alone.sentence}", own.remedy)
+        return Decision(own.code, f"{own.sentence} {until_when(facts)}", own.remedy)
     return Decision(left_alone.code, f"{left_alone.sentence} {own.sentence}", left_alone.remedy)
 
 
@@ -120,7 +120,8 @@ def robots_decision(facts: UrlFacts, said: str, at: datetime | None) -> Decision
 def _unreadable_robots(facts: UrlFacts) -> Decision:
     robots = facts.robots
     assert robots is not None
-    text = f"robots.txt of its origin cannot be read ({robots.reason}), so nothing is asked there."
+    said = robots.reason.partition(": ")[0].removeprefix("robots.txt ")
+    text = f"robots.txt of its origin cannot be read ({said}), so nothing is asked there."
     remedy = f"Nothing is needed: robots.txt is read again after {minute(robots.expires_at)}."
     return Decision("robots_unreadable", text, remedy)
 
@@ -135,7 +136,7 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
         if isinstance(last, VisitFacts) and last.outcome != "fetched":
             own = visit_decision(facts, last).sentence
             return Decision(left_alone.code, f"{left_alone.sentence} {own}", left_alone.remedy)
-        if isinstance(last, DecisionFacts) and facts.robots is not None and facts.robots.is_unreadable:
+        if left_alone.code == "cooldown" and facts.robots is not None and facts.robots.is_unreadable:
             return _unreadable_robots(facts)
         return left_alone
     robots = facts.robots
@@ -171,6 +172,8 @@ def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
     last = last_event(facts)
     if failed and isinstance(last, VisitFacts):
         return visit_decision(facts, last)
+    if isinstance(last, DecisionFacts) and last.type == "postponed":
+        return evidence_decision(facts, last)
     if facts.budget is not None:
         return Decision("budget", f"The last run of its host left it in the queue. {facts.budget}", go_on)
     waiting = host_decision(facts)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from comity.model.explanation import Decision, UrlFacts
+from comity.rules.why.visits import CODES
 from comity.rules.why.words import minute, second
 
 _LEFT_ALONE: Final = ("blocked", "unreachable")
+_FAILURE: Final = re.compile(r"\(([a-z_]+)\)")  # the kind of failure in a stored reason
 
 
 def cooldown(facts: UrlFacts) -> Decision | None:
@@ -21,11 +24,25 @@ def cooldown(facts: UrlFacts) -> Decision | None:
     reason = host.block_reason or host.block_code or "no reason is recorded"
     since = f" since {minute(host.blocked_at)}" if host.blocked_at is not None else ""
     remedy = f"`comity domains reset {host.name}` ends that."
+    failure = next((code for code in _FAILURE.findall(reason) if code in CODES), None)
+    if host.status == "unreachable" and failure is not None:
+        what, _remedy = CODES[failure]
+        again = f"is tried again after {minute(due_at)}" if due_at is not None else "is not tried again by itself"
+        return Decision(failure, f"{what}: it is unreachable{since} and {again}.", remedy)
     if due_at is None:
         text = f"Its host is {host.status}{since} ({reason}) and is not tried again by itself."
         return Decision("permanent_block", text, remedy)
     text = f"Its host is {host.status}{since} ({reason}); it is tried again after {minute(due_at)}."
     return Decision("cooldown", text, f"{remedy} Else wait until then.")
+
+
+def until_when(facts: UrlFacts) -> str:
+    """How long a host is left alone, where the reason was named already."""
+    host = facts.host
+    assert host is not None, "only a known host is left alone"
+    if host.next_crawl_after is None:
+        return f"The host is {host.status} for good."
+    return f"The host is {host.status} until {minute(host.next_crawl_after)}."
 
 
 def lease_decision(facts: UrlFacts) -> Decision | None:

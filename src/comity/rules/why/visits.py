@@ -14,7 +14,7 @@ _NETWORK: Final = "Nothing here: the host has to be reachable. " + _AGAIN + "."
 _BROKEN: Final = "Nothing here: the site has to send a proper answer. " + _AGAIN + "."
 
 # By the code that is stored in front of the reason: what happened, and what would change it.
-_CODES: Final[dict[str, tuple[str, str]]] = {
+CODES: Final[dict[str, tuple[str, str]]] = {
     "dns_failure": ("Its host name cannot be resolved", _NETWORK),
     "connect_failure": ("Its host refused the connection, or cannot be reached", _NETWORK),
     "proxy_failure": ("The proxy failed", "Check COMITY_PROXY. " + _AGAIN + "."),
@@ -63,12 +63,15 @@ def visit_decision(facts: UrlFacts, visit: VisitFacts) -> Decision:
     code = visit.code or visit.outcome
     if code.startswith("http_5") or code in ("http_408", "http_425"):
         known = (f"The server failed: it answered {visit.status}", _SERVER)
-    elif code in ("", "gone", "failed", "rejected", "refused") or code not in _CODES:
+    elif code in ("", "gone", "failed", "rejected", "refused") or code not in CODES:
         known = (f"The server answered {visit.status}" if visit.status else f"The visit ended as {code}", _SERVER)
     else:
-        known = _CODES[code]
+        known = CODES[code]
     what, remedy = known
-    reason = f" ({visit.reason})" if visit.reason and visit.reason not in what else ""
+    if code == "address_refused" and visit.reason.startswith("redirected to"):
+        what = "It redirects to a host whose address is not public"
+    is_said = not visit.reason or visit.reason.startswith("the server answered")
+    reason = "" if is_said else f" ({visit.reason})"
     tries = _tries(facts, visit)
     text = f"{what}{reason}, at {minute(visit.at)}{_where(facts, visit)}{tries}."
     if facts.queue is not None and facts.queue.state == "queued":

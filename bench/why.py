@@ -1,0 +1,111 @@
+"""Is an explanation quick in a large state? 1,000,000 URLs: queued, visited, and seen and left.
+
+The rows are inserted in bulk into a SQLite file: 100 hosts, each URL with what a crawl leaves of it. `comity why` is
+then asked for 2,000 of them, without the start of the command. It decides whether `why` may be asked by a page that is
+looked at by people: the 95th percentile is to stay under 50 ms.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter, time
+from typing import Any
+from uuid import UUID, uuid4
+
+from comity.assemble import open_state
+from comity.database import frontier, records, unqueued
+from comity.database.tables import crawl_runs, domains
+from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
+from comity.model.evidence import Evidence, EvidenceType
+from comity.model.fetch_row import FetchRow
+from comity.model.frontier import FrontierEntry
+from comity.rules.canonical import web_address
+from comity.settings import read_settings
+
+URLS, HOSTS, ASKED = 1_000_000, 100, 2_000
+LEFT_OF_A_HOST = 2_000
+QUEUED_SHARE = 0.3
+
+
+def rows_of(host_id: UUID, name: str, now: float) -> Iterator[tuple[str, Any]]:
+    """What a crawl leaves of one host: a queue, visits with their evidence, and links that were left."""
+    for number in range(URLS // HOSTS - LEFT_OF_A_HOST):
+        address = web_address(f"https://{name}/section-{number % 50}/page-{number}.html")
+        found_on = web_address(f"https://{name}/section-{number % 50}/page-{number // 2}.html").key
+        yield "entry", FrontierEntry(address.url, address.key, 3, 0, None, FoundBy.LINK, found_on)
+        if number % 10 >= 10 * QUEUED_SHARE:
+            content = {"allowed": True, "reason": "no rule matches"}
+            yield (
+                "fetch",
+                FetchRow(host_id, name, address.url, address.key, "fetched", 200, None, now, 0.1, 9000, 3, address.url),
+            )
+            kind = EvidenceType.ROBOTS_ALLOWED
+            yield "evidence", Evidence(host_id, address.url, address.key, kind, content, {}, "high", now)
+    for number in range(LEFT_OF_A_HOST):
+        address = web_address(f"https://elsewhere-{number}.example/from/{name}")
+        yield "left", Unqueued(address.url, address.key, UnqueuedCode.OTHER_HOST, FoundBy.LINK, found_on)
+
+
+def fill(state: Any) -> list[str]:
+    """Insert everything; gives the addresses that may be asked about."""
+    run_id, now = uuid4(), time()
+    addresses: list[str] = []
+    with state.database.write() as connection:
+        connection.execute(crawl_runs.insert().values(id=run_id, settings={"max_depth": 50}))
+        for number in range(HOSTS):
+            host_id, name = uuid4(), f"host-{number}.example"
+            connection.execute(
+                domains.insert().values(id=host_id, domain=name, status="active", last_crawl_run_id=run_id)
+            )
+            kinds: dict[str, list[Any]] = {"entry": [], "fetch": [], "evidence": [], "left": []}
+            for kind, row in rows_of(host_id, name, now):
+                kinds[kind].append(row)
+            frontier.add(connection, host_id, run_id, kinds["entry"])
+            frontier.acknowledge(connection, [(host_id, row.url_key) for row in kinds["fetch"]])
+            records.add_fetches(connection, run_id, kinds["fetch"])
+            records.add_evidence(connection, run_id, kinds["evidence"])
+            unqueued.put(connection, host_id, kinds["left"], now)
+            addresses += [row.url for row in (*kinds["entry"], *kinds["left"])]
+    return addresses
+
+
+def left_bytes(path: Path) -> float:
+    """Bytes on disk for each URL that was seen and left."""
+    import sqlite3
+
+    with sqlite3.connect(path) as connection:
+        size = connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name = 'unqueued_urls'").fetchone()[0]
+        count = connection.execute("SELECT count(*) FROM unqueued_urls").fetchone()[0]
+    return float(size) / int(count)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.db"
+        with open_state(read_settings(state=str(path), database_url="")) as state:
+            began = perf_counter()
+            addresses = fill(state)
+            print(f"{len(addresses):,} URLs in {perf_counter() - began:.0f} s, {path.stat().st_size / 1e6:,.0f} MB")
+            chosen = random.Random(7).sample(addresses, ASKED)
+            took = []
+            for url in chosen:
+                address = web_address(url)
+                began = perf_counter()
+                state.why(address)
+                took.append((perf_counter() - began) * 1000)
+        took.sort()
+        p50, p95, p99 = (took[int(len(took) * share)] for share in (0.5, 0.95, 0.99))
+        print(f"why, {ASKED:,} URLs: p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms, longest {took[-1]:.1f} ms")
+        try:
+            print(f"a URL that was seen and left: {left_bytes(path):.0f} bytes on disk")
+        except Exception as error:
+            print(f"the size on disk cannot be asked for here: {error}")
+    return 0 if p95 < 50 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""`comity why` names every cause on its first line, on both databases; each is planted over real HTTP."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import text
+
+from tests.doors import why_causes
+from tests.doors.why_causes import CAUSES, Planted
+from tests.doors.why_planting import EVERYTHING
+from tests.servers.postgres import PostgresDatabases
+from tests.walk.crawling import Place
+from tests.walk.site import Web
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def planted(request: pytest.FixtureRequest, place: Place, web: Web) -> Iterator[Planted]:
+    """Every cause, planted on each database."""
+    databases: PostgresDatabases | None = None
+    url: str | None = None
+    if request.param == "postgresql":
+        databases = request.getfixturevalue("postgres_server")
+        assert databases is not None
+        place.env["COMITY_DATABASE_URL"] = url = databases.create_database()
+        assert place.comity("db", "upgrade").code == 0
+    everything = Planted(place, web, url)
+    for plant in EVERYTHING:
+        plant(everything)
+    yield everything
+    if databases is not None and url is not None:
+        databases.drop_database(url)
+
+
+def test_every_cause_is_named(planted: Planted) -> None:
+    """One test for all of them: planting takes longer than looking. `WRITE_DOCS=1` writes the table of docs/why.md."""
+    assert planted.told.keys() == CAUSES.keys()
+    assert len(CAUSES) >= 45
+    assert [name for name in CAUSES if not is_right(planted, name)] == []
+    assert_that_the_chain_leads_from_discovery_to_now(planted)
+    assert_that_records_are_small(planted)
+    wanted = why_causes.written(planted.told)
+    if os.environ.get("WRITE_DOCS"):
+        why_causes.PAGE.write_text(wanted)
+    assert why_causes.PAGE.read_text() == wanted
+
+
+def is_right(planted: Planted, name: str) -> bool:
+    """The first line names what decided last, the last line what would change it, for people and programs alike."""
+    asked, cause = planted.told[name], CAUSES[name]
+    document = asked.document
+    if document["code"] != cause.code or re.search(cause.says, asked.first_line) is None:
+        print(f"{name}: {document['code']}: {asked.first_line}")
+        return False
+    last_line = asked.text.rstrip().splitlines()[-1]
+    is_same = document["decision"] == asked.first_line and last_line.endswith(document["remedy"])
+    return is_same and last_line.startswith("What would change it: ") and len(document["remedy"]) > 10
+
+
+def assert_that_the_chain_leads_from_discovery_to_now(planted: Planted) -> None:
+    """By which page, sitemap, seed, redirect, canonical address or source a URL was named."""
+    chains = {name: asked.document["chain"] for name, asked in planted.told.items()}
+    named = {name: chain[0]["sentence"] for name, chain in chains.items() if chain}
+    assert named["seed"] == "named by a seed"
+    assert named["fetched"] == f"named by a link on {planted.told['seed'].url}"
+    assert named["sitemap_only"].startswith("named by the sitemap http")
+    assert named["redirect_off_site_target"].startswith("named by a redirect of http")
+    assert named["canonical_target"].startswith("named by the canonical address of http")
+    assert named["image_other_host"].startswith("named by an image on http")
+    assert named["source"] == "added as a source"
+    for name, chain in chains.items():
+        times = [step["at"] for step in chain]
+        past = [at for at in times if at is not None]
+        assert times == [*past, *[None] * (len(times) - len(past))], f"{name}: what holds now comes last"
+        assert past[1:] == sorted(past[1:]), name
+
+
+def assert_that_records_are_small(planted: Planted) -> None:
+    with planted.opened() as state, state.database.read() as connection:
+        longest = connection.execute(text("SELECT max(length(url)) FROM unqueued_urls")).scalar_one()
+    assert 30 < longest <= 60

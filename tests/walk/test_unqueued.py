@@ -1,0 +1,123 @@
+"""URLs that are seen and not queued: each recorded once, small, and at most so many for a host (spec 2.10)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from comity.database import hosts, unqueued
+from comity.database.connection import Database, open_database
+from comity.database.tables import domains
+from comity.database.unqueued_tables import MOST_PER_HOST
+from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
+from comity.rules.canonical import web_address
+from tests.walk.crawling import Place
+from tests.walk.site import Web, page
+
+AT = 1_800_000_000.0
+
+
+def left(number: int, code: UnqueuedCode = UnqueuedCode.OTHER_HOST) -> Unqueued:
+    address = web_address(f"https://elsewhere.example/a/link/of/usual/length/{number}.html")
+    return Unqueued(address.url, address.key, code, FoundBy.LINK, 7)
+
+
+def recorded(place: Place, host: str) -> dict[str, str]:
+    rows = place.rows(
+        "SELECT url, code FROM unqueued_urls JOIN domains ON domains.id = domain_id WHERE domain = ?", host
+    )
+    return {row["url"]: row["code"] for row in rows}
+
+
+def test_a_link_on_every_page_is_recorded_once(web: Web, place: Place) -> None:
+    """Most links that lead elsewhere are on every page of their site."""
+    foot = tuple(f"https://elsewhere.example/{number}" for number in range(20))
+    paths = [f"/p{number}" for number in range(30)]
+    site = web.site({"/": page(*paths, *foot)} | {path: page("/", *foot) for path in paths})
+    place.crawl(site.url())
+    assert recorded(place, site.host) == dict.fromkeys(foot, "other_host")
+    row = place.host(site.host)
+    assert (row["unqueued_recorded"], row["unqueued_unrecorded"]) == (20, 0)
+    place.comity("domains", "reset", site.host)
+    place.crawl(site.url())
+    row = place.host(site.host)
+    assert (row["unqueued_recorded"], row["unqueued_unrecorded"]) == (20, 0), "a second run records nothing twice"
+
+
+def test_more_than_the_bound_is_counted_and_said(web: Web, place: Place) -> None:
+    many = [tuple(f"https://elsewhere.example/{part}/{number}" for number in range(6000)) for part in ("a", "b")]
+    site = web.site({"/": page("/b", *many[0]), "/b": page(*many[1])})
+    place.crawl(site.url())
+    row = place.host(site.host)
+    assert (row["unqueued_recorded"], row["unqueued_unrecorded"]) == (MOST_PER_HOST, 12_000 - MOST_PER_HOST)
+    assert len(recorded(place, site.host)) == MOST_PER_HOST
+    told = place.comity("why", site.url("/never"), "--json").json
+    assert told["code"] == "never_found"
+    assert "2,000 sightings on this host were not recorded" in told["decision"]
+
+
+def test_links_on_pages_that_are_not_followed_are_recorded_whatever_their_number(web: Web, place: Place) -> None:
+    """A page of a thousand links behind nofollow, of which one is followed from elsewhere."""
+    links = [f"/n{number}" for number in range(1000)]
+    head = '<meta name="robots" content="nofollow">'
+    site = web.site({"/": page("/n7", "/list"), "/list": page(*links, "https://elsewhere.example/", head=head)})
+    place.crawl(site.url())
+    found = recorded(place, site.host)
+    assert found.pop("https://elsewhere.example/") == "other_host"
+    assert found == {site.url(path): "nofollow_page" for path in links if path != "/n7"}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either(request: pytest.FixtureRequest, place: Place) -> Iterator[Database]:
+    """An empty state on each of the two databases."""
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres_url")
+        place.env["COMITY_DATABASE_URL"] = url
+        assert place.comity("db", "upgrade").code == 0
+        database = open_database(url)
+        yield database
+        database.close()
+        return
+    with place.opened() as opened:
+        yield opened.database
+
+
+def test_what_is_known_of_a_url_is_replaced_where_another_rule_decided(either: Database) -> None:
+    with either.write() as connection:
+        host_id = uuid4()
+        connection.execute(domains.insert().values(id=host_id, domain="a.example"))
+        unqueued.put(connection, host_id, [left(1), left(2)], AT)
+        unqueued.put(connection, host_id, [left(2, UnqueuedCode.TOO_DEEP), left(2, UnqueuedCode.ROBOTS)], AT + 5)
+        (first,), (second,) = (unqueued.of_url(connection, left(number).key) for number in (1, 2))
+        assert (first.code, first.seen_at, first.domain) == ("other_host", int(AT), "a.example")
+        assert (second.code, second.seen_at) == ("robots", int(AT + 5))
+        row = hosts.get(connection, "a.example")
+        assert row is not None
+        assert (row.unqueued_recorded, row.unqueued_unrecorded) == (2, 0)
+
+
+def test_a_record_takes_less_than_200_bytes_on_disk(place: Place) -> None:
+    with place.opened() as opened, opened.database.write() as connection:
+        for host in range(3):
+            host_id = uuid4()
+            connection.execute(domains.insert().values(id=host_id, domain=f"{host}.example"))
+            for first in range(0, MOST_PER_HOST, 200):
+                unqueued.put(connection, host_id, [left(number) for number in range(first, first + 200)], AT)
+    with sqlite3.connect(place.state) as connection:
+        (pages,) = connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name LIKE '%unqueued_urls%'").fetchone()
+    assert pages / (3 * MOST_PER_HOST) < 200
+
+
+def test_merging_hosts_takes_their_records_along(place: Place) -> None:
+    place.comity("seeds", "add", "merged.example", "other.example")
+    with place.opened() as opened, opened.database.write() as connection:
+        ids = hosts.ids_of(connection, ["merged.example", "other.example"])
+        unqueued.put(connection, ids["merged.example"], [left(1)], AT)
+        unqueued.put(connection, ids["other.example"], [left(1), left(2)], AT)
+    place.execute("UPDATE domains SET domain = 'www.merged.example' WHERE domain = 'other.example'")
+    assert place.comity("domains", "merge").code == 0
+    assert set(recorded(place, "merged.example").values()) == {"other_host"}
+    assert len(recorded(place, "merged.example")) == 2
