@@ -14,6 +14,7 @@ from comity.fetch.fetcher import Fetcher
 from comity.frontier.store import FrontierUnavailable
 from comity.model.budget import Exhausted
 from comity.model.host import HostStatus
+from comity.model.traps import TrapCode
 from comity.walk.crawl_hooks import HostShare
 from comity.walk.crawl_host import WINDOW, HostDesk
 from comity.walk.crawl_terms import CrawlTerms
@@ -283,6 +284,12 @@ class OpenHosts:
             told.append(
                 f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
                 "filters, copies); comity why URL says why, COMITY_AVOID_TRAPS=false follows them."
+            )
+        if host.traps is not None and (names := host.traps.folded):
+            copies = host.traps.refusals[TrapCode.VOLATILE_PARAMETER]
+            told.append(
+                f"{host.name}: the parameter {' and '.join(names)} changes on every link and the pages stay the same. "
+                f"Each page was visited once, {copies:,} copies were left out; COMITY_AVOID_TRAPS=false visits them."
             )
         if host.tally.lies_deeper and depth >= _DEEP:  # who asked for a few steps knows that there are more
             told.append(

@@ -19,6 +19,7 @@ from comity.model.outcome import (
     Refused,
     Rejected,
 )
+from comity.model.traps import NO_PAGES
 from comity.rules.login_wall import is_login_address
 from comity.walk.leased_host import LeasedHost
 
@@ -103,6 +104,7 @@ def summary_of(
     )
 
 
+_SAME_PAGE = frozenset({str(EvidenceType.NO_HTTPS), *map(str, NO_PAGES)})  # another address is visited in its place
 _REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links that were not let into the frontier
 
 
@@ -135,7 +137,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             if outcome.trail.requests:  # it was asked for, and led where we do not go
                 tally.errors += 1
                 progress.errors += 1
-            elif outcome.code != EvidenceType.NO_HTTPS:  # another address was put in its place
+            elif outcome.code not in _SAME_PAGE:
                 progress.refused += 1
                 tally.refused_by_robots += outcome.code.startswith("robots")
                 tally.refused_as_trap += outcome.code == "trap"
