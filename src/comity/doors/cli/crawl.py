@@ -13,7 +13,7 @@ import typer
 from comity.doors.cli.crawl_options import ImagesOption, MaxImageBytesOption, RefreshOption, UpdateStaleOption
 from comity.doors.cli.crawl_shown import as_document, write_idle, write_summary
 from comity.doors.cli.failures import INTERRUPTED
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen, tell_missing_contact
 from comity.doors.cli.output import note, write_json, write_line
 from comity.doors.cli.teaching import command
 from comity.model.errors import BadInput
@@ -144,6 +144,7 @@ def crawl(
     from comity.doors.page_limit import as_asked
 
     settings = as_asked(door.settings, max_pages, {seed.host.authority for seed in read})
+    tell_missing_contact(settings)
     _crawl(Chosen(settings, door.as_json), read, settings.processes, refresh=refresh or update_stale)
 
 
