@@ -1,7 +1,7 @@
 """A folder of labelled pages (NAME.html beside NAME.json), and how a reading of them is scored.
 
-A label says `url`, `content_type`, `language`, `kind` and `postings`, each with `title`, `apply_url` (null where an item
-has no link of its own; `apply_url_any` lists others that are as right), `location_raw` and `deadline` (a day).
+A label says `url`, `content_type`, `language`, `kind` and `postings`, each with `title`, `apply_url` (null where an
+item has no link of its own; `apply_url_any` lists others that are as right), `location_raw` and `deadline` (a day).
 """
 
 from __future__ import annotations

@@ -108,22 +108,23 @@ def fill(database: Database, hosts: int) -> None:
     if database.is_shared:
         numbers = "generate_series(1, :hosts) AS number"
         crawled = "CASE WHEN number % 5 = 0 THEN now() - number % 100 * interval '1 hour' END"
+        status = "(CASE WHEN number % 50 = 0 THEN 'active' ELSE 'pending' END)::domain_status"
     else:
         numbers = (
             "(WITH RECURSIVE counted (number) AS"
             " (SELECT 1 UNION ALL SELECT number + 1 FROM counted WHERE number < :hosts) SELECT number FROM counted)"
         )
         crawled = "CASE WHEN number % 5 = 0 THEN datetime('now', '-' || (number % 100) || ' hours') END"
+        status = "CASE WHEN number % 50 = 0 THEN 'active' ELSE 'pending' END"
     with database.write() as connection:
         connection.execute(
             text(
-                "INSERT INTO domains (domain, parent_domain, priority_score, seed_rank, last_crawled_at)"
+                "INSERT INTO domains (domain, parent_domain, priority_score, seed_rank, last_crawled_at, status)"
                 " SELECT 'host' || number || '.example', 'host' || number || '.example',"
-                f" (CAST(number AS BIGINT) * 7919) % 1000003, number, {crawled} FROM {numbers}"
+                f" (CAST(number AS BIGINT) * 7919) % 1000003, number, {crawled}, {status} FROM {numbers}"
             ),
             {"hosts": hosts},
         )
-        connection.execute(text("UPDATE domains SET status = 'active' WHERE seed_rank % 50 = 0"))
     vacuum(database)
 
 

@@ -21,6 +21,7 @@ from comity.model.errors import BadInput
 from comity.model.scope import HTML_TYPES
 from comity.rules.content_type import is_pattern
 from comity.rules.priority import PriorityWeights
+from comity.rules.user_agent import agent_token
 from comity.telemetry.address import read_address
 
 Network = IPv4Network | IPv6Network
@@ -315,17 +316,19 @@ class Settings(BaseSettings):
     @field_validator("contact", "meili_key")
     @classmethod
     def _can_be_sent(cls, value: str | None) -> str | None:
-        """Both travel in a header."""
+        """The contact and the key travel in headers."""
         if value is not None and not (value.isascii() and value.isprintable()):
             raise ValueError("must be plain ASCII on one line")
-        return value
+        return value or None
 
     @field_validator("user_agent")
     @classmethod
     def _has_a_product_token(cls, value: str | None) -> str | None:
-        """robots.txt is matched by the product token, so there must be one."""
+        """robots.txt is matched by the crawler's own product token, so there must be one."""
         if value is not None and (not value[:1].isalpha() or not value.isascii() or not value.isprintable()):
             raise ValueError("must begin with a product token such as ComityBot/1.0, in plain ASCII")
+        if value is not None and not agent_token(value):
+            raise ValueError("names only a browser; add your crawler's name, as in Mozilla/5.0 (compatible; MyBot/1.0)")
         return value
 
     @model_validator(mode="after")
@@ -346,7 +349,7 @@ class Settings(BaseSettings):
     @property
     def identity(self) -> str:
         """The User-Agent that is sent: the configured one, or our name with the operator's contact."""
-        return self.user_agent or f"ComityBot/{__version__} (+{self.contact or 'https://comity.example/bot'})"
+        return self.user_agent or f"ComityBot/{__version__}" + (f" (+{self.contact})" if self.contact else "")
 
     @property
     def where(self) -> str:

@@ -111,7 +111,8 @@ def walk(
             watch.missed(target)
             continue
         body, links = answer
-        page = watch.fetched(target, hash(body), body.encode())
+        links = list(links)
+        page = watch.fetched(target, hash(body), body.encode(), links)
         for href in links:
             link = _resolved(href, target, resolved)
             if link is None or link in met or depth >= max_depth:

@@ -263,3 +263,31 @@ def test_an_archive_of_twelve_years_and_a_long_list_are_fetched_to_their_ends(we
     assert sum(path.startswith("/news") for path in fetched) == 500
     assert set(fetched.values()) == {1}
     assert trap_codes(place) == {}
+
+
+@pytest.mark.parametrize("mark", ["sid={:015x}", "v={}", "token={:x}zz", "sid={:012d}&v={}"])
+def test_a_parameter_that_changes_on_every_link_is_folded_and_told(web: Web, place: Place, mark: str) -> None:
+    """Eleven pages whose links are new on every view: they are fetched, and a few copies that show what goes on."""
+    count = 0
+
+    def answer(asked: Asked) -> str | Answer:
+        nonlocal count
+        path = asked.path.partition("?")[0]
+        if path not in ("/", *(f"/p{number}" for number in range(1, 11))):
+            return Answer(404)
+        count += 7919
+        new = mark.format(count * 104_729, count)
+        links = ["/", *(f"/p{number}" for number in range(1, 11))]
+        return page(*(f"{link}?{new}".replace("&", "&amp;") for link in links), title=path, body=prose(path))
+
+    site = web.site(fallback=answer)
+    summary = place.crawl(site.url(), max_pages=300)
+    assert {path.partition("?")[0] for path in site.pages()} == {"/", *(f"/p{number}" for number in range(1, 11))}
+    assert len(site.pages()) <= 20
+    assert summary.refused == 0, "copies are no pages that were refused"
+    (warning,) = summary.warnings
+    assert "changes on every link and the pages stay the same" in warning
+    folded = place.rows("SELECT content FROM evidence WHERE type = 'trap'")
+    assert folded
+    assert all(json.loads(row["content"])["code"] == "volatile_parameter" for row in folded)
+    assert all(state == 1 for state in place.frontier(site.host).values()), "nothing is left to visit"

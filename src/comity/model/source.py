@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from comity.model.evidence import Evidence
@@ -15,6 +15,10 @@ from comity.model.ledger import LedgerRow
 
 ROBOTS_DISALLOW = "robots disallow"
 AUTO_PAUSED = "auto-paused after failures"
+
+
+ORG_TYPES: Final = ("un", "igo", "mdb", "ingo", "ngo", "academic", "government", "foundation", "company", "other")
+"""Kinds of organisations; un, ingo, ngo and academic have base frequencies of their own."""
 
 
 class SourceStatus(StrEnum):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class TrapCode(StrEnum):
@@ -21,7 +21,12 @@ class TrapCode(StrEnum):
     FACETS = "facets"
     SAME_CONTENT = "same_content"
     COUNTER = "counter"
+    VOLATILE_PARAMETER = "volatile_parameter"
     PATTERN_FULL = "pattern_full"
+
+
+NO_PAGES: Final = frozenset({TrapCode.PERMUTED_QUERY, TrapCode.VOLATILE_PARAMETER})
+"""Refusals that lose nothing: the link is another address of a page that is visited."""
 
 
 class TrapRefusal(NamedTuple):

@@ -21,6 +21,7 @@ from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound
 from comity.model.job import JobPosting, ListingKind, SourceType
 from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import (
+    ORG_TYPES,
     HeadRead,
     NotRun,
     ScheduleName,
@@ -31,6 +32,8 @@ from comity.model.source import (
 from comity.operate.policy import get_policy
 from comity.operate.takedown import require_not_taken_down
 from comity.rules.canonical import resolve_link, web_address
+from comity.rules.jobs.countries import country_of
+from comity.rules.nearest import one_of
 from comity.rules.next_run import base_days
 
 if TYPE_CHECKING:
@@ -94,7 +97,7 @@ def checked(**given: Any) -> dict[str, Any]:
     if values.get("importance") is not None:
         _within("importance", values["importance"], *_IMPORTANCE)
     if values.get("org_type") is not None:
-        values["org_type"] = values["org_type"].lower()
+        values["org_type"] = one_of("org_type", values["org_type"], ORG_TYPES)
     if values.get("country") is not None:
         values["country"] = _country(values["country"])
     _check_window(values.get("time_window"))
@@ -320,8 +323,10 @@ def _country(text: str) -> str:
     from comity.rules.country_zones import zone_of_capital
 
     letters = _OTHER_LETTERS.get(text.upper(), text.upper())
+    if not _COUNTRY.fullmatch(letters):
+        letters = country_of(text) or letters
     if not _COUNTRY.fullmatch(letters) or (zone_of_capital(letters) is None and letters not in _WITHOUT_ZONE):
-        raise BadInput(f"country must be two letters such as KE (ISO 3166), not {text[:40]!r}")
+        raise BadInput(f"country must be two letters such as KE (ISO 3166) or a country's name, not {text[:40]!r}")
     return letters
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -28,6 +29,11 @@ class RecentMap(Generic[Value]):
         new[key] = value
         if len(new) > self._most:
             self._old, self._new = new, {}
+
+    def items(self) -> Iterator[tuple[int, Value]]:
+        """Everything that is remembered, the oldest first."""
+        yield from self._old.items()
+        yield from self._new.items()
 
     def __len__(self) -> int:
         return len(self._new) + len(self._old)

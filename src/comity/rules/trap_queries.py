@@ -99,6 +99,11 @@ def read_query(query: str) -> QueryParts:
     return QueryParts(parameters, ordered, "&".join(names), filters, None if base is None else "&".join(sorted(base)))
 
 
+def is_filter(written: str) -> bool:
+    """Whether a parameter neither leafs nor sorts, by its name."""
+    return _named(written)[1] is _Role.FILTER
+
+
 class _Role(Enum):
     """What a parameter does, by its name."""
 

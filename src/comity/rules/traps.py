@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import date
 from typing import Final
 
@@ -19,6 +19,7 @@ from comity.rules.trap_memory import RecentMap, RecentSet
 from comity.rules.trap_patterns import MISSING, SAME, Pattern, PatternTable, Shape
 from comity.rules.trap_queries import QueryParts, read_query
 from comity.rules.trap_shapes import DATE, is_far_date, leaf_shape
+from comity.rules.trap_volatile import VolatileParameters, shown
 
 _DEFAULT_TERMS: Final = TrapTerms()
 _BLUR_BYTES: Final = 1 << 16
@@ -42,17 +43,25 @@ class TrapWatch:
         self._orders: RecentMap[int] = RecentMap(terms.remembered // 2)
         self._contents: RecentMap[tuple[int, int]] = RecentMap(terms.remembered)  # with the URL and folder of the first
         self._likenesses = RecentSet(terms.remembered // 2)
+        self._volatile = VolatileParameters(terms.remembered)
         self.refusals: Counter[TrapCode] = Counter()
 
     def judge(self, target: str, depth: int) -> TrapRefusal | None:
         """Decide about a link that was found on no page of this host: a seed's, a sitemap's."""
         return self.judge_from(None, target, depth)
 
-    def fetched(self, target: str, content_hash: Hashable, body: bytes = b"") -> PageWatch:
+    @property
+    def folded(self) -> tuple[str, ...]:
+        """Parameters that change on every link, so that addresses which differ in them alone are one page."""
+        return self._volatile.folded
+
+    def fetched(self, target: str, content_hash: Hashable, body: bytes = b"", links: Sequence[str] = ()) -> PageWatch:
         """Learn from a page that came, before its links are judged; they are judged by what is given back.
 
-        `body` is looked at only where the kind of page is under suspicion.
+        `body` and `links`, as written, are looked at only where the kind of page is under suspicion.
         """
+        if "?" in target or ";" in target:
+            self._volatile.fetched(target, body, links)
         pattern, shape, place, known = self._placed(target)
         self._known.add(known)
         pattern.fetched += 1
@@ -78,6 +87,8 @@ class TrapWatch:
 
     def recheck(self, target: str, depth: int) -> TrapRefusal | None:
         """Decide once more about a link that was admitted, when its turn has come: more is known by now."""
+        if depth and self._volatile.folded and (copied := self._copied(target)) is not None:
+            return copied
         if depth <= 1:
             return None
         pattern, _shape, place, _known = self._placed(target)
@@ -102,6 +113,8 @@ class TrapWatch:
             return self._refuse(TrapCode.URL_TOO_LONG, reason, target)
         mark = target.find("?")
         path = target if mark < 0 else target[:mark]
+        if ";" in path:
+            self._volatile.note_path(path)
         cut = path.rfind("/") + 1
         place, leaf = path[:cut], path[cut:]
         folder = self._folders.known.get(place) or self._folders.look(place)
@@ -118,11 +131,17 @@ class TrapWatch:
             pattern = shape.patterns.get(kind) or self._patterns.plain(shape, kind)
         else:
             parts = read_query(target[mark + 1 :])
+            if parts.filters:
+                self._volatile.note_link(parts.filters)
             known = hash(f"{path}?{parts.ordered}")
             refusal = self._judge_query(shape, target, parts, known)
             if refusal is not None:
                 return refusal
             pattern = self._queried(shape, kind, path, parts)
+        if self._volatile.folded and depth and known not in self._known:
+            copied = self._copied(target)
+            if copied is not None:
+                return copied
         if depth > 1 and (pattern.closed_for is not None or pattern.admitted >= pattern.limit):
             code = pattern.bars()
             if code is not None:
@@ -134,6 +153,17 @@ class TrapWatch:
         if page is not None:
             page.note_admitted(pattern, shape, self._terms)
         return None
+
+    def _copied(self, target: str) -> TrapRefusal | None:
+        """Refuse a link that differs from a page's address only in parameters that change on every link."""
+        page = self._volatile.copy_of(target, is_known=self._known)
+        if page is None:
+            return None
+        names = shown(self._volatile.folded)
+        reason = (
+            f"{names} changes on every link and the page stays the same; {page[:100]} was visited with another value"
+        )
+        return self._refuse(TrapCode.VOLATILE_PARAMETER, reason, page)
 
     def _judge_query(self, shape: Shape, target: str, parts: QueryParts, known: int) -> TrapRefusal | None:
         """Look for what is endless in a query by itself."""

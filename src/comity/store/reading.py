@@ -24,7 +24,7 @@ from comity.store.columns import COLUMNS, Kind
 from comity.store.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
 from comity.store.inventory import PartFound, take_inventory
 from comity.store.joining import standing_still
-from comity.store.target import Format, Target, file_format
+from comity.store.target import Format, Target, file_format, refuse_url
 
 OUTPUTS: Final = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet, CODEC zstd"}
 _MEMORY: Final = "1GB"
@@ -55,8 +55,23 @@ class Sources:
         return not (self.parquet or self.lines or self.database)
 
 
+def check_exists(place: str | Path) -> None:
+    """`NotFound` for a place that somebody named and where nothing is: a slip, not a place without pages."""
+    refuse_url(str(place), "pages are read")
+    path = Path(place).expanduser()
+    if not path.exists() and not Target.of_folder(path).spool.exists() and not _spool_beside(path).exists():
+        raise NotFound(f"{path}: there is no such file or folder")
+
+
+def _spool_beside(path: Path) -> Path:
+    """Where the pages of a file wait that was not written yet."""
+    kind = file_format(path.name)
+    return Target(path, kind).spool if kind is not None else path
+
+
 def find_sources(place: str | Path) -> Sources:
     """Look what there is; `BadInput` for a place that cannot hold pages to be read."""
+    refuse_url(str(place), "pages are read")
     path = Path(place).expanduser()
     is_folder = path.is_dir() or not path.suffix
     target = Target.of_folder(path) if is_folder else None

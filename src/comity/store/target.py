@@ -8,6 +8,7 @@ parts, until each part is joined to the file.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +18,7 @@ from comity.model.errors import BadInput
 from comity.store.segment import LEFT, OPEN
 
 _SPOOL: Final = ".spool"
+_SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)
 
 
 class Format(StrEnum):
@@ -112,6 +114,7 @@ def read_target(place: str | Path) -> Target:
     text = str(place)
     if not text or "\0" in text:
         raise BadInput("the place for pages has no name")
+    refuse_url(text, "pages are kept")
     path = Path(text).expanduser()
     means_folder = text.endswith(("/", os.sep)) or path.is_dir() or not path.suffix
     if means_folder:
@@ -131,6 +134,13 @@ def read_target(place: str | Path) -> Target:
     if path.exists():
         _check_there(target)
     return target
+
+
+def refuse_url(text: str, what: str) -> None:
+    """`BadInput` for an address where a path is meant: it would make a folder that is called `s3:`."""
+    scheme = _SCHEME.match(text)
+    if scheme is not None:
+        raise BadInput(f"{text[:100]}: {what} on this machine; {scheme[1].lower()}:// is not supported")
 
 
 def check_way(path: Path, folder: Path) -> None:

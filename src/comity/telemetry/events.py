@@ -37,6 +37,9 @@ COMMON: Final = {
 WORKER_STARTED: Final = Event(
     "worker_started", Level.INFO, "A worker begins.", ("version", "state", "pages_to", "concurrency")
 )
+SETTINGS_DOUBTED: Final = Event(
+    "settings_doubted", Level.WARNING, "A variable is no setting, or requests name no contact."
+)
 WORKER_ENDED: Final = Event("worker_ended", Level.INFO, "A worker has given everything back.", ("runs", "seconds"))
 WORKER_LEFT: Final = Event(
     "worker_left",
@@ -130,6 +133,7 @@ SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state
 
 EVENTS: Final = (
     WORKER_STARTED,
+    SETTINGS_DOUBTED,
     METRICS_SERVED,
     HOST_LEFT,
     RUN_ENDED,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
 from comity.model.frontier import FrontierEntry
-from comity.model.traps import TrapCode
+from comity.model.traps import NO_PAGES
 from comity.rules.canonical import resolve_link
 from comity.rules.traps import PageWatch
 from comity.walk.decisions import (
@@ -146,7 +146,7 @@ def _admit(
             continue
         trap = page.judge(address.path, depth) if page is not None else None
         if trap is not None:
-            host.tally.refused_as_trap += trap.code is not TrapCode.PERMUTED_QUERY  # which is no page of its own
+            host.tally.refused_as_trap += trap.code not in NO_PAGES
             if is_worth_keeping(trap):
                 refused.append(trap_evidence(host, address, trap, now))
             if is_worth_noting(trap):

@@ -15,6 +15,7 @@ from comity.frontier.store import FrontierUnavailable
 from comity.model.budget import Exhausted
 from comity.model.end_reason import EndReason
 from comity.model.host import HostStatus
+from comity.model.traps import TrapCode
 from comity.walk.crawl_hooks import HostShare
 from comity.walk.crawl_host import WINDOW, HostDesk
 from comity.walk.crawl_terms import CrawlTerms
@@ -316,6 +317,12 @@ class OpenHosts:
             told.append(
                 f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
                 "filters, copies); comity why URL says why, COMITY_AVOID_TRAPS=false follows them."
+            )
+        if host.traps is not None and (names := host.traps.folded):
+            copies = host.traps.refusals[TrapCode.VOLATILE_PARAMETER]
+            told.append(
+                f"{host.name}: the parameter {' and '.join(names)} changes on every link and the pages stay the same. "
+                f"Each page was visited once, {copies:,} copies were left out; COMITY_AVOID_TRAPS=false visits them."
             )
         if host.tally.moved_to is not None and host.tally.pages <= 1:
             told.append(f"{host.name} leads to another host; comity crawl {host.tally.moved_to} crawls that one.")

@@ -21,6 +21,7 @@ from comity.model.outcome import (
     Refused,
     Rejected,
 )
+from comity.model.traps import NO_PAGES
 from comity.reports.idle import IdleHost
 from comity.rules.login_wall import is_login_address
 from comity.rules.run_ending import brought_nothing
@@ -124,6 +125,7 @@ class RunSummary:
         return brought_nothing(self.pages, self.errors + self.refused, map(EndReason, self.endings))
 
 
+_SAME_PAGE = frozenset({str(EvidenceType.NO_HTTPS), *map(str, NO_PAGES)})  # another address is visited in its place
 _REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links that were not let into the frontier
 
 
@@ -155,7 +157,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
         case Refused():
             if outcome.trail.requests:  # it was asked for, and led where we do not go
                 _note_error(host, outcome, progress)
-            elif outcome.code != EvidenceType.NO_HTTPS:  # another address was put in its place
+            elif outcome.code not in _SAME_PAGE:
                 progress.refused += 1
                 tally.refused_by_robots += outcome.code.startswith("robots")
                 tally.refused_as_trap += outcome.code == "trap"

@@ -47,7 +47,8 @@ async def read_page(
     page = await _read(host, entry, response, answer, trail, rooms) if is_html(answer.content_type, body) else None
     links: list[FrontierEntry] = []
     directives = read_directives(page.meta_robots if page is not None else (), said, rooms.agent)
-    watch = host.traps.fetched(target_of(entry.url), content_hash, body) if host.traps is not None else None
+    hrefs = page.links if page is not None else ()
+    watch = host.traps.fetched(target_of(entry.url), content_hash, body, hrefs) if host.traps is not None else None
     extraction = _NOTHING
     if rooms.extract is not None:
         extraction = rooms.extract(_shown(entry, response, answer, page))

@@ -19,6 +19,7 @@ from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
+from comity.model.traps import NO_PAGES
 from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
@@ -309,7 +310,7 @@ class SitemapReader:
                     evidence.append(robots_evidence(host, address, verdict, now))
             elif host.traps is not None and (trap := host.traps.judge(address.path, _DEPTH)) is not None:
                 code = UnqueuedCode.TRAP if is_worth_noting(trap) else None
-                host.tally.refused_as_trap += 1
+                host.tally.refused_as_trap += trap.code not in NO_PAGES
                 if is_worth_keeping(trap):
                     evidence.append(trap_evidence(host, address, trap, now))
             else:

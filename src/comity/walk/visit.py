@@ -27,7 +27,7 @@ from comity.model.outcome import (
 )
 from comity.model.robots import RobotsVerdict
 from comity.model.scope import IMAGE_TYPES
-from comity.model.traps import TrapRefusal
+from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
@@ -290,7 +290,7 @@ def _trapped(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: Trap
     trail, now = Trail(), rooms.clock()
     if is_worth_keeping(trap):
         trail.evidence.append(trap_evidence(host, address, trap, now))
-    return Refused(entry, trail, "trap", trap.reason, now)
+    return Refused(entry, trail, "trap" if trap.code not in NO_PAGES else str(trap.code), trap.reason, now)
 
 
 def _denied(

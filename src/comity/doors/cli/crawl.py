@@ -23,7 +23,7 @@ from comity.doors.cli.crawl_options import (
 )
 from comity.doors.cli.crawl_shown import as_document, write_idle, write_summary
 from comity.doors.cli.failures import INTERRUPTED
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen, tell_missing_contact
 from comity.doors.cli.output import note, write_json, write_line
 from comity.doors.cli.teaching import command
 from comity.model.errors import BadInput
@@ -174,6 +174,7 @@ def _begin(
     from comity.doors.page_limit import as_asked
 
     settings = as_asked(door.settings, max_pages, {seed.host.authority for seed in read})
+    tell_missing_contact(settings)
     chosen_door = Chosen(settings, door.as_json)
     _crawl(chosen_door, read, settings.processes, refresh=refresh, verbose=verbose)
 

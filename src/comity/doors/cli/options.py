@@ -6,6 +6,7 @@ checked what it was given; a command that only looks never makes a state.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from comity.doors.cli.output import note
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:  # these are slow to import, and --help needs none of them
@@ -111,8 +113,8 @@ class Chosen:
             yield state
 
 
-def chosen(context: typer.Context, state: str | None, as_json: bool, **options: Any) -> Chosen:
-    """Put the options together and read the settings; opens nothing."""
+def chosen(context: typer.Context, state: str | None, as_json: bool, *, warns: bool = True, **options: Any) -> Chosen:
+    """Put the options together and read the settings; opens nothing. What looks like a slip is told on stderr."""
     in_front = context.find_root().obj or OptionsInFront()
     where = state if state is not None else in_front.state
     # What is named here wins over both variables of the environment.
@@ -122,7 +124,21 @@ def chosen(context: typer.Context, state: str | None, as_json: bool, **options: 
         settings = _read(database_url=where, **options)
     else:
         settings = _read(state=where, database_url="", redis_url="", **options)
+    if warns:
+        from comity.doors.environment import unknown_variables
+
+        for doubt in unknown_variables(os.environ):
+            note(f"comity: {doubt}")
     return Chosen(settings, as_json or in_front.as_json)
+
+
+def tell_missing_contact(settings: Settings) -> None:
+    """Say once, on stderr, that sites are not told whom to ask."""
+    from comity.doors.environment import missing_contact
+
+    doubt = missing_contact(settings)
+    if doubt is not None:
+        note(f"comity: {doubt}")
 
 
 def _read(**options: Any) -> Settings:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number
 from comity.doors.cli.output import (
     Cell,
     Column,
@@ -29,7 +29,7 @@ from comity.doors.cli.output import (
     write_line,
     write_table,
 )
-from comity.doors.cli.pages_parts import PagesOption, add_parts_commands
+from comity.doors.cli.pages_parts import PagesOption, add_parts_commands, chosen_pages
 from comity.doors.cli.teaching import command, group
 from comity.model.errors import BadInput, NotFound
 
@@ -99,7 +99,7 @@ def query(
     What is taken down is not in the table. Pages of a crawl that is under way, of however many workers, come a few
     minutes after they were fetched; how many are still to come is told on stderr.
     """
-    door = chosen(context, state, as_json, pages=pages)
+    door = chosen_pages(context, state, as_json, pages)
     if into_format is Output.PARQUET and is_terminal():
         raise BadInput("Parquet is not for a terminal: send it to a file, as in > found.parquet")
     with _reading(door) as reader:
@@ -128,7 +128,7 @@ def list_pages(
 ) -> None:
     """List the newest pages."""
     check_number("--limit", limit, 1, 1_000_000)
-    door = chosen(context, state, as_json, pages=pages)
+    door = chosen_pages(context, state, as_json, pages)
     sources = _sources(door)
     rows: list[Any] = []
     if not sources.is_empty:
@@ -164,7 +164,7 @@ def body(
     as_json: JsonOption = False,
 ) -> None:
     """Print the newest body that was kept of a page."""
-    door = chosen(context, state, as_json, pages=pages)
+    door = chosen_pages(context, state, as_json, pages)
     from comity.rules.canonical import web_address
 
     address = web_address(url, collapse=door.collapse)
@@ -200,7 +200,7 @@ def export(
 
     The target must not exist; but a .duckdb file is added to, and keeps what it has. What is taken down is left out.
     """
-    door = chosen(context, state, as_json, pages=pages)
+    door = chosen_pages(context, state, as_json, pages)
     from comity.store.export import export as write_all
     from comity.store.export import read_export_target
 

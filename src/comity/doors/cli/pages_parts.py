@@ -29,6 +29,16 @@ PagesOption = Annotated[
 ]
 
 
+def chosen_pages(context: typer.Context, state: str | None, as_json: bool, pages: Path | None) -> Chosen:
+    """The options of a command that reads pages; a place that is named must exist."""
+    door = chosen(context, state, as_json, pages=pages)
+    if pages is not None:
+        from comity.store.reading import check_exists
+
+        check_exists(pages)
+    return door
+
+
 def add_parts_commands(app: typer.Typer) -> None:
     """Put the commands of this file under `comity pages`."""
     examples = ("comity pages parts", "comity pages parts --pages archive.warc.gz/ --json")
@@ -50,7 +60,7 @@ def parts(
     FILE.manifest.jsonl, one line for each part that was joined to it.
     """
     check_number("--limit", limit, 1, _MOST_LIMIT)
-    door = chosen(context, state, as_json, pages=pages)
+    door = chosen_pages(context, state, as_json, pages)
     found = _inventory(door, thorough=False)
     if door.as_json:
         write_json(_as_json(found))
@@ -88,7 +98,7 @@ def verify(
     damaged or missing. A part that nobody noted can be read nevertheless, and files that are not Comity's are left
     alone; both are told.
     """
-    door = chosen(context, state, as_json, pages=pages)
+    door = chosen_pages(context, state, as_json, pages)
     found = _inventory(door, thorough=not quick)
     if door.as_json:
         write_json(_as_json(found) | {"is_thorough": not quick})

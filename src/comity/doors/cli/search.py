@@ -69,12 +69,12 @@ def register(root: typer.Typer) -> None:
 def search(
     context: typer.Context,
     words: WordsArgument = None,
-    country: Annotated[Several, _several("--country", "XX", "Country, two letters.")] = None,
+    country: Annotated[Several, _several("--country", "XX|NAME", "Country: two letters, or its name.")] = None,
     level: Annotated[Several, _several("--level", "NAME", "intern, junior, mid, senior, lead, director …")] = None,
     modality: Annotated[Several, _several("--modality", "NAME", "onsite, hybrid, remote or field.")] = None,
     career_type: Annotated[Several, _several("--type", "NAME", "permanent, consultancy, internship …")] = None,
     tag: Annotated[Several, _several("--tag", "NAME", "What it is about: health, wash, education …")] = None,
-    language: Annotated[Several, _several("--language", "xx", "In which language it is written.")] = None,
+    language: Annotated[Several, _several("--language", "xx|NAME", "In which language it is written.")] = None,
     org: Annotated[Several, _several("--org", "NAME", "The organisation, by its whole name.")] = None,
     source: Annotated[Several, _several("--source", "ID|URL", "The source that lists it.")] = None,
     international: InternationalOption = None,
@@ -100,14 +100,16 @@ def search(
         raise BadInput("--status and --rebuild cannot both be")
     if (status or rebuild) and words:
         raise BadInput(f"--{'status' if status else 'rebuild'} takes no words to search for")
+    from comity.rules.search_filters import checked_filter
+
     given = {
-        "country_iso": country,
-        "level_norm": level,
-        "work_modality": modality,
-        "career_type": career_type,
-        "mission_tags": tag,
-        "language": language,
-        "org_name": org,
+        "country_iso": checked_filter("country_iso", country or (), "--country"),
+        "level_norm": checked_filter("level_norm", level or (), "--level"),
+        "work_modality": checked_filter("work_modality", modality or (), "--modality"),
+        "career_type": checked_filter("career_type", career_type or (), "--type"),
+        "mission_tags": checked_filter("mission_tags", tag or (), "--tag"),
+        "language": checked_filter("language", language or (), "--language"),
+        "org_name": tuple(org or ()),
     }
     query = _query(
         " ".join(words or ()),
@@ -118,7 +120,7 @@ def search(
         open_only=not everything,
         limit=limit,
         offset=offset,
-        **{name: tuple(values) for name, values in given.items() if values},
+        **{name: values for name, values in given.items() if values},
     )
     door = chosen(context, state, as_json)
     if status:
@@ -167,6 +169,8 @@ def _search(door: Chosen, query: SearchQuery, sources: list[str]) -> None:
         write_json(page_json(page))
     else:
         write_page(page, query)
+        if query.org_name and not page.total:
+            note("--org takes the whole name of an organisation; comity search WORDS finds it in any part.")
 
 
 def _source(opened: State, named: str) -> UUID:

@@ -15,6 +15,7 @@ from comity.doors.cli.teaching import command, group
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
+    from comity.assemble import State
     from comity.model.source import Source
 
 MOST_LISTED: Final = 10_000
@@ -129,6 +130,7 @@ def list_all(
     from comity.reports.sources import list_sources
 
     with door.open_existing() as opened:
+        _check_org_type(opened, org_type)
         found, total = list_sources(opened.database, status=status, org_type=org_type, containing=search, limit=limit)
     if door.as_json:
         write_json({"sources": [source_json(source) for source in found], "total": total})
@@ -264,6 +266,16 @@ def read_hint(given: str | None) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise BadInput(f"--parser-hint: {given[1:]} cannot be read: {reason}") from None
+
+
+def _check_org_type(opened: State, name: str | None) -> None:
+    """Rows written by hand may have any kind of organisation; one that neither they nor we know is a slip."""
+    from comity.model.source import ORG_TYPES
+    from comity.reports.sources import list_sources
+    from comity.rules.nearest import one_of
+
+    if name is not None and not list_sources(opened.database, org_type=name, limit=1)[1]:
+        one_of("--org-type", name, ORG_TYPES)
 
 
 def _check_status(name: str | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen, naming_options
+from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen, naming_options, tell_missing_contact
 from comity.doors.cli.output import Cell, shown_time, write_json, write_line, write_pairs
 from comity.doors.cli.sources import (
     MOST_LISTED,
@@ -43,6 +43,7 @@ def run(context: typer.Context, named: SourceArgument, state: StateOption = None
     from comity.operate.sources import run_now
     from comity.reports.sources import find_source
 
+    tell_missing_contact(door.settings)
     with door.open_existing() as opened:
         source = find_source(opened.database, named)
         report = _at_desk(opened, lambda desk: run_now(desk, source))
@@ -68,7 +69,7 @@ def run_due(
     if everything and limit is not None:
         raise BadInput("--all and --limit cannot both be: one says how many, the other says all")
     door = chosen(context, state, as_json)
-
+    tell_missing_contact(door.settings)
     with door.open_existing() as opened:
         most = None if everything else limit or opened.settings.sources_limit
         tell = (lambda _result: None) if door.as_json else write_report
@@ -159,6 +160,7 @@ def fetch_head(
     door = chosen(context, state, as_json)
     from comity.operate.sources import test_fetch
 
+    tell_missing_contact(door.settings)
     with door.open_or_make() as opened:
         head = _at_desk(opened, lambda desk: test_fetch(desk, url))
     if door.as_json:
@@ -205,6 +207,7 @@ def simulate(
     from comity.operate.sources import simulate_extract, source_to_try
 
     tried = named_only(source_type=source_type, parser_hint=read_hint(parser_hint), country=country)
+    tell_missing_contact(door.settings)
     with door.open_or_make() as opened:
         with naming_options(tried):
             source = source_to_try(opened.database, url, **tried)
@@ -234,6 +237,7 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
         return
     from comity.doors.cli.sources_serving import serve_sources
 
+    tell_missing_contact(door.settings)
     code = serve_sources(door)
     if code:
         raise typer.Exit(code)

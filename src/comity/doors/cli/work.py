@@ -36,7 +36,16 @@ from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_numb
 from comity.doors.cli.output import counted
 from comity.doors.cli.teaching import command
 from comity.doors.cli.work_frontier import FrontierWatch
-from comity.doors.cli.work_watch import log_host, log_of, log_run, log_start, observed, told_as_logged, wait_teller
+from comity.doors.cli.work_watch import (
+    log_doubts,
+    log_host,
+    log_of,
+    log_run,
+    log_start,
+    observed,
+    told_as_logged,
+    wait_teller,
+)
 from comity.model.end_reason import EndReason
 from comity.model.errors import BadInput, StateUnavailable
 from comity.telemetry import events, metrics
@@ -120,6 +129,7 @@ def work(
         context,
         state,
         as_json,
+        warns=False,  # it is logged
         pages=into,
         delay_s=delay,
         concurrency=concurrency,
@@ -198,6 +208,8 @@ class _Desk:
         async with observed(self._door, self._log, self._reports_to) as self._meter:
             begun = monotonic()
             log_start(self._log, self._door)
+            if not self._is_child:
+                log_doubts(self._log, self._door)
             await worker.run()
             seconds = round(monotonic() - begun, 3)
             said = f"the worker ends after {counted(self._memory.runs, 'run')}"

@@ -158,6 +158,15 @@ def log_start(log: Log, door: Chosen) -> None:
     )
 
 
+def log_doubts(log: Log, door: Chosen) -> None:
+    """A line for each thing about the environment that looks like a slip."""
+    from comity.doors.environment import missing_contact, unknown_variables
+
+    for doubt in (*unknown_variables(os.environ), missing_contact(door.settings)):
+        if doubt is not None:
+            log.tell(events.SETTINGS_DOUBTED, doubt)
+
+
 def log_run(log: Log, summary: RunSummary) -> None:
     """A line for a run that ended."""
     rate = summary.pages / summary.seconds if summary.seconds > 0 else 0.0

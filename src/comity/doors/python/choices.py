@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Final
 
+from comity.doors.environment import unknown_variables
 from comity.model.errors import BadInput
 from comity.settings import Settings, read_settings
 
@@ -34,6 +36,8 @@ def settings_for(state: Place | None, **options: Any) -> Settings:
         options["database_url"] = where
     elif where is not None:  # what is named here wins over both variables of the environment
         options |= {"state": where, "database_url": "", "redis_url": ""}
+    for doubt in unknown_variables(os.environ):
+        warnings.warn(doubt, stacklevel=4)
     try:
         return read_settings(**options)
     except BadInput as problem:

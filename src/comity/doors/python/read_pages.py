@@ -23,11 +23,14 @@ _COLUMNS: Final = (
 def read_pages(pages: Place | None = None, *, state: Place | None = None, errors: bool = False) -> Iterator[Page]:
     """Every page at a place (a folder, or a .parquet, .duckdb or .jsonl file), in no particular order.
 
-    By default where `comity.crawl` keeps them. What the state has as taken down is left out.
+    By default where `comity.crawl` keeps them; a place that is named and does not exist is a `NotFound`. What the
+    state has as taken down is left out.
     """
-    from comity.store.reading import find_sources
+    from comity.store.reading import check_exists, find_sources
 
     settings = settings_for(state, pages=pages)
+    if pages is not None:
+        check_exists(settings.pages)
     sources = find_sources(settings.pages)
 
     def read() -> Iterator[Page]:

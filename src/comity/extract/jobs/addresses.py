@@ -94,7 +94,7 @@ _SOCIAL: Final = re.compile(
 
 
 def leads_away(url: str) -> bool:
-    """Whether an address is for sharing, following or signing in: a social site, or one that is handed another address."""
+    """Whether an address is for sharing or following: that of a social site, or one that is handed another address."""
     host = host_of(url)
     if _SOCIAL.search(host):
         return not ("linkedin.com" in host and "/jobs/view/" in url)

@@ -8,7 +8,7 @@ from typing import Final
 
 from comity.extract.jobs.words_pages import EMPLOYMENT, WORKPLACE
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
-from comity.rules.jobs.place import is_named_place
+from comity.rules.jobs.place import is_named_place, is_place_code, is_well_known
 
 _NOT_PLACE: Final = re.compile(
     r"[:€$£%@]|\b(?:and|und|et|y|posted|salary|grade|team|department|months?|years?|hours?|days?|weeks?|contract|"
@@ -30,20 +30,23 @@ _MOST_PARTS: Final = 4
 _MOST_WORDS: Final = 5
 _APART: Final = re.compile(r"\s*[,;/|،、]\s*|\s[-–—]\s")
 _BRACKETS: Final = re.compile(r"\s*\(([^()]{2,40})\)")
-_CODE: Final = re.compile(r"[A-Z]{2,3}")
 _OPEN: Final = re.compile(
     r"(?:global|worldwide|multiple(?: locations| duty stations)?|various(?: locations)?|several locations|any location|"
-    r"bundesweit|deutschlandweit|nationwide|plusieurs lieux|varias sedes|field(?:-based)?|europe|africa|asia|latin america|"
-    r"middle east|west africa|east africa|southern africa|central africa|MENA|EMEA|APAC|EU)",
+    r"bundesweit|deutschlandweit|nationwide|plusieurs lieux|varias sedes|field(?:-based)?|europe|africa|asia|"
+    r"latin america|middle east|west africa|east africa|southern africa|central africa|MENA|EMEA|APAC|EU)",
     re.IGNORECASE,
 )
+_CODE: Final = re.compile(r"[A-Z]{2,3}")
+_BEHIND_TITLE: Final = re.compile(r",\s+|\s[-–—|]\s|\s[-–—](?=[^\s\d])|\s?\(|\s+in\s+")
+_LONGEST_TITLE: Final = 200
 _OTHER_SCRIPT: Final = re.compile("[\u0370-\u1fff\u3040-\ud7ff]")
 # Words by which organisations are known, whatever country stands behind them.
 ORGANISATION: Final = re.compile(
     r"\b(?:foundation|trust|university|college|school|ministry|council|agency|fund|programme|program|committee|institute|"
-    r"association|ngo|ltd|inc|llc|plc|gmbh|e\.? ?v|society|centre|center|red cross|red crescent|hospital|clinic|department|"
-    r"group|network|alliance|union|bank|organi[sz]ation|mission|commission|secretariat|federation|consortium|company|"
-    r"corporation|authority|bureau|initiative|project|partners?|services|solutions|international|children|relief|rescue|aid|"
+    r"association|ngo|ltd|inc|llc|plc|gmbh|e\.? ?v|society|centre|center|red cross|red crescent|hospital|clinic|"
+    r"department|group|network|alliance|union|bank|organi[sz]ation|mission|commission|secretariat|federation|consortium|company|"
+    r"corporation|authority|bureau|initiative|project|partners?|services|solutions|international|children|relief|"
+    r"rescue|aid|"
     r"oxfam|unicef|undp|unhcr|unops|wfp|fao|unesco|ifrc|icrc|iom|msf|nrc|drc|irc|acted|care|caritas|mercy corps|plan|"
     r"world vision|goal|tearfund|solidar\w+|médecins|medecins|action|handicap|terre des|save the|fondation|ministère|"
     r"université|école|comité|organisation|réseau|agence|institut|centre|fonds|fundaci[oó]n|universidad|ministerio|instituto|"
@@ -93,9 +96,19 @@ def is_known_place(text: str) -> bool:
     known = [is_named_place(part) for part in parts]
     if len(parts) == 1:
         return known[0] or _OPEN.fullmatch(text) is not None
-    return known[-1] or (known[0] and len(parts) == 2 and _CODE.fullmatch(parts[1]) is not None) or all(known)
+    return known[-1] or is_place_code(parts[-1]) or (known[0] and _CODE.fullmatch(parts[-1]) is not None)
 
 
 def may_be_known(text: str) -> bool:
     """Whether the gazetteer knows places in the script of a text, so that not being in it says something."""
     return not _OTHER_SCRIPT.search(text)
+
+
+def place_in_title(title: str) -> str:
+    """The place at the end of a title: "Water Officer - Nairobi, Kenya", "Driver (Juba)"; empty where there is none."""
+    for found in _BEHIND_TITLE.finditer(title[:_LONGEST_TITLE]):
+        said = title[found.end() :].strip()
+        said = said[:-1].strip() if found[0].endswith("(") and said.endswith(")") else said
+        if is_known_place(said) and not is_job_title(said) and ("," in said or is_well_known(said)):
+            return said
+    return ""

@@ -105,9 +105,11 @@ def _end(outline: Outline, heading: int) -> int:
         if outline.tags[number] not in HEADINGS or outline.chrome[number]:
             continue
         text = outline.text(number, 200)
-        if OTHER_JOBS.fullmatch(text.strip(" :")) or OPENINGS_HEADING.search(text) or NOT_JOBS_HEADING.search(text):
-            if not POSTING_PART.search(text):
-                return number
+        is_other = (
+            OTHER_JOBS.fullmatch(text.strip(" :")) or OPENINGS_HEADING.search(text) or NOT_JOBS_HEADING.search(text)
+        )
+        if is_other and not POSTING_PART.search(text):
+            return number
     return end
 
 

@@ -19,7 +19,7 @@ _ARROWS: Final = re.compile(
 
 
 def alternatives(table: Mapping[str, str], *, is_whole: bool = False) -> str:
-    """Every entry of a table as one group; entries begin at a word's edge, and end there, too, if they are whole words."""
+    """Every entry of a table as one group; entries begin at a word's edge, and end at one if they are whole words."""
     apart: dict[str, None] = {}
     joined: dict[str, None] = {}
     for entries in table.values():
