@@ -7,8 +7,13 @@ the same rules as the code.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 Moves = Mapping[str, Sequence[str]]
+
+# A host that was done or left alone and is to be crawled again is due now, also where only its status was set by hand
+# (S1 §8.3, scenario 4): the time that it was to wait until was that of its former status.
+_WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active')"
 
 
 def create_statements(dialect: str, moves: Moves) -> list[str]:
@@ -27,6 +32,7 @@ def drop_statements(dialect: str) -> list[str]:
         ]
     return [
         "DROP TRIGGER IF EXISTS domains_status_trigger",
+        "DROP TRIGGER IF EXISTS domains_woken_trigger",
         "DROP TRIGGER IF EXISTS domains_updated_at_trigger",
     ]
 
@@ -47,6 +53,9 @@ BEGIN
     IF NOT ({legal}) THEN
         RAISE EXCEPTION 'illegal status change of %: % to %', OLD.domain, OLD.status, NEW.status
             USING ERRCODE = 'check_violation', HINT = CASE OLD.status::text {hints} END;
+    END IF;
+    IF {_WOKEN} AND NEW.next_crawl_after IS NOT DISTINCT FROM OLD.next_crawl_after THEN
+        NEW.next_crawl_after = NULL;
     END IF;
     RETURN NEW;
 END;
@@ -87,6 +96,13 @@ BEGIN
     SELECT CASE OLD.status {refusals} ELSE RAISE(ABORT, 'illegal status change') END;
 END
 """,
+        f"""
+CREATE TRIGGER domains_woken_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN {_WOKEN} AND NEW.next_crawl_after IS OLD.next_crawl_after AND NEW.next_crawl_after IS NOT NULL
+BEGIN
+    UPDATE domains SET next_crawl_after = NULL WHERE id = NEW.id;
+END
+""",  # noqa: S608  # no value comes from outside
         # A row that says when it changed keeps its word; any other is stamped.
         """
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains

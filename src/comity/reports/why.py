@@ -15,7 +15,7 @@ from comity.clock import Clock
 from comity.database import frontier, hosts, images, policies, records, takedowns
 from comity.database import robots as robots_table
 from comity.database.connection import Database
-from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.model.evidence import EvidenceType
 from comity.model.host import HostStatus
 from comity.model.robots import RobotsAccess
@@ -25,7 +25,7 @@ from comity.rules.takedown import Takedowns
 
 Find = Callable[[Collection[UUID], int], Any]
 
-_STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped"}
+_STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped", TOO_DEEP: "kept, too deep to be followed"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,15 +26,19 @@ _AT_ONCE = 500
 async def admit_links(
     host: LeasedHost, hrefs: Sequence[str], page: PageWatch | None, *, base: str, depth: int, rooms: VisitRooms
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
-    """Turn addresses written on a page at `depth - 1` into entries for the frontier of the same host."""
+    """Turn addresses written on a page at `depth - 1` into entries for the frontier of the same host.
+
+    Links that lie deeper than is followed are remembered apart: one that is found nearer to a seed later is new.
+    """
     entries: list[FrontierEntry] = []
     refused: list[Evidence] = []
     origin = base[: base.index("/", 8)]
-    met = host.met.get(origin)
+    remembered = host.met if depth <= rooms.scope.max_depth else host.met_too_deep
+    met = remembered.get(origin)
     if met is None:
         met = set()
-        if len(host.met) < _ORIGINS_REMEMBERED:  # a page may call any origin its base
-            host.met[origin] = met
+        if len(remembered) < _ORIGINS_REMEMBERED:  # a page may call any origin its base
+            remembered[origin] = met
     if len(met) > host.links_remembered:
         met.clear()
     # What does not depend on the page's own path and was met before needs no second look; most links of most pages.
@@ -47,15 +51,6 @@ async def admit_links(
                 await asyncio.sleep(0)  # a page of ten thousand links holds nobody up
             _admit(host, fresh[first : first + _AT_ONCE], page, base, depth, rooms, entries, refused)
     return entries, refused
-
-
-def leads_on(host: LeasedHost, hrefs: Sequence[str], base: str, rooms: VisitRooms) -> bool:
-    """Whether a page that is too far away to be followed leads to something of its host that was not met before."""
-    for href in hrefs[:_AT_ONCE]:
-        address = resolve_link(href, base, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
-        if address is not None and address.host == host.name and not host.work.knows(address.key):
-            return True
-    return False
 
 
 def _admit(
@@ -74,9 +69,10 @@ def _admit(
         rooms.takedowns(),
         rooms.clock(),
     )
+    is_met = host.work.is_met_as_link if depth <= rooms.scope.max_depth else host.work.is_met_too_deep
     for href in hrefs:
         address = resolve_link(href, base, collapse=collapse, tracking=tracking)
-        if address is None or address.host != host.name or host.work.is_met_as_link(address.key):
+        if address is None or address.host != host.name or is_met(address.key):
             continue
         covered = takedowns.covering(address)
         if covered is not None:

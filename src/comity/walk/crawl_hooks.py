@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -39,6 +40,12 @@ class Duty:
 
     every_s: float
     work: Callable[[], Awaitable[object]]
+
+    async def repeat(self) -> None:
+        """Do it until cancelled."""
+        while True:
+            await self.work()
+            await asyncio.sleep(self.every_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
 from comity.rules.traps import PageWatch
-from comity.walk.admit import admit_links, leads_on
+from comity.walk.admit import admit_links
 from comity.walk.admit_images import admit_images
 from comity.walk.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
@@ -59,7 +59,7 @@ async def read_page(
     if page is not None:
         links, refused = await _links(host, entry, page, watch, directives, response.url, rooms)
         trail.evidence.extend(refused)
-    if extraction.links and entry.depth < rooms.scope.max_depth:
+    if extraction.links:
         more, refused = await admit_links(
             host, extraction.links, watch, base=response.url, depth=entry.depth + 1, rooms=rooms
         )
@@ -73,6 +73,7 @@ async def read_page(
         link_count=len(page.links),
         title=page.title,
     )
+    is_last = entry.depth >= rooms.scope.max_depth  # what it links to lies too deep
     if directives.evidence or wall:
         trail.evidence.extend(_wishes(host, entry, answer, directives, wall))
     return Fetched(
@@ -83,7 +84,7 @@ async def read_page(
         encoding=page.encoding if page is not None else None,
         content_hash=content_hash,
         title=page.title if page is not None else None,
-        links=tuple(links),
+        links=() if is_last else tuple(links),
         keep=not directives.evidence or not directives.forbids_keeping(datetime.fromtimestamp(answer.at, UTC)),
         is_login_wall=wall,
         coded=response.coded_body,
@@ -92,6 +93,7 @@ async def read_page(
         images=tuple(images),
         new_images=tuple(new_images),
         images_read=page is not None and rooms.finds_images,
+        too_deep=tuple(links) if is_last else (),
     )
 
 
@@ -170,17 +172,15 @@ async def _links(
     """Where a page leads, as far as we may follow: its links, and the address that it calls its own."""
     scope = rooms.scope
     hrefs: Sequence[str] = ()
-    if scope.follow_links and entry.depth < scope.max_depth and not (directives.nofollow and scope.respect_nofollow):
+    if scope.follow_links and not (directives.nofollow and scope.respect_nofollow):
         hrefs = page.links
         if page.nofollow and scope.respect_nofollow:
             hrefs = [href for href in hrefs if href not in page.nofollow]
         if page.frames or page.refresh_href is not None:  # where a reader is taken without a click
             hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
     base = _base(page.base_href, url)
-    if entry.depth >= scope.max_depth and scope.follow_links and not host.tally.lies_deeper:
-        host.tally.lies_deeper = leads_on(host, page.links, base, rooms)
     entries, refused = await admit_links(host, hrefs, watch, base=base, depth=entry.depth + 1, rooms=rooms)
-    if page.canonical_href is not None and scope.follow_canonical and entry.depth < scope.max_depth:
+    if page.canonical_href is not None and scope.follow_canonical:
         # A step like a link: names that lead to ever more names come to an end like links that do.
         more, also = await admit_links(
             host, (page.canonical_href,), watch, base=base, depth=entry.depth + 1, rooms=rooms

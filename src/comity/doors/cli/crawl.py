@@ -211,6 +211,7 @@ def _crawl(
     from comity.operate.seeds import add_seeds
     from comity.store.target import read_target
     from comity.upkeep.end_cooldowns import end_cooldowns
+    from comity.upkeep.go_deeper import go_deeper
     from comity.upkeep.rescore import rescore_run
 
     if processes > 1 and ":memory:" in door.settings.where:
@@ -230,6 +231,7 @@ def _crawl(
             note(f"Left out, since they are taken down: {', '.join(report.taken_down)}.")
         end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)
         hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
+        go_deeper(opened.database, opened.clock, opened.frontier, settings.max_depth, hosts)
         if refresh:
             ask_refresh(opened.database, opened.clock, hosts)
         reopen_closed(opened, hosts)

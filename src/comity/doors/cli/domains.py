@@ -178,10 +178,7 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
                     for line in held
                 ],
                 "expired": expired,
-                "statuses": [
-                    {"status": line.status, "hosts": line.hosts, "waiting": line.unleased * (line.status in _WAITS)}
-                    for line in counts
-                ],
+                "statuses": [{"status": line.status, "hosts": line.hosts, "waiting": line.waiting} for line in counts],
             }
         )
         return
@@ -203,7 +200,7 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
     write_table(
         (Column("STATUS"), Column("HOSTS", True), Column("WAITING", True)),
         [
-            Row((status_cell(line.status), f"{line.hosts:,}", f"{line.unleased:,}" if line.status in _WAITS else "-"))
+            Row((status_cell(line.status), f"{line.hosts:,}", f"{line.waiting:,}" if line.status in _WAITS else "-"))
             for line in counts
         ],
     )

@@ -101,11 +101,11 @@ CREATE TABLE search_documents (
 --
 CREATE INDEX idx_search_documents_words ON search_documents USING gin (words);
 --
-CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
+CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
 --
 CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
 --
-CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
+CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
 CREATE TABLE sources (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -140,11 +140,11 @@ CREATE TABLE sources (
     CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
 );
 --
-CREATE INDEX idx_sources_status ON sources (status);
+CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
 --
 CREATE INDEX idx_sources_org_type ON sources (org_type);
 --
-CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
+CREATE INDEX idx_sources_status ON sources (status);
 --
 CREATE TABLE search_outbox (
     id BIGSERIAL NOT NULL,
@@ -197,6 +197,7 @@ CREATE TABLE domains (
     frontier_checkpoint_id VARCHAR(300),
     frontier_size BIGINT DEFAULT 0 NOT NULL,
     frontier_updated_at TIMESTAMP WITH TIME ZONE,
+    left_at_depth INTEGER,
     next_fetch_at TIMESTAMP WITH TIME ZONE,
     blocked_until TIMESTAMP WITH TIME ZONE,
     backoff_step INTEGER DEFAULT 0 NOT NULL,
@@ -215,27 +216,31 @@ CREATE TABLE domains (
 )
  WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 --
-CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
 --
-CREATE INDEX idx_domains_source ON domains (source);
+CREATE INDEX idx_domains_status ON domains (status);
 --
-CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
---
-CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
+CREATE INDEX idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_depth IS NOT NULL;
 --
 CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
 --
+CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
 CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
-CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
 --
-CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
---
-CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
 --
-CREATE INDEX idx_domains_status ON domains (status);
+CREATE INDEX idx_domains_source ON domains (source);
+--
+CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+--
+CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+--
+CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
 --
 CREATE TABLE search_cards (
     number BIGINT NOT NULL,
@@ -280,9 +285,9 @@ CREATE TABLE crawl_logs (
     CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
---
 CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
+--
+CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
 --
 CREATE TABLE crawl_locks (
     source_id UUID NOT NULL,
@@ -321,13 +326,13 @@ CREATE TABLE job_postings (
     CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
---
 CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
 CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 --
 CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
+--
+CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
 --
 CREATE TABLE domain_frontier (
     id BIGSERIAL NOT NULL,
@@ -345,14 +350,16 @@ CREATE TABLE domain_frontier (
     changefreq VARCHAR(10),
     sitemap_priority DOUBLE PRECISION,
     CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
-    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2)),
+    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)),
     CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
     CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
---
 CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
+--
+CREATE INDEX idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
+--
+CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
 --
 CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
 --
@@ -439,9 +446,9 @@ CREATE TABLE evidence (
     CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
---
 CREATE INDEX idx_evidence_domain ON evidence (domain_id, created_at);
+--
+CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
 --
 CREATE TABLE politeness_ledger (
     id BIGSERIAL NOT NULL,
@@ -481,11 +488,11 @@ CREATE TABLE provenance (
     CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
 );
 --
-CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
+CREATE INDEX idx_provenance_image ON provenance (image_id);
 --
 CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
 --
-CREATE INDEX idx_provenance_image ON provenance (image_id);
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
 --
 CREATE TABLE image_urls (
     domain_id UUID NOT NULL,
@@ -533,6 +540,9 @@ BEGIN
     IF NOT ((OLD.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (OLD.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (OLD.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (OLD.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (OLD.status = 'unreachable' AND NEW.status IN ('pending', 'active'))) THEN
         RAISE EXCEPTION 'illegal status change of %: % to %', OLD.domain, OLD.status, NEW.status
             USING ERRCODE = 'check_violation', HINT = CASE OLD.status::text WHEN 'pending' THEN 'pending may only become active, blocked or unreachable' WHEN 'active' THEN 'active may only become active, exhausted, blocked or unreachable' WHEN 'exhausted' THEN 'exhausted may only become pending or active' WHEN 'blocked' THEN 'blocked may only become pending, active or blocked' WHEN 'unreachable' THEN 'unreachable may only become pending or active' END;
+    END IF;
+    IF NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active') AND NEW.next_crawl_after IS NOT DISTINCT FROM OLD.next_crawl_after THEN
+        NEW.next_crawl_after = NULL;
     END IF;
     RETURN NEW;
 END;

@@ -1,5 +1,7 @@
 DROP TRIGGER IF EXISTS domains_status_trigger;
 --
+DROP TRIGGER IF EXISTS domains_woken_trigger;
+--
 DROP TRIGGER IF EXISTS domains_updated_at_trigger;
 --
 DROP TABLE job_sightings;

@@ -97,11 +97,11 @@ CREATE TABLE search_documents (
     CONSTRAINT uq_search_documents_posting_id UNIQUE (posting_id)
 );
 --
-CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
+CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
 --
 CREATE INDEX idx_search_documents_deadline ON search_documents (deadline, posting_id);
 --
-CREATE INDEX idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
+CREATE INDEX idx_search_documents_org_key ON search_documents (org_key);
 --
 CREATE TABLE sources (
     id CHAR(32) DEFAULT (lower(hex(randomblob(16)))) NOT NULL,
@@ -136,11 +136,11 @@ CREATE TABLE sources (
     CONSTRAINT uq_sources_careers_url UNIQUE (careers_url)
 );
 --
-CREATE INDEX idx_sources_status ON sources (status);
+CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
 --
 CREATE INDEX idx_sources_org_type ON sources (org_type);
 --
-CREATE INDEX idx_sources_next_run_at ON sources (next_run_at);
+CREATE INDEX idx_sources_status ON sources (status);
 --
 CREATE TABLE search_outbox (
     id INTEGER NOT NULL,
@@ -193,6 +193,7 @@ CREATE TABLE domains (
     frontier_checkpoint_id VARCHAR(300),
     frontier_size BIGINT DEFAULT 0 NOT NULL,
     frontier_updated_at DATETIME,
+    left_at_depth INTEGER,
     next_fetch_at DATETIME,
     blocked_until DATETIME,
     backoff_step INTEGER DEFAULT 0 NOT NULL,
@@ -211,27 +212,31 @@ CREATE TABLE domains (
     CONSTRAINT fk_domains_last_crawl_run_id FOREIGN KEY(last_crawl_run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
 --
-CREATE INDEX idx_domains_source ON domains (source);
+CREATE INDEX idx_domains_status ON domains (status);
 --
-CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
---
-CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
+CREATE INDEX idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_depth IS NOT NULL;
 --
 CREATE INDEX idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
 --
+CREATE INDEX idx_domains_claims ON domains (claimed_by, claim_expires_at) WHERE claimed_by IS NOT NULL;
+--
 CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
-CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+CREATE INDEX idx_domains_yield ON domains (image_yield_rate DESC);
 --
-CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
---
-CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
 --
-CREATE INDEX idx_domains_status ON domains (status);
+CREATE INDEX idx_domains_source ON domains (source);
+--
+CREATE INDEX idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
+--
+CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
+--
+CREATE INDEX idx_domains_priority_score ON domains (priority_score DESC);
 --
 CREATE TABLE search_cards (
     number INTEGER NOT NULL,
@@ -278,9 +283,9 @@ CREATE TABLE crawl_logs (
     CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
---
 CREATE INDEX idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
+--
+CREATE INDEX idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
 --
 CREATE TABLE crawl_locks (
     source_id CHAR(32) NOT NULL,
@@ -319,13 +324,13 @@ CREATE TABLE job_postings (
     CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
---
 CREATE INDEX idx_job_postings_last_seen_at ON job_postings (last_seen_at);
 --
 CREATE INDEX idx_job_postings_deadline ON job_postings (deadline);
 --
 CREATE INDEX idx_job_postings_country_iso ON job_postings (country_iso);
+--
+CREATE INDEX idx_job_postings_source_id ON job_postings (source_id);
 --
 CREATE TABLE domain_frontier (
     id INTEGER NOT NULL,
@@ -343,14 +348,16 @@ CREATE TABLE domain_frontier (
     changefreq VARCHAR(10),
     sitemap_priority DOUBLE,
     CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
-    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2)),
+    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)),
     CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
     CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
 --
-CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
---
 CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
+--
+CREATE INDEX idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
+--
+CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
 --
 CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
 --
@@ -437,9 +444,9 @@ CREATE TABLE evidence (
     CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 --
-CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
---
 CREATE INDEX idx_evidence_domain ON evidence (domain_id, created_at);
+--
+CREATE INDEX idx_evidence_url ON evidence (url_key, created_at);
 --
 CREATE TABLE politeness_ledger (
     id INTEGER NOT NULL,
@@ -479,11 +486,11 @@ CREATE TABLE provenance (
     CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
 );
 --
-CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
+CREATE INDEX idx_provenance_image ON provenance (image_id);
 --
 CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
 --
-CREATE INDEX idx_provenance_image ON provenance (image_id);
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
 --
 CREATE TABLE image_urls (
     domain_id CHAR(32) NOT NULL,
@@ -530,6 +537,12 @@ CREATE TRIGGER domains_status_trigger BEFORE UPDATE OF status ON domains
     FOR EACH ROW WHEN NOT ((OLD.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (OLD.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (OLD.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (OLD.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (OLD.status = 'unreachable' AND NEW.status IN ('pending', 'active')))
 BEGIN
     SELECT CASE OLD.status WHEN 'pending' THEN RAISE(ABORT, 'illegal status change: pending may only become active, blocked or unreachable') WHEN 'active' THEN RAISE(ABORT, 'illegal status change: active may only become active, exhausted, blocked or unreachable') WHEN 'exhausted' THEN RAISE(ABORT, 'illegal status change: exhausted may only become pending or active') WHEN 'blocked' THEN RAISE(ABORT, 'illegal status change: blocked may only become pending, active or blocked') WHEN 'unreachable' THEN RAISE(ABORT, 'illegal status change: unreachable may only become pending or active') ELSE RAISE(ABORT, 'illegal status change') END;
+END;
+--
+CREATE TRIGGER domains_woken_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active') AND NEW.next_crawl_after IS OLD.next_crawl_after AND NEW.next_crawl_after IS NOT NULL
+BEGIN
+    UPDATE domains SET next_crawl_after = NULL WHERE id = NEW.id;
 END;
 --
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains
