@@ -81,6 +81,13 @@ def test_settings_that_are_named_exist(page: Path) -> None:
     assert set(VARIABLE.findall(page.read_text())) <= known | OTHER_VARIABLES
 
 
+def test_every_end_reason_is_documented_in_its_order() -> None:
+    text = (ROOT / "docs/endings.md").read_text(encoding="utf-8")
+    listed = text[text.index("<!-- reasons -->") : text.index("<!-- end of reasons -->")]
+    lines = [line for line in listed.splitlines() if line.startswith("| `")]
+    assert lines == [f"| `{reason}` | {reason.sentence} |" for reason in EndReason]
+
+
 def test_the_index_of_the_pages_names_every_page() -> None:
     docs = REPOSITORY / "docs"
     listed = set(LINK.findall((docs / "README.md").read_text()))
