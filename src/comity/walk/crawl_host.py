@@ -63,6 +63,7 @@ class HostDesk:
         traps: TrapTerms | None,
         sitemaps: bool,
         max_depth: int,
+        leaves_sitemaps: bool = False,
         refresh: RefreshTerms = WHOLE_REFRESH,
         images: bool = False,
         makes_way: bool = False,
@@ -78,6 +79,7 @@ class HostDesk:
         self._traps = traps
         self._sitemaps = sitemaps
         self._max_depth = max_depth
+        self._leaves_sitemaps = leaves_sitemaps
         self._refresh = refresh
         self._images = images
         self._makes_way = makes_way
@@ -297,7 +299,8 @@ class HostDesk:
         ending = self._ending(host, left.queued + left.unread_sitemaps, pages_before)
         code = reason_of(host, ending, left, ended_by, self._clock.seconds())
         extra: dict[str, Any] = {"frontier_size": left.queued, "frontier_updated_at": now}
-        extra["left_at_depth"] = left.least_depth
+        # What a sitemap names lies one step from a seed.
+        extra["left_at_depth"] = 1 if self._leaves_sitemaps else left.least_depth
         if host.refresh_began_at is not None and ending.status is HostStatus.EXHAUSTED:
             extra["refresh_started_at"] = None  # the round is over
         waits = waits_until(host, left.due_at) if ending.status is HostStatus.ACTIVE and spent is None else None

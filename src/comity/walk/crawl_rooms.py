@@ -70,6 +70,7 @@ def host_desk_for(
         traps=terms.traps,
         sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
         max_depth=terms.scope.max_depth,
+        leaves_sitemaps=terms.scope.sitemaps and terms.scope.max_depth == 0,
         refresh=terms.refresh,
         images=terms.images,
         makes_way=hosts is None,
