@@ -518,6 +518,7 @@ CREATE TABLE IF NOT EXISTS domains (
     frontier_updated_at TIMESTAMP WITH TIME ZONE,
     unqueued_recorded INTEGER DEFAULT 0 NOT NULL,
     unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL,
+    left_at_depth INTEGER,
     next_fetch_at TIMESTAMP WITH TIME ZONE,
     blocked_until TIMESTAMP WITH TIME ZONE,
     backoff_step INTEGER DEFAULT 0 NOT NULL,
@@ -575,6 +576,7 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS frontier_size BIGINT DEFAULT 0 NOT 
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS frontier_updated_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS unqueued_recorded INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS left_at_depth INTEGER;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS next_fetch_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS blocked_until TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS backoff_step INTEGER DEFAULT 0 NOT NULL;
@@ -624,7 +626,9 @@ CREATE INDEX IF NOT EXISTS idx_domains_claims ON domains (claimed_by, claim_expi
 CREATE INDEX IF NOT EXISTS idx_domains_discovery_candidates ON domains ((CASE WHEN status = 'active' THEN 0 ELSE 1 END), priority_score DESC, last_crawled_at ASC NULLS FIRST, id) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_last_crawled ON domains (last_crawled_at);
 CREATE INDEX IF NOT EXISTS idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_depth IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domains_parent_domain ON domains (parent_domain);
 CREATE INDEX IF NOT EXISTS idx_domains_priority_score ON domains (priority_score DESC);
 CREATE INDEX IF NOT EXISTS idx_domains_refresh_candidates ON domains (status, next_crawl_after, image_yield_rate DESC) WHERE status = 'exhausted';
@@ -908,7 +912,7 @@ CREATE TABLE IF NOT EXISTS domain_frontier (
     found_by SMALLINT DEFAULT 0 NOT NULL,
     found_on BIGINT,
     CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
-    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2)),
+    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)),
     CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
     CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
@@ -932,7 +936,7 @@ ALTER TABLE domain_frontier ADD COLUMN IF NOT EXISTS found_on BIGINT;
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_domain_frontier_state' AND conrelid = 'domain_frontier'::regclass) THEN
-        ALTER TABLE domain_frontier ADD CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2)) NOT VALID;
+        ALTER TABLE domain_frontier ADD CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)) NOT VALID;
     END IF;
 END
 $$;
@@ -955,6 +959,7 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
 CREATE INDEX IF NOT EXISTS idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
 CREATE UNIQUE INDEX IF NOT EXISTS uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
 
 CREATE TABLE IF NOT EXISTS frontier_epochs (
@@ -1192,7 +1197,7 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_provenance_image ON provenance (image_id);
 CREATE INDEX IF NOT EXISTS idx_provenance_source_domain ON provenance (source_domain);
-CREATE UNIQUE INDEX IF NOT EXISTS uq_provenance_page_image ON provenance (page_key, image_id);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
 
 CREATE TABLE IF NOT EXISTS image_urls (
     domain_id UUID NOT NULL,
@@ -1327,6 +1332,9 @@ BEGIN
     IF NOT ((OLD.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (OLD.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (OLD.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (OLD.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (OLD.status = 'unreachable' AND NEW.status IN ('pending', 'active'))) THEN
         RAISE EXCEPTION 'illegal status change of %: % to %', OLD.domain, OLD.status, NEW.status
             USING ERRCODE = 'check_violation', HINT = CASE OLD.status::text WHEN 'pending' THEN 'pending may only become active, blocked or unreachable' WHEN 'active' THEN 'active may only become active, exhausted, blocked or unreachable' WHEN 'exhausted' THEN 'exhausted may only become pending or active' WHEN 'blocked' THEN 'blocked may only become pending, active or blocked' WHEN 'unreachable' THEN 'unreachable may only become pending or active' END;
+    END IF;
+    IF NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active') AND NEW.next_crawl_after IS NOT DISTINCT FROM OLD.next_crawl_after THEN
+        NEW.next_crawl_after = NULL;
     END IF;
     RETURN NEW;
 END;

@@ -267,3 +267,25 @@ def test_every_reason_to_block_can_be_stored_from_a_crawl(state: State) -> None:
         status = HostStatus.UNREACHABLE if reason in UNREACHABLE_REASONS else HostStatus.BLOCKED
         leases.release(lease, ending=HostEnding(status, reason))
         assert state.row(host)["block_reason_code"] == reason
+
+
+@pytest.mark.parametrize(("before", "after"), [(b, a) for b, a in PAIRS if is_legal(b, a)])
+def test_a_status_set_by_hand_makes_a_host_due_and_no_other_time_is_touched(
+    state: State, before: HostStatus, after: HostStatus
+) -> None:
+    """S1 §8.3, scenario 4: `UPDATE domains SET status='pending'` is all that an operator need write."""
+    later = state.clock.now().replace(year=2099)
+    state.add("host.example", status=before, next_crawl_after=later)
+    with state.database.write() as connection:
+        connection.execute(text(f"UPDATE domains SET status = '{after}'"))
+    open_statuses = (HostStatus.PENDING, HostStatus.ACTIVE)
+    is_woken = after in open_statuses and before not in open_statuses
+    assert state.row("host.example")["next_crawl_after"] == (None if is_woken else later)
+
+
+def test_a_time_that_is_set_with_the_status_holds(state: State) -> None:
+    later = state.clock.now().replace(year=2099)
+    host = state.add("host.example", status=HostStatus.EXHAUSTED)
+    with state.database.write() as connection:
+        hosts.change(connection, host, {"status": HostStatus.PENDING, "next_crawl_after": later})
+    assert state.row("host.example")["next_crawl_after"] == later

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from comity.doors.cli.crawl_shares import HostsLeft, PagesLeft, begin_page
+from comity.doors.cli.crawl_shares import HostsLeft, PagesLeft, put_page_back, take_page
 from comity.doors.cli.crawl_shown import ProgressLine
 from comity.walk.progress import Progress
 from tests.doors.command_line import CommandLine
@@ -136,13 +136,13 @@ def test_the_last_seconds_are_counted_down() -> None:
 
 @pytest.mark.parametrize("limit", [1, 7, 200_000])
 def test_as_many_pages_begin_as_there_are_whoever_asks(limit: int) -> None:
-    """More than a pipe holds are put in as others are taken out; at the end everybody is told so."""
+    """More than a pipe holds are put in as others are taken out."""
     pages = PagesLeft(limit)
     taken: Counter[int] = Counter()
 
     def take(number: int) -> None:
-        while begin_page(pages.descriptor):
-            taken[number] += 1
+        while not pages.is_empty:
+            taken[number] += take_page(pages.descriptor)
 
     threads = [threading.Thread(target=take, args=(number,)) for number in range(3)]
     for thread in threads:
@@ -150,16 +150,33 @@ def test_as_many_pages_begin_as_there_are_whoever_asks(limit: int) -> None:
     while any(thread.is_alive() for thread in threads):
         pages.fill()
         threads[0].join(0.001)
-    assert taken.total() == pages.begun == limit
-    assert not begin_page(pages.descriptor)
+    assert taken.total() == limit
+    assert not take_page(pages.descriptor)
     pages.close()
 
 
-def test_pages_are_counted_as_they_begin() -> None:
-    pages = PagesLeft(10)
-    assert pages.begun == 0
-    assert [begin_page(pages.descriptor) for _ in range(4)] == [True] * 4
-    assert pages.begun == 4
+def test_a_page_that_did_not_come_is_put_back() -> None:
+    pages = PagesLeft(2)
+    assert [take_page(pages.descriptor) for _ in range(3)] == [True, True, False]
+    assert pages.is_empty
+    put_page_back(pages.end)
+    assert not pages.is_empty
+    assert take_page(pages.descriptor)
+    pages.put_in(1)
+    assert [take_page(pages.descriptor) for _ in range(2)] == [True, False]
+    pages.close()
+
+
+def test_what_is_put_back_has_room_however_many_pages_are_left() -> None:
+    pages = PagesLeft(500_000)
+    for _ in range(1000):
+        put_page_back(pages.end)
+        pages.fill()
+    count = 0
+    while not pages.is_empty:
+        count += take_page(pages.descriptor)
+        pages.fill()
+    assert count == 501_000
     pages.close()
 
 

@@ -344,7 +344,7 @@ def test_a_held_up_crawl_ends_when_its_time_is_up(web: Web, place: Place) -> Non
     for number, _ in enumerate(run):
         if number == 0:
             time.sleep(2.5)
-    assert run.summary.reason == "time_limit"
+    assert run.summary.code == "time_limit"
     assert run.summary.seconds < 2.5
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.frontier.store import HostSettlement, PutBack
 from comity.model.discovery import FoundBy
 from comity.model.sitemap import ChangeFrequency, PageHints
@@ -349,3 +349,63 @@ def test_nothing_is_left_to_recover_from_a_store_that_was_used_as_it_should(room
     while room.store.recover():
         assert room.paths() == ["a"]
     assert room.paths() == ["a"]
+
+
+def test_links_that_are_too_deep_are_kept_and_not_handed_out(room: Room) -> None:
+    assert room.settle(links=[entry("a", 1)], too_deep=[entry("b", 2), entry("c", 3), entry("a", 2)]) == 1
+    assert room.settle(too_deep=[entry("b", 2)]) == 0
+    assert room.paths() == ["a"]
+    assert room.store.too_deep([room.host]) == {room.host: (2, 2)}
+    assert sorted(room.store.too_deep_keys(room.host, 10)) == sorted([key_of("b"), key_of("c")])
+    assert room.store.states(room.host) == {QUEUED: 1, TOO_DEEP: 2}
+    assert (room.store.size(room.host), room.store.queued_of([room.host])) == (1, {room.host: 1})
+    found = room.store.find([room.host], key_of("c"))
+    assert found is not None
+    assert (found.state, found.depth) == (TOO_DEEP, 3)
+
+
+def test_a_deeper_crawl_takes_up_what_was_too_deep(room: Room) -> None:
+    room.settle(links=[entry("a", 1)], done=[key_of("a")], too_deep=[entry(f"p{n}", 2 + n % 3) for n in range(9)])
+    with room.store.change() as change:
+        assert change.lift(room.host, 3) == 6
+    assert room.paths() == ["p0", "p3", "p6", "p1", "p4", "p7"]
+    assert room.store.too_deep([room.host]) == {room.host: (3, 4)}
+    with room.store.change() as change:
+        assert change.lift(room.host, 3) == 0
+        assert change.lift(room.host, 9) == 3
+    assert room.store.too_deep([room.host]) == {}
+    assert room.store.states(room.host) == {QUEUED: 9, DONE: 1}
+
+
+def test_many_that_were_too_deep_are_taken_up_together(room: Room) -> None:
+    room.settle(too_deep=[entry(f"p{number}", 2) for number in range(2500)])
+    assert len(room.store.too_deep_keys(room.host, 10_000)) == 2500
+    assert len(room.store.too_deep_keys(room.host, 700)) == 700
+    with room.store.change() as change:
+        assert change.lift(room.host, 2) == 2500
+    assert len(room.paths(3000)) == 2500
+
+
+def test_a_link_that_was_too_deep_is_queued_when_it_is_found_nearer(room: Room) -> None:
+    room.settle(too_deep=[entry("a", 5), entry("b", 5)])
+    assert room.settle(links=[entry("a", 1, 7), entry("c", 1)], lifts=True) == 2
+    assert room.paths() == ["a", "c"]
+    (first, _) = room.store.look(room.host, 10, NOW)
+    assert (first.depth, first.priority) == (1, 7)
+    assert room.store.too_deep([room.host]) == {room.host: (1, 5)}
+    assert room.settle(links=[entry("a", 1), entry("c", 1)], lifts=True) == 0
+
+
+def test_what_is_too_deep_stays_so_when_a_host_begins_anew_or_is_merged(room: Room) -> None:
+    room.settle(links=[entry("a")], done=[key_of("a")], too_deep=[entry("b", 2)])
+    with room.store.change() as change:
+        assert change.requeue_all(room.host) == 1
+    assert room.paths() == ["a"]
+    other = room.new_host("b.example")
+    room.add(entry("x"), host=other)
+    with room.store.change() as change:
+        change.move(room.host, other)
+    assert room.store.too_deep([other]) == {other: (1, 2)}
+    with room.store.change() as change:
+        assert change.lift(other, 2) == 1
+    assert set(room.paths(host=other)) == {"a", "b", "x"}

@@ -13,6 +13,7 @@ import typer
 from pydantic import AliasChoices
 
 from comity.doors.cli.main import app
+from comity.model.end_reason import EndReason
 from comity.settings import Settings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -79,6 +80,13 @@ def test_settings_that_are_named_exist(page: Path) -> None:
     aliases = [field.validation_alias for field in Settings.model_fields.values()]
     known = {str(name) for alias in aliases if isinstance(alias, AliasChoices) for name in alias.choices}
     assert set(VARIABLE.findall(page.read_text())) <= known | OTHER_VARIABLES
+
+
+def test_every_end_reason_is_documented_in_its_order() -> None:
+    text = (REPOSITORY / "docs/endings.md").read_text(encoding="utf-8")
+    listed = text[text.index("<!-- reasons -->") : text.index("<!-- end of reasons -->")]
+    lines = [line for line in listed.splitlines() if line.startswith("| `")]
+    assert lines == [f"| `{reason}` | {reason.sentence} |" for reason in EndReason]
 
 
 def test_the_index_of_the_pages_names_every_page() -> None:

@@ -36,14 +36,18 @@ def test_how_many_hosts_wait_for_a_worker(state: State) -> None:
         state.add(f"p{number}.example")
     state.add("a.example", status=HostStatus.ACTIVE)
     state.add("b.example", status=HostStatus.BLOCKED)
+    state.add("touched.example", is_seeded=False)
+    state.add("later.example", next_crawl_after=BEGINNING + timedelta(days=1))
     state.leases().take(["p0.example", "a.example"])
     assert reports.status_counts(state.database, state.clock) == [
-        StatusLine(HostStatus.PENDING, 4, 3),
+        StatusLine(HostStatus.PENDING, 6, 3),
         StatusLine(HostStatus.ACTIVE, 1, 0),
-        StatusLine(HostStatus.BLOCKED, 1, 1),
+        StatusLine(HostStatus.BLOCKED, 1, 0),
     ]
     state.clock.advance(minutes=30)
-    assert [line.unleased for line in reports.status_counts(state.database, state.clock)] == [4, 1, 1]
+    assert [line.waiting for line in reports.status_counts(state.database, state.clock)] == [4, 1, 0]
+    state.clock.advance(days=1)
+    assert [line.waiting for line in reports.status_counts(state.database, state.clock)] == [5, 1, 0]
 
 
 def test_hosts_are_listed_crawled_last_first_then_by_merit(state: State) -> None:

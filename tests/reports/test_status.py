@@ -98,9 +98,16 @@ def test_hosts_are_counted_by_status_and_those_that_wait_apart(state: State) -> 
         state.add(f"{name}.example", status=status, frontier_size=queued)
     held(state, "e.example", ends_in_s=60, frontier_size=40)
     held(state, "f.example", ends_in_s=-60)
+    later = BEGINNING + timedelta(hours=1)
+    state.add("unseeded.example", is_seeded=False)  # known by a redirect only
+    state.add("later.example", next_crawl_after=later)
+    state.add("due.example", next_crawl_after=BEGINNING - timedelta(seconds=1))
+    held(state, "g.example", ends_in_s=-60, next_crawl_after=later)
     figures = figures_of(state.database, state.clock)
     counted = {line.status: (line.hosts, line.waiting) for line in figures.hosts}
-    assert counted == {HostStatus.PENDING: (2, 2), HostStatus.ACTIVE: (3, 2), HostStatus.EXHAUSTED: (1, 0)}
+    assert counted == {HostStatus.PENDING: (5, 3), HostStatus.ACTIVE: (4, 2), HostStatus.EXHAUSTED: (1, 0)}
+    claimed = state.leases("another").claim(100)
+    assert len(claimed) == 5, "what waits is what a claim finds"
     assert [line.status for line in figures.hosts] == [s for s in HostStatus if s in counted]
     assert (figures.frontier, figures.frontier_is_exact) == (47, True)
 

@@ -25,7 +25,7 @@ from comity.walk.progress import RunSummary
 from tests.walk.forking import Apart, ForkServer
 
 LOOPBACK = "127.0.0.0/8"
-QUEUED, DONE, DROPPED = 0, 1, 2
+QUEUED, DONE, DROPPED, TOO_DEEP = 0, 1, 2, 3
 _OURS = ("COMITY_", "ENABLE_", "MAX_", "AIDJOBS_", "USER_AGENT")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from comity.assemble import State
 from comity.walk.crawl_hooks import CrawlHooks, HostShare
-from tests.walk.crawling import DONE, QUEUED, Place, line_of, run_crawl
+from tests.walk.crawling import DONE, QUEUED, TOO_DEEP, Place, line_of, run_crawl
 from tests.walk.site import Answer, Web, page, redirect, tree
 
 
@@ -115,7 +115,9 @@ def test_depth_is_counted_from_the_seed(web: Web, place: Place) -> None:
     site = web.site(routes)
     place.crawl(site.url("/0"), max_depth=3)
     assert site.pages() == ["/0", "/1", "/2", "/3"]
-    assert set(place.frontier(site.host).values()) == {DONE}
+    states = place.frontier(site.host)
+    assert states.pop(site.url("/4")) == TOO_DEEP
+    assert set(states.values()) == {DONE}
     assert place.host(site.host)["crawl_depth_reached"] == 3
 
 

@@ -22,7 +22,7 @@ def test_without_it_a_crawl_is_stopped_resumed_and_finished_all_the_same(web: We
     sites = [web.site(tree(9), robots="User-agent: *\nDisallow: /p8\nCrawl-delay: 0.06\n") for _ in range(2)]
     seeds = [site.url() for site in sites]
     first = place.comity("crawl", *seeds, "--max-pages", 6, "--json").json["summary"]
-    assert (first["pages"], first["reason"]) == (6, "page_limit")
+    assert (first["pages"], first["code"]) == (6, "page_limit")
     second = place.comity("crawl", *seeds, "--json").json["summary"]
     assert (second["status"], second["pages"]) == ("finished", 10)
     for site in sites:
@@ -52,6 +52,21 @@ def test_without_tracking_neither_status_nor_counters_are_touched(web: Web, plac
     assert {name: row[name] for name in unchanged} == {name: before[name] for name in unchanged}
     assert len(place.fetches(site.host)) == 4
     assert row["last_start_at"] is not None, "what the gate must remember is kept all the same"
+
+
+def test_without_tracking_the_summary_says_what_the_row_says_and_a_worker_ends(web: Web, place: Place) -> None:
+    place.env["ENABLE_DOMAIN_TRACKING"] = "false"
+    site = web.site(tree(4))
+    summary = place.comity("crawl", site.url(), "--json").json["summary"]
+    (line,) = summary["hosts"]
+    assert (line["status"], line["pages"], line["code"]) == ("pending", 4, "nothing_left")
+    assert line["status"] == place.host(site.host)["status"]
+    again = place.comity("crawl", site.url(), "--json")
+    assert (again.code, again.json["summary"]["pages"], again.json["summary"]["code"]) == (0, 0, "nothing_left")
+    other = web.site(tree(3))
+    place.comity("seeds", "add", other.url())
+    told = place.comity_apart("work", "--idle-exit", "--json", within_s=30)
+    assert (told.code, len(other.pages())) == (0, 3)
 
 
 def test_without_smart_scheduling_hosts_come_in_the_order_of_the_seeds(web: Web, place: Place) -> None:

@@ -166,7 +166,7 @@ def test_the_runs_of_those_who_died_are_over_when_the_next_begins(web: Web, plac
     assert [statuses.pop(holder) for holder in elsewhere] == ["failed", "running", "running", "running"]
     assert sorted(statuses.values()) == ["failed", "finished"]
     ended = {(row.end_reason, row.ended_at >= now) for row in found if row.status == "failed"}
-    assert ended == {("its process ended without a word", True)}
+    assert ended == {("died", True)}
 
 
 def test_a_request_that_was_in_the_air_when_the_crawler_died_is_made_again(web: Web, place: Place) -> None:

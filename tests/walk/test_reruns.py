@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tests.walk.crawling import DONE, QUEUED, Place
+from tests.walk.crawling import DONE, QUEUED, TOO_DEEP, Place
 from tests.walk.site import Answer, Web, page, tree
 
 
@@ -138,10 +138,10 @@ def test_a_host_that_is_due_again_is_revisited_with_refresh_mode(web: Web, place
     assert len(site.pages()) == 8
 
 
-def test_links_that_were_put_off_by_depth_stay_unseen(web: Web, place: Place) -> None:
+def test_links_that_lie_too_deep_are_kept(web: Web, place: Place) -> None:
     site = web.site({"/": page("/a"), "/a": page("/b"), "/b": page()})
     place.comity("crawl", site.url(), "--max-depth", 1)
-    assert place.frontier(site.host) == {site.url(): DONE, site.url("/a"): DONE}
+    assert place.frontier(site.host) == {site.url(): DONE, site.url("/a"): DONE, site.url("/b"): TOO_DEEP}
 
 
 @pytest.mark.parametrize("arguments", [(), ("--seeds", "missing.txt"), ("not a host",), ("ftp://example.com/",)])

@@ -111,7 +111,7 @@ def test_a_command_that_brought_no_page_says_so_by_its_exit_code(
         "missing": ("nothing_left", [web.site().url() for _ in range(2)]),
     }[kind]
     if kind == "private":
-        place.env["COMITY_ALLOW_NETWORKS"] = "[]"
+        place.env["COMITY_ALLOW_NETWORKS"] = "10.0.0.0/8"
     if kind == "taken down":
         place.comity("takedown", "add", *(seed.removeprefix("http://").rstrip("/") for seed in seeds))
     run = place.comity if processes == 1 else place.comity_apart
@@ -209,3 +209,48 @@ def test_a_run_that_is_cut_off_by_time_says_so_of_each_host(web: Web, place: Pla
     assert summary.endings == {"time_limit": 2}
     assert all(place.frontier(site.host)[site.url()] == QUEUED for site in sites)
     assert summary.brought_nothing
+
+
+def test_a_host_that_is_set_to_pending_by_hand_is_crawled(web: Web, place: Place) -> None:
+    """S1 §8.3, scenario 4: direct SQL is enough, whatever the host waited for."""
+    site = web.site(tree(3))
+    place.crawl(site.url())
+    assert place.host(site.host)["next_crawl_after"] is not None
+    place.execute("UPDATE domains SET status = 'pending' WHERE domain = ?", site.host)
+    assert place.host(site.host)["next_crawl_after"] is None
+    told = place.comity("crawl", site.url(), "--json").json
+    assert (told["summary"]["pages"], told["summary"]["code"], told["idle"]) == (3, "nothing_left", [])
+    place.execute("UPDATE domains SET status = 'pending' WHERE domain = ?", site.host)
+    assert place.comity("work", "--idle-exit").code == 0
+    assert len(site.pages()) == 9
+
+
+def test_pages_and_images_are_counted_once_however_often_they_are_asked_for(web: Web, place: Place) -> None:
+    body = '<img src="/one.png"><img src="/two.png">'
+    png = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000400000004008060000")
+    routes: dict[str, Any] = {"/": page("/a", body=body), "/a": Answer(body=page(body=body), etag='"1"')}
+    routes |= {name: Answer(body=png + name.encode(), type="image/png") for name in ("/one.png", "/two.png")}
+    site = web.site(routes)
+    place.comity("crawl", site.url(), "--images")
+    before = place.host(site.host)
+    assert (before["pages_crawled"], before["images_found"], before["images_stored"]) == (2, 4, 2)
+    for _ in range(2):
+        assert place.comity("crawl", site.url(), "--images", "--refresh").code == 0
+    after = place.host(site.host)
+    for name in ("pages_crawled", "pages_discovered", "images_found", "images_stored", "image_yield_rate"):
+        assert after[name] == before[name], name
+    assert "2/2" in place.comity("domains", "list").out
+    kinds = place.rows("SELECT discovery_type, count(*) AS rows FROM provenance GROUP BY 1 ORDER BY 1")
+    assert kinds == [{"discovery_type": "discovery", "rows": 4}, {"discovery_type": "refresh", "rows": 4}]
+    place.comity("domains", "reset", site.host)
+    place.comity("crawl", site.url(), "--images")
+    again = place.host(site.host)
+    assert (again["pages_crawled"], again["images_found"]) == (2, 4)
+    routes["/a"] = page(body=body + '<img src="/two.png?2">')
+    site.routes |= routes
+    place.comity("crawl", site.url(), "--images", "--refresh")
+    assert place.host(site.host)["images_found"] == 5
+    first = {row["discovery_type"] for row in place.fetches(site.host)[:2]}
+    assert first == {"discovery"}
+    fetched = place.rows("SELECT count(*) AS n FROM fetches WHERE discovery_type = 'discovery'")
+    assert fetched[0]["n"] == again["pages_crawled"], "S1: the increments match the rows"

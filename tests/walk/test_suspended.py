@@ -116,9 +116,7 @@ def test_a_python_crawl_goes_on(web: Web, place: Place, reads_on_a_thread: bool)
         return seen
 
     if reads_on_a_thread:
-        seen = 0
-        for _page in run:
-            seen += 1
+        for seen, _page in enumerate(run, 1):
             lose_lease(seen)
     else:
         seen = asyncio.run(read())

@@ -166,7 +166,7 @@ def test_a_site_of_traps_ends_also_when_it_is_crawled_again_and_without_a_bound_
 def test_without_the_watch_the_same_site_uses_up_its_budget(web: Web, place: Place) -> None:
     site, _trap = trap_site(web)
     summary = place.crawl(site.url(), max_pages=600, avoid_traps=False)
-    assert (summary.pages, summary.reason) == (600, "page_limit")
+    assert (summary.pages, summary.code) == (600, "page_limit")
     assert trap_codes(place) == {}
 
 

@@ -53,7 +53,8 @@ def sums_of_fetches(connection: Connection, first: int, last: int) -> Sequence[R
     """The rows of a range of numbers, summed by the origin of their URL and the host that they are tied to.
 
     A page that came, and an error, are what settling counts as such; a row of an older log, whose `outcome` may be any
-    word, goes by its status. Pages discovered are URLs: only the first row of each counts.
+    word, goes by its status. Pages discovered are URLs: only the first row of each counts. A page that was asked for
+    again counts once, and so do its images.
     """
     row = fetches.alias("row")
     earlier = fetches.alias("earlier")
@@ -61,14 +62,15 @@ def sums_of_fetches(connection: Connection, first: int, last: int) -> Sequence[R
     status = func.coalesce(row.c.status, 0)
     error = or_(status >= 400, row.c.outcome.in_(_WENT_WRONG))
     crawled = not_(error) & or_(status > 0, row.c.outcome.in_(_CAME))
+    is_refresh = row.c.discovery_type == "refresh"
     grouped = (
         select(
             row.c.domain_id,
             _origin(connection, row.c.page_url).label("origin"),
             func.count().label("fetch_rows"),
             _number_of(not_(again)).label("pages_discovered"),
-            _number_of(crawled).label("pages_crawled"),
-            func.sum(row.c.images_found).label("images_found"),
+            _number_of(crawled & ~is_refresh).label("pages_crawled"),
+            func.sum(case((is_refresh, 0), else_=row.c.images_found)).label("images_found"),
             _number_of(error).label("total_error_count"),
             _number_of(status >= 400).label("refusals"),
             _number_of(status == 401).label("logins_asked"),

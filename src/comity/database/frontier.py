@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Integer, Row, Select, bindparam, delete, func, literal_column, or_, select, update
 
 from comity.database.bulk import Encoding, driver_text, insert_rows
-from comity.database.tables import DONE, DROPPED, QUEUED, domain_frontier
+from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP, domain_frontier
 from comity.database.types import UtcDateTime
 from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import PageHints
@@ -23,7 +23,9 @@ _KEYS = (
     .limit(bindparam("most", type_=Integer()))
 )
 _IS_QUEUED = domain_frontier.c.state == literal_column(str(QUEUED))
+_IS_TOO_DEEP = domain_frontier.c.state == literal_column(str(TOO_DEEP))
 _QUEUE = "INDEXED BY idx_domain_frontier_queue"  # SQLite would look at every row's state instead
+_DEEP = "INDEXED BY idx_domain_frontier_too_deep"
 _ENTRY = ("domain_id", "run_id", "url", "url_key", "depth", "priority", "found_by", "found_on")
 
 
@@ -39,6 +41,80 @@ def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Ite
     added = insert_rows(connection, domain_frontier, _ENTRY, rows, unless=("domain_id", "url_key"))
     note_hints(connection, host_id, [(entry.key, entry.hints) for entry in entries if entry.hints is not None])
     return added
+
+
+def add_too_deep(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> None:
+    """Keep URLs that this host has never had, and that lie deeper than is followed; they are not handed out."""
+    encode = Encoding(connection)
+    host, run = encode.uuid(host_id), encode.uuid_or_none(run_id)
+    rows = [
+        (host, run, entry.url, entry.key, entry.depth, entry.priority, entry.found_by, entry.found_on, TOO_DEEP)
+        for entry in entries
+    ]
+    insert_rows(connection, domain_frontier, (*_ENTRY, "state"), rows, unless=("domain_id", "url_key"))
+
+
+def lift_links(connection: Connection, host_id: UUID, entries: Sequence[FrontierEntry]) -> int:
+    """Queue those of the URLs that were too deep, and were found nearer to a seed; gives how many."""
+    host = Encoding(connection).uuid(host_id)
+    rows = [(entry.depth, entry.priority, host, entry.key) for entry in entries]
+    if not rows:
+        return 0
+    return int(connection.exec_driver_sql(_lift_text(connection.dialect.name), rows).rowcount)
+
+
+@lru_cache(maxsize=2)
+def _lift_text(dialect: str) -> str:
+    table = domain_frontier
+    statement = (
+        update(table)
+        .where(
+            table.c.domain_id == bindparam("host"),
+            table.c.url_key == bindparam("found"),
+            table.c.state == literal_column(str(TOO_DEEP)),
+        )
+        .ordered_values(
+            (table.c.state, literal_column(str(QUEUED))),
+            (table.c.depth, bindparam("new_depth", type_=Integer())),
+            (table.c.priority, bindparam("new_priority", type_=Integer())),
+        )
+    )
+    return driver_text(dialect, statement, ("new_depth", "new_priority", "host", "found"))
+
+
+def lift(connection: Connection, host_id: UUID, max_depth: int) -> int:
+    """Queue the URLs of a host that were too deep and are so no more; gives how many."""
+    table = domain_frontier.c
+    statement = (
+        update(domain_frontier)
+        .where(table.domain_id == host_id, _IS_TOO_DEEP, table.depth <= max_depth)
+        .values(state=QUEUED)
+    )
+    return connection.execute(statement).rowcount
+
+
+def too_deep(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
+    """How many URLs of hosts are too deep, and the least depth of them; hosts that have none are missing."""
+    table = domain_frontier.c
+    statement = (
+        select(table.domain_id, func.count().label("urls"), func.min(table.depth).label("least"))
+        .where(table.domain_id.in_(list(host_ids)), _IS_TOO_DEEP)
+        .with_hint(domain_frontier, _DEEP, "sqlite")
+        .group_by(table.domain_id)
+    )
+    return {row.domain_id: (row.urls, row.least) for row in connection.execute(statement)}
+
+
+def too_deep_keys(connection: Connection, host_id: UUID, limit: int) -> list[int]:
+    """The keys of URLs of a host that are too deep, at most `limit` of them."""
+    table = domain_frontier.c
+    statement = (
+        select(table.url_key)
+        .where(table.domain_id == host_id, _IS_TOO_DEEP)
+        .with_hint(domain_frontier, _DEEP, "sqlite")
+        .limit(limit)
+    )
+    return list(connection.execute(statement).scalars())
 
 
 def note_hints(connection: Connection, host_id: UUID, hinted: Iterable[tuple[int, PageHints]]) -> None:

@@ -202,18 +202,6 @@ def ranked_by_yield(connection: Connection, limit: int) -> Sequence[Row[Any]]:
     ).all()
 
 
-def counts_by_status(connection: Connection, now: datetime | None) -> Sequence[Row[Any]]:
-    """How many hosts there are of each status, and how many of them wait for a worker."""
-    waiting = case(
-        (or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)), 1), else_=0
-    )
-    return connection.execute(
-        select(domains.c.status, func.count().label("hosts"), func.sum(waiting).label("unleased"))
-        .group_by(domains.c.status)
-        .order_by(domains.c.status)
-    ).all()
-
-
 def change(
     connection: Connection, host_id: UUID, values: Mapping[str, Any], *, expected_version: int | None = None
 ) -> bool:
@@ -333,6 +321,43 @@ def ask_refresh(connection: Connection, hosts: Collection[str], now: datetime | 
     for statement in (woken, done):  # whoever was done is not woken twice
         names += connection.execute(statement.returning(domains.c.domain), asked).scalars()
     return sorted(names)
+
+
+def left_within(
+    connection: Connection, max_depth: int, now: datetime | None, hosts: Collection[str] | None, limit: int
+) -> list[UUID]:
+    """Hosts that are done, that no worker holds, and whose links that were left lie no deeper than is followed now."""
+    statement = select(domains.c.id).where(
+        domains.c.left_at_depth <= max_depth,
+        domains.c.status == HostStatus.EXHAUSTED,
+        or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)),
+    )
+    if hosts is not None:
+        statement = statement.where(named_in(connection.dialect.name, domains.c.domain, "hosts"))
+    else:
+        statement = statement.where(domains.c.is_seeded)
+    if connection.dialect.name == "postgresql":
+        statement = statement.with_for_update(skip_locked=True)
+    parameters = {} if hosts is None else {"hosts": list(hosts)}
+    return list(connection.execute(statement.order_by(domains.c.id).limit(limit), parameters).scalars())
+
+
+def wake_for_depth(connection: Connection, host_id: UUID, found: int) -> None:
+    """A host that was done has links to follow: as if they had been found just now.
+
+    Where its frontier was lost, and with it the links, all of its pages are asked for again and lead to them.
+    """
+    change(
+        connection,
+        host_id,
+        {
+            "status": HostStatus.PENDING,
+            "next_crawl_after": None,
+            "left_at_depth": None,
+            "pages_discovered": domains.c.pages_discovered + found,
+            "frontier_size": domains.c.frontier_size + found,
+        },
+    )
 
 
 def _is_uncounted() -> ColumnElement[bool]:

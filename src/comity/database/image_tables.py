@@ -30,7 +30,7 @@ images: Final = Table(
     written_at("last_seen_at"),
 )
 
-# On which page of which host an image was found.
+# On which page of which host an image was found: when the page was first read, and when a refresh met it there again.
 provenance: Final = Table(
     "provenance",
     metadata,
@@ -42,7 +42,7 @@ provenance: Final = Table(
     Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="SET NULL")),
     Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
     written_at("found_at"),
-    Index("uq_provenance_page_image", "page_key", "image_id", unique=True),
+    Index("uq_provenance_page_image", "page_key", "image_id", "discovery_type", unique=True),
     Index("idx_provenance_image", "image_id"),
     Index("idx_provenance_source_domain", "source_domain"),
 )

@@ -78,7 +78,7 @@ def add_provenance(connection: Connection, host_id: UUID, host: str, found: Iter
         for image_id, each in found
     ]
     columns = ("image_id", "page_key", "page_url", "source_domain", "domain_id", "discovery_type", "found_at")
-    insert_rows(connection, provenance, columns, rows, unless=("page_key", "image_id"))
+    insert_rows(connection, provenance, columns, rows, unless=("page_key", "image_id", "discovery_type"))
 
 
 def put(connection: Connection, image: StoredImage) -> int:
@@ -136,28 +136,48 @@ def place(connection: Connection, host_id: UUID, host: str, url_key: int, image_
 def replace(connection: Connection, host_id: UUID, before: int, image_id: int, at: float) -> None:
     """Another image is at an address: the pages of this host that showed the former show it, too."""
     column = provenance.c
-    found = select(
-        literal(image_id),
-        column.page_key,
-        column.page_url,
-        column.source_domain,
-        column.domain_id,
-        literal("refresh"),
-        literal(from_seconds(at), column.found_at.type),
-    ).where(column.image_id == before, column.domain_id == host_id)
+    found = (
+        select(
+            literal(image_id),
+            column.page_key,
+            column.page_url,
+            column.source_domain,
+            column.domain_id,
+            literal("refresh"),
+            literal(from_seconds(at), column.found_at.type),
+        )
+        .where(column.image_id == before, column.domain_id == host_id)
+        .distinct()
+    )
     _add_from(connection, found)
 
 
 def _add_from(connection: Connection, found: Any) -> None:
     columns = ("image_id", "page_key", "page_url", "source_domain", "domain_id", "discovery_type", "found_at")
     statement = insert_into(connection, provenance).from_select(columns, found)
-    connection.execute(statement.on_conflict_do_nothing(index_elements=["page_key", "image_id"]))
+    connection.execute(statement.on_conflict_do_nothing(index_elements=["page_key", "image_id", "discovery_type"]))
 
 
 def drop_sightings(connection: Connection, host_id: UUID, url_key: int) -> None:
     """No image came, and none will: nobody waits for it any more."""
     waiting = image_sightings.c
     connection.execute(delete(image_sightings).where(waiting.domain_id == host_id, waiting.url_key == url_key))
+
+
+def found_again(connection: Connection, page_keys: Collection[int], at: datetime) -> None:
+    """A refresh met pages as they were: their images were found there once more (S1, phase D)."""
+    rest, column = iter(page_keys), provenance.c
+    while some := list(islice(rest, _BATCH)):
+        found = select(
+            column.image_id,
+            column.page_key,
+            column.page_url,
+            column.source_domain,
+            column.domain_id,
+            literal("refresh"),
+            literal(at, column.found_at.type),
+        ).where(column.page_key.in_(some), column.discovery_type == "discovery")
+        _add_from(connection, found)
 
 
 def see_again(connection: Connection, image_ids: Collection[int], at: datetime) -> None:

@@ -253,7 +253,8 @@ def _progress_text(dialect: str) -> str:
         .ordered_values(
             (column.pages_crawled, column.pages_crawled + _whole("pages")),
             (column.pages_discovered, column.pages_discovered + _whole("found")),
-            (column.images_found, column.images_found + _whole("images_found")),
+            # A page may show fewer images than it did.
+            (column.images_found, largest(literal_column("0"), column.images_found + _whole("images_found"))),
             (column.images_stored, column.images_stored + _whole("images_stored")),
             (column.total_error_count, column.total_error_count + _whole("errors")),
             (depth, deepest),

@@ -6,14 +6,16 @@ the tables are. Where an exact answer would read everything, the answer is an es
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, case, func, literal, select, text
+from sqlalchemy import ColumnElement, Connection, Row, case, func, literal, literal_column, or_, select, text
 
+from comity.database.claim_statements import OPEN
 from comity.database.instants import instant
-from comity.database.tables import crawl_runs, domains, fetches
+from comity.database.tables import ACTIVE_FIRST, CANDIDATE, crawl_runs, domains, fetches
 from comity.database.types import UtcDateTime
 from comity.model.host import HostStatus
 
@@ -90,15 +92,43 @@ def hosts_by_status(connection: Connection) -> dict[HostStatus, int]:
     return {row.status: row.hosts for row in rows}
 
 
-def leased_by_status(connection: Connection, now: datetime) -> dict[HostStatus, int]:
-    """How many hosts of each status somebody holds."""
-    rows = connection.execute(
+def waiting_by_status(connection: Connection, now: datetime | None) -> dict[HostStatus, int]:
+    """How many hosts of each status a worker would find now: seeded, due, and held by no one.
+
+    Hosts that are free are counted by the index of the claim, less those that are not due; hosts whose lease ran out
+    come on top.
+    """
+    moment = instant(connection, now)
+    rank: ColumnElement[int] = literal_column(ACTIVE_FIRST)
+    free = (
+        select(rank.label("rank"), func.count().label("hosts"))
+        .select_from(domains)
+        .where(text(CANDIDATE))
+        .with_hint(domains, "INDEXED BY idx_domains_discovery_candidates", "sqlite")
+        .group_by(text("rank"))
+    )
+    ranks = connection.execute(free)
+    found = Counter({HostStatus.PENDING if row.rank else HostStatus.ACTIVE: row.hosts for row in ranks})
+    not_due = (
         select(domains.c.status, func.count().label("hosts"))
-        .where(domains.c.claimed_by.is_not(None), domains.c.claim_expires_at > now)
+        .where(text(f"{CANDIDATE} AND next_crawl_after IS NOT NULL"), domains.c.next_crawl_after > moment)
+        .with_hint(domains, "INDEXED BY idx_domains_not_due", "sqlite")
+        .group_by(domains.c.status)
+    )
+    found.subtract({row.status: row.hosts for row in connection.execute(not_due)})
+    expired = (
+        select(domains.c.status, func.count().label("hosts"))
+        .where(
+            domains.c.claimed_by.is_not(None),
+            domains.c.claim_expires_at <= moment,
+            text(OPEN),
+            or_(domains.c.next_crawl_after.is_(None), domains.c.next_crawl_after <= moment),
+        )
         .with_hint(domains, "INDEXED BY idx_domains_lease_expiry", "sqlite")
         .group_by(domains.c.status)
     )
-    return {row.status: row.hosts for row in rows}
+    found.update({row.status: row.hosts for row in connection.execute(expired)})
+    return {status: hosts for status, hosts in found.items() if hosts > 0}
 
 
 def frontier_size(connection: Connection, known: dict[HostStatus, int]) -> Estimate:
@@ -203,10 +233,24 @@ def last_errors(connection: Connection, since: datetime, looked_at: int) -> Sequ
     """What went wrong since a moment among the last fetches, newest first."""
     last = select(func.coalesce(func.max(fetches.c.id), 0)).scalar_subquery()
     return connection.execute(
-        select(fetches.c.domain, fetches.c.error, fetches.c.crawled_at)
+        select(fetches.c.domain, fetches.c.page_url, fetches.c.error, fetches.c.crawled_at)
         .where(fetches.c.id > last - looked_at, fetches.c.error.is_not(None), fetches.c.crawled_at > since)
         .order_by(fetches.c.id.desc())
     ).all()
+
+
+def last_errors_of(connection: Connection, host: str, looked_at: int) -> Sequence[Any]:
+    """What went wrong among the last fetches of a host, newest first."""
+    column = fetches.c
+    last = (
+        select(column.domain, column.page_url, column.error, column.crawled_at)
+        .where(column.domain == host)
+        .order_by(column.crawled_at.desc())
+        .limit(looked_at)
+        .subquery()
+    )
+    statement = select(last).where(last.c.error.is_not(None)).order_by(last.c.crawled_at.desc())
+    return connection.execute(statement).all()
 
 
 def due_next(connection: Connection, now: datetime, limit: int) -> Sequence[Any]:
@@ -230,6 +274,7 @@ def last_runs(connection: Connection, limit: int) -> Sequence[Any]:
             column.holder,
             column.status,
             column.end_reason,
+            column.end_detail,
             column.started_at,
             column.ended_at,
             column.pages_crawled,

@@ -126,6 +126,8 @@ domains: Final = Table(
     # URLs that its pages name and that were not queued: how many have a row, and how many sightings have none.
     _count("unqueued_recorded", Integer),
     _count("unqueued_unrecorded"),
+    # The least depth of the links that were kept because they lie deeper than the crawls so far follow.
+    Column("left_at_depth", Integer()),
     # What the gate must remember between holders.
     Column("next_fetch_at", UtcDateTime()),
     Column("blocked_until", UtcDateTime()),
@@ -150,6 +152,20 @@ domains: Final = Table(
         "next_crawl_after",
         sqlite_where=text("next_crawl_after IS NOT NULL"),
         postgresql_where=text("next_crawl_after IS NOT NULL"),
+    ),
+    # Hosts to crawl that are not due: few of those that wait.
+    Index(
+        "idx_domains_not_due",
+        "status",
+        "next_crawl_after",
+        sqlite_where=text(f"{CANDIDATE} AND next_crawl_after IS NOT NULL"),
+        postgresql_where=text(f"{CANDIDATE} AND next_crawl_after IS NOT NULL"),
+    ),
+    Index(
+        "idx_domains_left_at_depth",
+        "left_at_depth",
+        sqlite_where=text("left_at_depth IS NOT NULL"),
+        postgresql_where=text("left_at_depth IS NOT NULL"),
     ),
     Index("idx_domains_yield", indexed_order("image_yield_rate DESC", "NULLS LAST")),
     Index("idx_domains_last_crawled", "last_crawled_at"),
@@ -240,7 +256,8 @@ takedowns: Final = Table(
     _now("created_at"),
 )
 
-QUEUED, DONE, DROPPED = 0, 1, 2  # domain_frontier.state
+# domain_frontier.state; what is too deep lies further from a seed than the crawls so far follow.
+QUEUED, DONE, DROPPED, TOO_DEEP = 0, 1, 2, 3
 
 domain_frontier: Final = Table(
     "domain_frontier",
@@ -263,7 +280,7 @@ domain_frontier: Final = Table(
     # What named it first (`model.discovery.FoundBy`), and the key of the page or sitemap that did.
     _count("found_by", SmallInteger),
     Column("found_on", BigInteger()),
-    CheckConstraint("state IN (0, 1, 2)", name="state"),
+    CheckConstraint("state IN (0, 1, 2, 3)", name="state"),
     # One row a URL and host, also after it is done: this is what keeps a page from being asked twice.
     Index("uq_domain_frontier_url", "domain_id", "url_key", unique=True),
     Index(
@@ -274,6 +291,15 @@ domain_frontier: Final = Table(
         "id",
         sqlite_where=text("state = 0"),
         postgresql_where=text("state = 0"),
+    ),
+    # A crawl that follows further takes these up.
+    Index(
+        "idx_domain_frontier_too_deep",
+        "domain_id",
+        "depth",
+        "url_key",
+        sqlite_where=text("state = 3"),
+        postgresql_where=text("state = 3"),
     ),
     # Few URLs are put off at any time, and the earliest of them is asked for often.
     Index(

@@ -16,6 +16,10 @@ _REPLACED: Final = "(replaced)"
 
 Moves = Mapping[str, Sequence[str]]
 
+# A host that was done or left alone and is to be crawled again is due now, also where only its status was set by hand
+# (S1 §8.3, scenario 4): the time that it was to wait until was that of its former status.
+_WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active')"
+
 
 def create_statements(dialect: str, moves: Moves) -> list[str]:
     """The statements that put the guards in place."""
@@ -43,6 +47,7 @@ def _drop_of_hosts(dialect: str) -> list[str]:
         "DROP TRIGGER IF EXISTS domains_first_status_trigger",
         "DROP TRIGGER IF EXISTS domains_replace_trigger",
         "DROP TRIGGER IF EXISTS domains_overwrite_trigger",
+        "DROP TRIGGER IF EXISTS domains_woken_trigger",
         "DROP TRIGGER IF EXISTS domains_updated_at_trigger",
     ]
 
@@ -74,6 +79,9 @@ BEGIN
     IF NOT ({legal}) THEN
         RAISE EXCEPTION 'illegal status change of %: % to %', OLD.domain, OLD.status, NEW.status
             USING ERRCODE = 'check_violation', HINT = CASE OLD.status::text {hints} END;
+    END IF;
+    IF {_WOKEN} AND NEW.next_crawl_after IS NOT DISTINCT FROM OLD.next_crawl_after THEN
+        NEW.next_crawl_after = NULL;
     END IF;
     RETURN NEW;
 END;
@@ -158,6 +166,13 @@ BEGIN
     SELECT RAISE(ABORT, 'another host has this name or id');
 END
 """,
+        f"""
+CREATE TRIGGER domains_woken_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN {_WOKEN} AND NEW.next_crawl_after IS OLD.next_crawl_after AND NEW.next_crawl_after IS NOT NULL
+BEGIN
+    UPDATE domains SET next_crawl_after = NULL WHERE id = NEW.id;
+END
+""",  # noqa: S608  # no value comes from outside
         # A row that says when it changed keeps its word; any other is stamped.
         """
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains

@@ -33,6 +33,7 @@ class HostWork:
         self.out: set[int] = set()
         self._images: set[int] = set()  # of the keys, those that were met as images first
         self._linked: set[int] = set()  # and of these, those that pages link to as well
+        self._deep: set[int] = set()  # keys of links that were met too deep only
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -52,6 +53,15 @@ class HostWork:
     def knows(self, key: int) -> bool:
         """Whether a link was met before, without noting it."""
         return key in self._keys
+
+    def is_met_too_deep(self, key: int) -> bool:
+        """Note a link that lies deeper than is followed; nearer to a seed it is a new one all the same."""
+        if key in self._keys or key in self._deep:
+            return True
+        if len(self._deep) >= self._keys_most:
+            self._deep.clear()  # the database tells new from old
+        self._deep.add(key)
+        return False
 
     def is_met_as_link(self, key: int) -> bool:
         """The same for what may be a page; that a link leads to what was met as an image is remembered."""

@@ -14,9 +14,11 @@ from uuid import UUID
 
 from comity.frontier.redis_layout import pack_entry, pack_hinted, pack_keys, pack_put_back, pack_ranked
 from comity.frontier.store import HostSettlement
+from comity.model.frontier import FrontierEntry
 
 MOST_IN_A_BATCH: Final = 1000
 _APPLY, _REQUEUE, _REQUEUE_SOME, _CHANGE_STATE, _MOVE_IN = b"A", b"R", b"Q", b"S", b"M"
+_ADD_TOO_DEEP, _LIFT = b"D", b"L"
 _LENGTH = Struct(">I")
 
 
@@ -50,7 +52,19 @@ class MoveIn(NamedTuple):
     from_host: UUID
 
 
-Batch = Apply | Requeue | RequeueSome | ChangeState | MoveIn
+class AddTooDeep(NamedTuple):
+    """URLs that lie deeper than is followed are kept."""
+
+    parts: list[bytes]
+
+
+class Lift(NamedTuple):
+    """URLs that were too deep, down to a depth, are queued."""
+
+    max_depth: int
+
+
+Batch = Apply | Requeue | RequeueSome | ChangeState | MoveIn | AddTooDeep | Lift
 
 
 def settlement_batches(settlement: HostSettlement) -> Iterator[bytes]:
@@ -73,6 +87,22 @@ def settlement_batches(settlement: HostSettlement) -> Iterator[bytes]:
         if not any(parts):
             return
         yield _APPLY + b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+
+def too_deep_batches(entries: Collection[FrontierEntry]) -> Iterator[bytes]:
+    """Keep URLs that lie deeper than is followed."""
+    rest = iter(entries)
+    while some := list(islice(rest, MOST_IN_A_BATCH)):
+        parts = [
+            pack_entry(entry.url, entry.key, entry.depth, entry.priority, entry.found_by, entry.found_on)
+            for entry in some
+        ]
+        yield _ADD_TOO_DEEP + b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+
+def lift_batch(max_depth: int) -> bytes:
+    """Queue URLs that were too deep."""
+    return _LIFT + _LENGTH.pack(max_depth)
 
 
 def requeue_batch() -> bytes:
@@ -110,6 +140,10 @@ def read_batch(payload: bytes) -> Batch:
         return RequeueSome(body)
     if kind == _CHANGE_STATE:
         return ChangeState(body[0], body[1], body[2:])
+    if kind == _ADD_TOO_DEEP:
+        return AddTooDeep(list(_parts(body)))
+    if kind == _LIFT:
+        return Lift(_LENGTH.unpack(body)[0])
     if kind == _MOVE_IN:
         return MoveIn(UUID(bytes=body))
     raise ValueError(f"a journal row of unknown kind {kind!r}: it was written by a newer Comity")

@@ -12,9 +12,17 @@ from sqlalchemy import Connection
 from comity.database import frontier_journal
 from comity.database.frontier_journal import Mark
 from comity.database.tables import DONE
-from comity.frontier.journal import move_batch, ranked_batches, requeue_batch, settlement_batches, state_batches
+from comity.frontier.journal import (
+    lift_batch,
+    move_batch,
+    ranked_batches,
+    requeue_batch,
+    settlement_batches,
+    state_batches,
+    too_deep_batches,
+)
 from comity.frontier.redis_following import Following, is_up_to
-from comity.frontier.redis_layout import UNKNOWN, pack_keys, stem_of
+from comity.frontier.redis_layout import NEW, UNKNOWN, pack_keys, stem_of
 from comity.frontier.redis_link import RedisLink
 from comity.frontier.store import FrontierUnavailable, HostSettlement
 from comity.model.frontier import FrontierEntry
@@ -65,7 +73,7 @@ class RedisChange:
         new_keys -= announced - unmet
         states = self._states(host_id, to_ask) if to_ask else None
         if states is not None:  # else all of them are sent: a script adds nothing twice
-            new_keys.difference_update(key for key, state in zip(to_ask, states, strict=True) if state != UNKNOWN[0])
+            new_keys.difference_update(key for key, state in zip(to_ask, states, strict=True) if state not in NEW)
         new: list[FrontierEntry] = []
         for entry in settlement.links:
             if entry.key in new_keys and entry.key not in met:
@@ -73,6 +81,8 @@ class RedisChange:
                 new.append(entry)
         hints = [(entry.key, entry.hints) for entry in settlement.links if entry.hints is not None]
         self._put(host_id, settlement_batches(replace(settlement, links=new, hints=[*hints, *settlement.hints])))
+        if settlement.too_deep:
+            self._put(host_id, too_deep_batches(settlement.too_deep))
         return len(new)
 
     def _states(self, host_id: UUID, keys: Sequence[int]) -> bytes | None:
@@ -91,6 +101,14 @@ class RedisChange:
             if not self._may_guess:
                 raise
         return None
+
+    def lift(self, host_id: UUID, max_depth: int) -> int:
+        """Queue URLs that were too deep, down to a depth; gives how many, as far as Redis can say."""
+        if self._following.mark(host_id) is None or not self._following.catch_up(host_id, may_rebuild=False):
+            return 0
+        before = int(self._link.run("counts", stem_of(host_id), max_depth)[8])
+        self._put(host_id, [lift_batch(max_depth)])
+        return before
 
     def requeue_all(self, host_id: UUID) -> int:
         """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""

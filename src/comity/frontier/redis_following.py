@@ -16,7 +16,16 @@ from comity.clock import Clock
 from comity.database import frontier_journal
 from comity.database.connection import Database
 from comity.database.frontier_journal import Mark
-from comity.frontier.journal import Apply, ChangeState, MoveIn, Requeue, RequeueSome, read_batch
+from comity.frontier.journal import (
+    AddTooDeep,
+    Apply,
+    ChangeState,
+    Lift,
+    MoveIn,
+    Requeue,
+    RequeueSome,
+    read_batch,
+)
 from comity.frontier.redis_durability import Durability
 from comity.frontier.redis_layout import HEAD_BYTES, pack_kept, stem_of, unpack_element
 from comity.frontier.redis_link import RedisLink
@@ -121,15 +130,23 @@ class Following:
 
     def _apply_one(self, host_id: UUID, mark: Mark, payload: bytes) -> bool:
         stem, batch = stem_of(host_id), read_batch(payload)
+        place: Any
         match batch:
             case Apply(parts):
                 return self._link.run("apply", stem, *mark, *parts) in _WELL
             case ChangeState(before, after, keys):
                 return self._link.run("change_state", stem, *mark, before, after, keys) in _WELL
+            case AddTooDeep(parts):
+                return self._link.run("add_too_deep", stem, *mark, *parts) in _WELL
+            case Lift(max_depth):
+                place = 0
+                while isinstance(place, int):
+                    place = self._link.run("lift", stem, *mark, max_depth, LISTED)
+                return place in _WELL
             case RequeueSome(ranked):
                 return self._link.run("requeue_some", stem, *mark, ranked) in _WELL
             case Requeue():
-                place: Any = 0
+                place = 0
                 while isinstance(place, int):
                     place = self._link.run("requeue", stem, *mark, place, _LISTS)
                 return place in _WELL

@@ -17,7 +17,9 @@ from comity.model.sitemap import ChangeFrequency, PageHints
 
 LAYOUT: Final = "comity2"
 MARKER: Final = f"{LAYOUT}:marker"
+DEEP: Final = b"3"  # the state of a URL that is too deep
 UNKNOWN: Final = b"-"  # the state of a URL that a host never had, as `states_of.lua` has it
+NEW: Final = UNKNOWN + DEEP  # states in which a link that is found is to be queued
 PER_LIST: Final = 64  # as `_host.lua` has it
 _HEAD = Struct(">qiiBq")
 HEAD_BYTES: Final = _HEAD.size  # before the URL, as `_host.lua` has it
@@ -37,7 +39,7 @@ def stem_of(host_id: UUID) -> str:
 def data_keys(stem: str, epoch: str, known: int, buckets: int) -> Iterable[str]:
     """Every key that one life of a host's frontier may have, but for the stem itself."""
     data = f"{stem}:{epoch}"
-    yield from (f"{data}:{name}" for name in "qldth")
+    yield from (f"{data}:{name}" for name in "qldthx")
     yield from (f"{data}:e:{number}" for number in range(buckets))
     yield from (f"{data}:u:{number}" for number in range(known // PER_LIST + 1))
 

@@ -21,17 +21,20 @@ from comity.frontier.store import FrontierUnavailable, FrontierUnfit
 from comity.model.errors import BadInput
 
 _NAMES: Final = (
+    "add_too_deep",
     "apply",
     "change_state",
     "counts",
     "find",
     "keys",
+    "lift",
     "list",
     "look",
     "requeue",
     "requeue_some",
     "states_of",
     "take_in",
+    "too_deep_keys",
 )
 # The server is there but will not take writes, or not now.
 _REFUSALS: Final = ("MISCONF", "NOREPLICAS", "BUSY")

@@ -21,8 +21,8 @@ from comity.database.tables import DONE
 from comity.frontier.redis_change import Announced, RedisChange
 from comity.frontier.redis_following import LISTED, Following, is_up_to
 from comity.frontier.redis_layout import (
+    NEW,
     PER_LIST,
-    UNKNOWN,
     instant_of,
     pack_keys,
     stem_of,
@@ -187,13 +187,36 @@ class RedisFrontier:
         reply = self._following.ask(host_id, "counts")
         if reply is None:
             return {}
-        return {state: int(count) for state, count in enumerate(reply[2:5]) if int(count)}
+        return {state: int(count) for state, count in enumerate((*reply[2:5], reply[6])) if int(count)}
 
     @_alone
     def next_ready_at(self, host_id: UUID) -> datetime | None:
         """When the earliest URL that was put off may be tried."""
         reply = self._following.ask(host_id, "counts")
         return None if reply is None else instant_of(reply[5])
+
+    @_alone
+    def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
+        """How many URLs of hosts are too deep, and the least depth of them, of all hosts at once."""
+        marks = self._following.marks(host_ids)
+        replies = self._link.run_many([("counts", stem_of(host_id), ()) for host_id in marks])
+        found: dict[UUID, tuple[int, int]] = {}
+        for (host_id, mark), reply in zip(marks.items(), replies, strict=True):
+            sure = reply if is_up_to(reply, mark) else self._following.ask(host_id, "counts")
+            if sure is not None and int(sure[6]):
+                found[host_id] = int(sure[6]), int(float(sure[7]))
+        return found
+
+    @_alone
+    def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that are too deep, at most `limit` of them."""
+        found: list[int] = []
+        while len(found) < limit:
+            reply = self._following.ask(host_id, "too_deep_keys", len(found), LISTED)
+            if reply is None or not reply[2]:
+                break
+            found += unpack_keys(reply[2])
+        return found[:limit]
 
     @_alone
     def any_url(self, host_id: UUID) -> str | None:
@@ -302,7 +325,7 @@ class RedisFrontier:
             )
             if sure is not None:
                 pairs = zip(keys[host_id], sure[2], strict=True)
-                unmet[host_id] = {key for key, state in pairs if state == UNKNOWN[0]}
+                unmet[host_id] = {key for key, state in pairs if state in NEW}
         return {host_id: (set(each), unmet[host_id]) for host_id, each in keys.items()}
 
     def _confirmed(self) -> dict[UUID, int]:

@@ -41,9 +41,18 @@ class SqlChange:
         self._dropped += [(host_id, key) for key in settlement.dropped]
         self._put_back += [(host_id, *each) for each in settlement.put_back]
         found = self.add(host_id, run_id, settlement.links)
+        if settlement.lifts and settlement.links:
+            found += frontier.lift_links(self.connection, host_id, settlement.links)
+        if settlement.too_deep:
+            frontier.add_too_deep(self.connection, host_id, run_id, settlement.too_deep)
         if settlement.hints:
             frontier.note_hints(self.connection, host_id, settlement.hints)
         return found
+
+    def lift(self, host_id: UUID, max_depth: int) -> int:
+        """Queue URLs that were too deep, down to a depth; gives how many."""
+        self.flush()
+        return frontier.lift(self.connection, host_id, max_depth)
 
     def requeue_all(self, host_id: UUID) -> int:
         """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
@@ -116,6 +125,14 @@ class SqlReads:
     def any_url(self, host_id: UUID) -> str | None:
         """Some URL of a host."""
         return frontier.any_url(self._connection, host_id)
+
+    def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
+        """How many URLs of hosts are too deep, and the least depth of them."""
+        return frontier.too_deep(self._connection, host_ids)
+
+    def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that are too deep."""
+        return frontier.too_deep_keys(self._connection, host_id, limit)
 
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""
@@ -210,6 +227,16 @@ class SqlFrontier:
         """Some URL of a host."""
         with self.reading() as reads:
             return reads.any_url(host_id)
+
+    def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
+        """How many URLs of hosts are too deep, and the least depth of them."""
+        with self.reading() as reads:
+            return reads.too_deep(host_ids)
+
+    def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that are too deep."""
+        with self.reading() as reads:
+            return reads.too_deep_keys(host_id, limit)
 
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""

@@ -48,7 +48,7 @@ class FoundUrl(NamedTuple):
     key: int
     depth: int
     priority: int
-    state: int  # QUEUED, DONE or DROPPED of `database.tables`
+    state: int  # QUEUED, DONE, DROPPED or TOO_DEEP of `database.tables`
     attempts: int
     not_before: datetime | None
     hints: PageHints | None
@@ -85,6 +85,10 @@ class HostSettlement:
     put_back: Sequence[PutBack] = ()
     hints: Sequence[tuple[int, PageHints]] = ()
     """What sitemaps say of URLs that the host has, besides what the links bring with them."""
+    too_deep: Sequence[FrontierEntry] = ()
+    """Links that lie deeper than is followed: they are kept, and not handed out."""
+    lifts: bool = False
+    """Whether the links may be some that were too deep where they were found before."""
 
 
 class FrontierChange(Protocol):
@@ -108,6 +112,10 @@ class FrontierChange(Protocol):
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
         """Enter what became of a host's URLs; gives how many of the links were new."""
+        ...
+
+    def lift(self, host_id: UUID, max_depth: int) -> int:
+        """Queue URLs that were too deep, down to a depth; gives how many."""
         ...
 
     def requeue_all(self, host_id: UUID) -> int:
@@ -167,6 +175,14 @@ class FrontierReads(Protocol):
 
     def any_url(self, host_id: UUID) -> str | None:
         """Some URL of a host, queued or not."""
+        ...
+
+    def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
+        """How many URLs of hosts are too deep, and the least depth of them; hosts that have none are missing."""
+        ...
+
+    def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that are too deep, at most `limit` of them."""
         ...
 
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:

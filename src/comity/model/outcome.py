@@ -62,6 +62,7 @@ class Fetched(NamedTuple):
     images: tuple[FrontierEntry, ...] = ()  # of this host, as far as they may be asked for
     new_images: tuple[FrontierEntry, ...] = ()  # those of them that were not met before
     images_read: bool = False
+    too_deep: tuple[FrontierEntry, ...] = ()  # links that lie deeper than is followed, which are kept
 
 
 class ImageFetched(NamedTuple):

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from comity.clock import Clock
 from comity.database import frontier_journal, frontier_listing, hosts
 from comity.database.connection import Database
-from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.frontier.sql_store import SqlFrontier, hints_of
 from comity.frontier.store import FoundUrl, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.model.errors import HostBusy
@@ -102,10 +102,8 @@ def _refuse_if_held(connection: Connection, database: Database, clock: Clock) ->
 def _settlement_of_found(found: Sequence[FoundUrl], now: float) -> HostSettlement:
     waiting = [each for each in found if each.state == QUEUED and (each.attempts or each.not_before is not None)]
     return HostSettlement(
-        links=[
-            FrontierEntry(each.url, each.key, each.depth, each.priority, each.hints, each.found_by, each.found_on)
-            for each in found
-        ],
+        links=[_entry_of_found(each) for each in found if each.state != TOO_DEEP],
+        too_deep=[_entry_of_found(each) for each in found if each.state == TOO_DEEP],
         done=[each.key for each in found if each.state == DONE],
         dropped=[each.key for each in found if each.state == DROPPED],
         put_back=[
@@ -115,13 +113,19 @@ def _settlement_of_found(found: Sequence[FoundUrl], now: float) -> HostSettlemen
     )
 
 
+def _entry_of_found(found: FoundUrl) -> FrontierEntry:
+    return FrontierEntry(found.url, found.key, found.depth, found.priority, found.hints, found.found_by, found.found_on)
+
+
+def _entry(row: Any) -> FrontierEntry:
+    return FrontierEntry(row.url, row.url_key, row.depth, row.priority, hints_of(row), row.found_by, row.found_on or 0)
+
+
 def _settlement(rows: Any, now: float) -> HostSettlement:
     waiting = [row for row in rows if row.state == QUEUED and (row.attempts or row.not_before is not None)]
     return HostSettlement(
-        links=[
-            FrontierEntry(row.url, row.url_key, row.depth, row.priority, hints_of(row), row.found_by, row.found_on or 0)
-            for row in rows
-        ],
+        links=[_entry(row) for row in rows if row.state != TOO_DEEP],
+        too_deep=[_entry(row) for row in rows if row.state == TOO_DEEP],
         done=[row.url_key for row in rows if row.state == DONE],
         dropped=[row.url_key for row in rows if row.state == DROPPED],
         put_back=[

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import frontier, hosts, leasing, policies
+from comity.database import frontier, hosts, leasing, policies, standing
 from comity.database.connection import Database
-from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.model.errors import NotFound
 from comity.model.host import HostStatus
+from comity.reports.faults import ErrorLine, errors_by_kind
+
+_FETCHES_LOOKED_AT: Final = 1_000
+_ERRORS_SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,10 @@ class HostInFull:
     queued: int
     done: int
     dropped: int
+    too_deep: int
     policy: dict[str, Any] | None
+    errors: tuple[ErrorLine, ...] = ()
+    """Among its last fetches, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +63,11 @@ class HolderLine:
 
 @dataclass(frozen=True, slots=True)
 class StatusLine:
-    """How many hosts are of one status, and how many of them nobody holds."""
+    """How many hosts are of one status, and how many of them a worker would take now."""
 
     status: HostStatus
     hosts: int
-    unleased: int
+    waiting: int
 
 
 def list_hosts(
@@ -96,6 +103,7 @@ def host_in_full(
             raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
         states: Mapping[int, int] = frontier.states(connection, row.id) if states_of is None else {}
         policy = policies.get(connection, host)
+        errors = standing.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
     if states_of is not None:
         states = states_of(row.id)
     return HostInFull(
@@ -103,7 +111,9 @@ def host_in_full(
         queued=states.get(QUEUED, 0),
         done=states.get(DONE, 0),
         dropped=states.get(DROPPED, 0),
+        too_deep=states.get(TOO_DEEP, 0),
         policy=dict(policy._mapping) if policy is not None else None,
+        errors=errors_by_kind(errors, _ERRORS_SHOWN),
     )
 
 
@@ -117,9 +127,9 @@ def holders(database: Database, clock: Clock) -> list[HolderLine]:
 def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
     """Hosts by status, in the order of a host's life."""
     with database.read() as connection:
-        rows = hosts.counts_by_status(connection, None if database.is_shared else clock.now())
-    lines = {row.status: StatusLine(row.status, row.hosts, row.unleased) for row in rows}
-    return [lines[status] for status in HostStatus if status in lines]
+        known = standing.hosts_by_status(connection)
+        waiting = standing.waiting_by_status(connection, None if database.is_shared else clock.now())
+    return [StatusLine(status, known[status], waiting.get(status, 0)) for status in HostStatus if status in known]
 
 
 def _line(row: Any) -> HostLine:

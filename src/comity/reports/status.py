@@ -5,7 +5,6 @@ Reads a bounded part of the state, so that it can be asked every few seconds. Wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -14,6 +13,7 @@ from comity.clock import Clock
 from comity.database import standing
 from comity.database.connection import Database
 from comity.model.host import HostStatus
+from comity.reports.faults import ErrorLine, errors_by_kind
 
 _WORKERS_MOST: Final = 200
 _RUNS_LOOKED_AT: Final = 200
@@ -22,7 +22,6 @@ _DUE_SHOWN: Final = 5
 _ERRORS_LOOKED_AT: Final = 5_000
 _ERRORS_SHOWN: Final = 8
 _SILENT_AFTER: Final = 2.0  # heartbeats that were missed
-_WAITS: Final = frozenset({HostStatus.PENDING, HostStatus.ACTIVE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class WorkerLine:
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """Hosts of one status; `waiting` are those that a worker might take, and nobody holds."""
+    """Hosts of one status; `waiting` are those that a worker would take now: seeded, due, and free."""
 
     status: HostStatus
     hosts: int
@@ -72,22 +71,13 @@ class DueLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorLine:
-    """One kind of error among the last fetches of an hour."""
-
-    code: str
-    count: int
-    host: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class RunLine:
     """A run that began lately."""
 
     run_id: str
     status: str
-    reason: str | None
+    reason: str | None  # the code of an end reason
+    detail: str | None  # the same in words
     started_at: datetime
     ended_at: datetime | None
     pages: int
@@ -157,21 +147,17 @@ def status_of(database: Database, clock: Clock, *, lease_s: float, heartbeat_s: 
                 DueLine(row.domain, row.status, row.block_reason_code, row.next_crawl_after)
                 for row in standing.due_next(connection, now, _DUE_SHOWN)
             ),
-            errors=_errors(errors),
+            errors=errors_by_kind(errors, _ERRORS_SHOWN),
             runs=tuple(_run(row) for row in runs[:_RUNS_SHOWN]),
         )
 
 
 def _figures(connection: Any, now: datetime) -> Figures:
     known = standing.hosts_by_status(connection)
-    leased = standing.leased_by_status(connection, now)
+    waiting = standing.waiting_by_status(connection, now)
     totals = standing.claim_totals(connection, now)
     frontier = standing.frontier_size(connection, known)
-    lines = (
-        QueueLine(status, known[status], max(0, known[status] - leased.get(status, 0)) if status in _WAITS else 0)
-        for status in HostStatus
-        if status in known
-    )
+    lines = (QueueLine(status, known[status], waiting.get(status, 0)) for status in HostStatus if status in known)
     return Figures(tuple(lines), totals.hosts, int(totals.expired), frontier.number, frontier.is_exact)
 
 
@@ -207,24 +193,12 @@ def _throughput(connection: Any, now: datetime, seconds: int) -> Throughput:
     )
 
 
-def _errors(rows: Iterable[Any]) -> tuple[ErrorLine, ...]:
-    """Errors by their code, the most frequent first, each with its last example."""
-    found: dict[str, ErrorLine] = {}
-    for row in rows:
-        code = row.error.partition(":")[0][:60]
-        known = found.get(code)
-        if known is None:
-            found[code] = ErrorLine(code, 1, row.domain, row.crawled_at)
-        else:
-            found[code] = ErrorLine(code, known.count + 1, known.host, known.at)
-    return tuple(sorted(found.values(), key=lambda line: (-line.count, line.code))[:_ERRORS_SHOWN])
-
-
 def _run(row: Any) -> RunLine:
     return RunLine(
         run_id=str(row.id),
         status=row.status,
         reason=row.end_reason,
+        detail=row.end_detail,
         started_at=row.started_at,
         ended_at=row.ended_at,
         pages=row.pages_crawled,

@@ -19,7 +19,7 @@ from comity.database import hosts, images, policies, records, runs, sitemaps, ta
 from comity.database import robots as robots_table
 from comity.database import sources as sources_table
 from comity.database.connection import Database
-from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.model.discovery import FoundBy
 from comity.model.explanation import (
     DecisionFacts,
@@ -45,7 +45,7 @@ from comity.rules.why import explain_url
 
 Find = Callable[[Collection[UUID], int], Any]
 """Looks a URL up in the frontiers of hosts, wherever these are kept; gives what `FrontierReads.find` does."""
-_STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped"}
+_STATES: Final = {QUEUED: "queued", DONE: "done", DROPPED: "dropped", TOO_DEEP: "too_deep"}
 _BY_SOURCE: Final = "source"
 
 

@@ -56,7 +56,7 @@ HOST_LEFT: Final = Event(
     "host_left",
     Level.INFO,
     "A host was given back.",
-    ("host", "status", "reason", "pages", "errors", "queued", "seconds", "next_run_at"),
+    ("host", "status", "code", "reason", "pages", "errors", "queued", "too_deep", "seconds", "next_run_at"),
 )
 RUN_ENDED: Final = Event(
     "run_ended",
@@ -65,6 +65,7 @@ RUN_ENDED: Final = Event(
     (
         "run_id",
         "status",
+        "code",
         "reason",
         "pages",
         "errors",

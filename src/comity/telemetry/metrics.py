@@ -131,7 +131,7 @@ STATE_HOSTS: Final = Metric(
     origin=_STATE,
 )
 STATE_WAITING: Final = Metric(
-    "comity_state_hosts_waiting", _GAUGE, "Hosts to crawl that nobody holds.", "status", ("pending", "active"),
+    "comity_state_hosts_waiting", _GAUGE, "Hosts that a worker would take now.", "status", ("pending", "active"),
     origin=_STATE,
 )  # fmt: skip
 STATE_CLAIMS: Final = Metric("comity_state_claims", _GAUGE, "Leases that somebody has.", origin=_STATE)

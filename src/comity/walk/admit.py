@@ -42,15 +42,19 @@ async def admit_links(
     rooms: VisitRooms,
     found_by: FoundBy = FoundBy.LINK,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
-    """Turn addresses written on the page `found_on`, at `depth - 1`, into entries for the frontier of its host."""
+    """Turn addresses written on the page `found_on`, at `depth - 1`, into entries for the frontier of its host.
+
+    Links that lie deeper than is followed are remembered apart: one that is found nearer to a seed later is new.
+    """
     entries: list[FrontierEntry] = []
     refused: list[Evidence] = []
     origin = base[: base.index("/", 8)]
-    met = host.met.get(origin)
+    remembered = host.met if depth <= rooms.scope.max_depth else host.met_too_deep
+    met = remembered.get(origin)
     if met is None:
         met = set()
-        if len(host.met) < _ORIGINS_REMEMBERED:  # a page may call any origin its base
-            host.met[origin] = met
+        if len(remembered) < _ORIGINS_REMEMBERED:  # a page may call any origin its base
+            remembered[origin] = met
     if len(met) > host.links_remembered:
         met.clear()
     # What does not depend on the page's own path and was met before needs no second look; most links of most pages.
@@ -94,15 +98,6 @@ async def pass_over(
         host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
 
 
-def leads_on(host: LeasedHost, hrefs: Sequence[str], base: str, rooms: VisitRooms) -> bool:
-    """Whether a page that is too far away to be followed leads to something of its host that was not met before."""
-    for href in hrefs[:_AT_ONCE]:
-        address = resolve_link(href, base, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
-        if address is not None and address.host == host.name and not host.work.knows(address.key):
-            return True
-    return False
-
-
 def _admit(
     host: LeasedHost,
     hrefs: Sequence[str],
@@ -120,6 +115,7 @@ def _admit(
         rooms.takedowns(),
         rooms.clock(),
     )
+    is_met = host.work.is_met_as_link if depth <= rooms.scope.max_depth else host.work.is_met_too_deep
     for href in hrefs:
         address = resolve_link(href, base, collapse=collapse, tracking=tracking)
         if address is None:
@@ -128,7 +124,7 @@ def _admit(
         if address.host != host.name:
             host.note_unqueued(url, key, UnqueuedCode.OTHER_HOST, *found)
             continue
-        if host.work.is_met_as_link(key):
+        if is_met(key):
             continue
         covered = takedowns.covering(address)
         if covered is not None:

@@ -22,7 +22,7 @@ from comity.leases.room import Leases
 from comity.model.budget import Exhausted
 from comity.model.end_reason import EndReason
 from comity.model.gate import WaitReason
-from comity.model.outcome import Fetched, NotModified, Outcome, Postponed
+from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
@@ -43,9 +43,10 @@ from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper
 from comity.walk.run_budget import RunBudget
 from comity.walk.run_desk import RunDesk
-from comity.walk.run_end import RunEnd, summary_of
+from comity.walk.run_end import RunEnd
 from comity.walk.settle import Settled
 from comity.walk.settling import Settling
+from comity.walk.spending import Spending
 from comity.walk.visit_rooms import VisitRooms
 
 _WATCH_EVERY_S: Final = 0.2
@@ -108,7 +109,7 @@ class Crawl:
             lambda: self._wake.set(),
             hooks.hosts,
         )
-        alike, takedowns = terms.scope.collapse_subdomains, self._takedowns_now
+        alike, takedowns = terms.scope.collapse_subdomains, lambda: self._takedowns
         self._robots = RobotsKeeper(
             database,
             self._thread,
@@ -120,8 +121,7 @@ class Crawl:
             waits_for_keeping=False,
         )
         rooms = visit_rooms_for(terms, hooks, requests, self._robots, self._board, self._apart, takedowns, clock)
-        self._dispatcher = self._hosts.dispatcher = self._make_dispatcher(rooms, capacity)
-        self._budget = RunBudget(
+        budget = RunBudget(
             terms.budget,
             clock.seconds,
             self.progress.warnings,
@@ -129,8 +129,9 @@ class Crawl:
             host_pages=terms.pages_per_host,
             shared=hooks.pages,
         )
-        self._hosts.on_close = self._on_close
-        self._wait_for_page: set[LeasedHost] = set()
+        self._spending = Spending(budget, self._make_ready, self._end_by_budget)
+        self._dispatcher = self._hosts.dispatcher = self._make_dispatcher(rooms, capacity)
+        self._hosts.on_close = self._spending.leave
         self._named = hosts
         self._ending: RunEnd | None = None
         self._ends_at = inf  # when what is in flight is given up
@@ -144,10 +145,7 @@ class Crawl:
             rooms,
             capacity,
             self._clock.seconds,
-            is_spent=self._is_spent,
-            may_begin=self._may_begin,
-            on_begin=lambda host: self._budget.begun(host),
-            on_end=self._on_end,
+            spending=self._spending,
             is_full=lambda: self._settling.is_full or (self._ending is None and hooks.is_held_up()),
             on_outcome=self._on_outcome,
             on_dry=self._hosts.on_dry,
@@ -155,9 +153,6 @@ class Crawl:
         )
         dispatcher.on_failure = lambda: self._wake.set()
         return dispatcher
-
-    def _takedowns_now(self) -> Takedowns:
-        return self._takedowns
 
     @property
     def unsettled_bytes(self) -> int:
@@ -189,7 +184,7 @@ class Crawl:
 
     def end_by(self, spent: Exhausted) -> None:
         """A budget that is shared with other processes is spent."""
-        self._end_by_budget(None, spent)
+        self._spending.end(None, spent)
 
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or somebody stops it."""
@@ -248,11 +243,6 @@ class Crawl:
                 for host in self._hosts:
                     self._hosts.close(host)
 
-    def _on_end(self, host: LeasedHost, outcome: Outcome | None) -> None:
-        """A visit of a page ended, or was cut off: the budgets count what came."""
-        self._budget.ended(host, came=isinstance(outcome, Fetched | NotModified))
-        self._wake_waiting()
-
     def _on_outcome(self, host: LeasedHost, outcome: Outcome) -> None:
         """A visit ended: count it, keep its links at hand, and hand it over to be settled."""
         note_outcome(host, outcome, self.progress)
@@ -262,6 +252,8 @@ class Crawl:
             host.is_stopped = True
         if isinstance(outcome, Fetched) and outcome.links:
             host.work.found(outcome.links)
+        elif isinstance(outcome, Fetched) and outcome.too_deep:
+            host.has_too_deep = True
         if isinstance(outcome, Fetched) and outcome.new_images:
             host.work.has_images = True
         self.unsettled += 1
@@ -285,12 +277,11 @@ class Crawl:
                 host.work.put_off(entry, until)
             if host.lease.host_id in lost:
                 host.lose_lease()
+                self._spending.lost(forget_outcomes(host, outcomes, self.progress))
             elif host.lease.host_id in result.has_more:
                 host.work.has_more = True
             if host in self._hosts:
                 self._dispatcher.ready(host)
-            if host.lease.host_id in lost:
-                self._budget.lost(forget_outcomes(host, outcomes, self.progress))
         held = [outcome for host, each in taken.items() if host.lease.host_id not in lost for outcome in each]
         if self._hooks.on_settled is not None:
             self._hooks.on_settled(held)
@@ -303,38 +294,8 @@ class Crawl:
         progress.queued += result.links + result.images_queued + sum(result.requeued.values()) - result.taken_off
         self._dispatcher.serve()
 
-    def _is_spent(self, host: LeasedHost) -> bool:
-        """Whether a budget ends the host's part of the run, or the run."""
-        spent = self._budget.spent(host)
-        if spent is not None:
-            self._end_by_budget(host, spent)
-        return spent is not None
-
-    def _may_begin(self, host: LeasedHost) -> bool:
-        """Take one more page of the budgets; where those under way may be the last, the host waits for them."""
-        if self._budget.take(host):
-            return True
-        self._wait_for_page.add(host)
-        return False
-
-    def _on_close(self, host: LeasedHost) -> None:
-        """A host is left: a page that was taken for it may be another's."""
-        self._wait_for_page.discard(host)
-        if host.has_page:
-            self._budget.give_back(host)
-            self._wake_waiting()
-
-    def _wake_waiting(self) -> None:
-        """A page came, or none did: hosts that waited for that look again."""
-        if self._wait_for_page:
-            for host in self._wait_for_page:
-                if host in self._hosts:
-                    self._dispatcher.ready(host)
-            self._wait_for_page.clear()
-
     def _end_by_budget(self, host: LeasedHost | None, spent: Exhausted) -> None:
         """One host's part of the run is over, or the whole run is: then everybody knows why."""
-        self._budget.unwarn(spent, host)
         if host is not None:
             host.spent_budget = spent
             host.is_stopped = True
@@ -374,14 +335,12 @@ class Crawl:
             self._look_again(await self._board.refresh_policies())
             self._takedowns = await self._thread.run(self._run_desk.takedowns)
             await self._board.release_guests()
-            self.progress.begun = self._budget.visits
-            self.progress.held = self._budget.held + self.unsettled
-            self._wake_waiting()  # other processes may have given pages back
+            self.progress.begun = self._spending.visits
+            self.progress.held = self._spending.held + self.unsettled
+            self._spending.wake()  # other processes may have given pages back
             self._dispatcher.serve()
             self.progress.hosts_blocked, self.progress.hosts_waiting = self._board.standing(self._clock.seconds())
-            spent = self._budget.time_is_up()  # also where all hosts wait and none would ask
-            if spent is not None:
-                self._end_by_budget(None, spent)
+            self._spending.look_at_time()
             await asyncio.sleep(_WATCH_EVERY_S)
 
     async def _recover(self) -> None:
@@ -405,11 +364,14 @@ class Crawl:
                 if host in self._hosts:
                     self._dispatcher.ready(host)
 
+    def _make_ready(self, host: LeasedHost) -> None:
+        if host in self._hosts:
+            self._dispatcher.ready(host)
+
     def _look_again(self, hosts: list[LeasedHost]) -> None:
         """Something changed for hosts that may be waiting for a time that is not right any more."""
         for host in hosts:
-            if host in self._hosts:
-                self._dispatcher.ready(host)
+            self._make_ready(host)
         if hosts:
             self._dispatcher.serve()
 
@@ -426,19 +388,16 @@ class Crawl:
             end = RunEnd("failed", EndReason.FAILED, f"{type(problem).__name__}: {problem}")
         elif problem is not None:
             problem = None
-        summary = summary_of(self.progress, str(self.run_id), end, self._hosts.lines, (), self._clock.seconds())
+        summary: RunSummary | None = None
         try:
-            crawled = {line.host for line in self._hosts.lines}
-            ended = end.reason is not None
-            idle = await self._thread.run(self._run_desk.idle, self._named, crawled, run_ended=ended)
-            summary = summary_of(self.progress, str(self.run_id), end, self._hosts.lines, idle, self._clock.seconds())
-            await self._thread.run(self._run_desk.close, summary.status, summary.code, summary.reason)
+            lines = tuple(self._hosts.lines)
+            summary = await self._thread.run(self._run_desk.end, end, self.progress, lines, self._named)
         except Exception as error:
-            problem = problem or (None if end.status == "failed" else error)
+            problem = problem or error
         self._frontier_thread.close()
         self._thread.close()
-        if problem is not None:
-            raise problem
+        if problem is not None or summary is None:
+            raise problem or RuntimeError("a run without a summary")
         return summary
 
     async def _give_everything_back(self) -> None:

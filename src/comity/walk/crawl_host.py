@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from datetime import datetime, timedelta
+from math import inf
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -32,29 +33,20 @@ from comity.model.sitemap import SitemapRow, SitemapState
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import web_address
 from comity.rules.host_ending import HostRecord, host_ending
-from comity.rules.run_ending import HostLeft, host_reason
 from comity.rules.sitemap_plan import is_given_directly
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.traps import TrapWatch
+from comity.walk.host_end import LeftOver, in_words, readings, reason_of, robots_failure, waits_until
 from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
-from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.run_end import LEASE_LOST
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)
 _COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
 _RECALLED: Final = 10_000  # pages of earlier runs from which the watch for traps learns, over hosts opened together
-
-
-class _LeftOver(NamedTuple):
-    """What a host still has when it is left. A sitemap that is still to be read may name more pages than are queued."""
-
-    queued: int
-    unread_sitemaps: int
-    due_at: datetime | None  # when the earliest URL that was put off is due
 
 
 class HostDesk:
@@ -72,6 +64,8 @@ class HostDesk:
         track: bool,
         traps: TrapTerms | None,
         sitemaps: bool,
+        max_depth: int,
+        leaves_sitemaps: bool = False,
         refresh: RefreshTerms = WHOLE_REFRESH,
         images: bool = False,
         makes_way: bool = False,
@@ -86,6 +80,8 @@ class HostDesk:
         self._track = track
         self._traps = traps
         self._sitemaps = sitemaps
+        self._max_depth = max_depth
+        self._leaves_sitemaps = leaves_sitemaps
         self._refresh = refresh
         self._images = images
         self._makes_way = makes_way
@@ -98,13 +94,15 @@ class HostDesk:
         """
         ids = [host.lease.host_id for host in hosts]
         self._frontier.take_up(ids)
+        self._lift(hosts)
         self._begin_rounds(hosts)
         with self._database.read() as connection:
             standing = hosts_table.standing_of(connection, ids)
             sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
         # What is asked of the frontier is asked outside of the transaction: it may be on another server.
         with self._frontier.reading() as reads:
-            known = {host_id: self._known(reads, host_id, standing.get(host_id)) for host_id in ids}
+            deep = {host.lease.host_id for host in hosts if host.has_too_deep}
+            known = {host_id: self._known(reads, host_id, standing.get(host_id), deep) for host_id in ids}
         opened: dict[UUID, tuple[int, int]] = {}
         with self._frontier.change() as change:
             held = self._leases.still_held(change.connection, [host.lease for host in hosts])
@@ -119,12 +117,31 @@ class HostDesk:
                         listed = sitemaps.get(host_id, [])
                         host.sitemaps = self._sitemaps_to_read(change.connection, host.lease, listed)
                     opened[host_id] = (row.pages_crawled if row is not None else 0), begun[1]
+                    host.may_know_pages = opened[host_id][0] > 0
         with self._frontier.reading() as reads:
             for host in hosts:
                 if host.lease.host_id in opened:
                     self._bring_to_hand(reads, host, *known[host.lease.host_id])
         self._recall([host for host in hosts if opened.get(host.lease.host_id, (0, 0))[0]])
         return [opened.get(host_id) for host_id in ids]
+
+    def _lift(self, hosts: Sequence[LeasedHost]) -> None:
+        """Queue links that lay too deep for earlier runs and do not for this one, before anything is looked at."""
+        with self._frontier.reading() as reads:
+            kept = reads.too_deep([host.lease.host_id for host in hosts])
+        for host in hosts:
+            host.has_too_deep = host.lease.host_id in kept
+        lifted = [host for host in hosts if kept.get(host.lease.host_id, (0, inf))[1] <= self._max_depth]
+        if not lifted:
+            return
+        with self._frontier.change() as change:
+            held = self._leases.still_held(change.connection, [host.lease for host in lifted])
+            for host in lifted:
+                if host.lease.host_id in held:
+                    found = change.lift(host.lease.host_id, self._max_depth)
+                    if self._track:
+                        news = HostProgress(pages_discovered=found)
+                        self._leases.add_progress(change.connection, host.lease, news, host.lease.memory)
 
     def _recall(self, hosts: Sequence[LeasedHost]) -> None:
         """Have the watch for traps learn what earlier runs saw of hosts; not for too long at once."""
@@ -134,7 +151,9 @@ class HostDesk:
                     most = max(100, _RECALLED // len(hosts))
                     host.traps.recall(records.last_contents(connection, host.name, most))
 
-    def _known(self, reads: FrontierReads, host_id: UUID, row: Any) -> tuple[list[int] | None, int]:
+    def _known(
+        self, reads: FrontierReads, host_id: UUID, row: Any, deep: Collection[UUID]
+    ) -> tuple[list[int] | None, int]:
         """The keys of known URLs, None if these are more than are remembered; and how many are queued."""
         most = self._links_remembered
         keys: list[int] | None = None
@@ -143,6 +162,8 @@ class HostDesk:
             keys = reads.keys(host_id, most)
             if not keys:
                 return [], 0
+            if host_id in deep and len(keys) < most:  # one of these that is found nearer to a seed is new
+                keys = list(set(keys).difference(reads.too_deep_keys(host_id, most)))
         queued = reads.queued_up_to(host_id, KEYS_MOST)
         if queued == KEYS_MOST and row is not None:  # or more: nobody counts that far
             queued = max(queued, row.frontier_size)
@@ -245,6 +266,7 @@ class HostDesk:
         """
         with self._frontier.reading() as reads:
             left = self._left([host for host, _pages_before in hosts], reads)
+            deep = reads.too_deep([host.lease.host_id for host, _pages_before in hosts if host.has_too_deep])
         with self._database.write() as connection:
             ids = [host.lease.host_id for host, _pages_before in hosts]
             unread = sitemaps_table.planned_of(connection, ids) if self._sitemaps else {}
@@ -254,7 +276,8 @@ class HostDesk:
                 if queued == _COUNTED_MOST:
                     row = hosts_table.get(connection, host.name)
                     queued = max(queued, row.frontier_size if row is not None else 0)
-                left_over = _LeftOver(queued, unread.get(host.lease.host_id, 0), due_at)
+                few = unread.get(host.lease.host_id, 0)
+                left_over = LeftOver(queued, few, due_at, *deep.get(host.lease.host_id, (0, None)))
                 lines.append(self._close(connection, host, pages_before, left_over, ended_by))
         for host, _pages_before in hosts:
             self._leases.forget(host.lease)
@@ -276,18 +299,20 @@ class HostDesk:
         connection: Connection,
         host: LeasedHost,
         pages_before: int,
-        left: _LeftOver,
+        left: LeftOver,
         ended_by: EndReason | None,
     ) -> HostLineInSummary:
         tally, spent, now = host.tally, host.spent_budget, self._clock.now()
         ending = self._ending(host, left.queued + left.unread_sitemaps, pages_before)
-        code = self._reason(host, ending, left, ended_by)
+        code = reason_of(host, ending, left, ended_by, self._clock.seconds())
         extra: dict[str, Any] = {"frontier_size": left.queued, **self._checkpoint(host.lease, left.queued)}
+        # What a sitemap names lies one step from a seed.
+        extra["left_at_depth"] = 1 if self._leaves_sitemaps else left.least_depth
         if host.refresh_began_at is not None and ending.status is HostStatus.EXHAUSTED:
             extra["refresh_started_at"] = None  # the round is over
-        waits_until = _waits_until(host, left.due_at) if ending.status is HostStatus.ACTIVE and spent is None else None
-        if waits_until is not None:
-            extra["next_crawl_after"] = waits_until  # no use in taking it sooner
+        waits = waits_until(host, left.due_at) if ending.status is HostStatus.ACTIVE and spent is None else None
+        if waits is not None:
+            extra["next_crawl_after"] = waits  # no use in taking it sooner
         elif spent is not None and self._is_to_make_way(connection, spent):
             extra["next_crawl_after"] = now + _MAKES_WAY_FOR
         if spent is not None and not host.is_lost:
@@ -309,21 +334,10 @@ class HostDesk:
             tally.pages,
             tally.errors,
             left.queued,
-            _in_words(code, ending, spent, waits_until),
+            in_words(code, ending, left, spent, waits, self._max_depth),
             next_run_at=to_seconds((written | extra).get("next_crawl_after")),
             code=code,
-        )
-
-    def _reason(self, host: LeasedHost, ending: HostEnding, left: _LeftOver, ended_by: EndReason | None) -> EndReason:
-        return host_reason(
-            HostLeft(
-                queued=left.queued + left.unread_sitemaps,
-                block=ending.reason,
-                spent=host.spent_budget.reason if host.spent_budget is not None else None,
-                asked_to_wait=host.waits_until is not None or host.gate.blocked_until > self._clock.seconds(),
-                robots_unread=bool(host.tally.robots_unread),
-                ended_by=ended_by,
-            )
+            too_deep=left.too_deep,
         )
 
     def _checkpoint(self, lease: Lease, queued: int) -> dict[str, Any]:
@@ -343,9 +357,9 @@ class HostDesk:
             pages=tally.pages,
             login_walls=tally.login_walls,
             refused_by_robots=tally.refused_by_robots,
-            robots_unreachable=any(reading.is_unreachable for reading in _readings(host)),
+            robots_unreachable=any(reading.is_unreachable for reading in readings(host)),
             errors_in_a_row=tally.errors_in_a_row,
-            last_error=tally.last_error or _robots_failure(host),
+            last_error=tally.last_error or robots_failure(host),
             queued=queued,
             pages_before=pages_before,
             login_pages=tally.login_pages,
@@ -359,37 +373,3 @@ class HostDesk:
         at = self._clock.seconds()
         item = Evidence(host.lease.host_id, root.url, root.key, EvidenceType.BUDGET, content, {}, "high", at)
         records.add_evidence(connection, self._run_id, [item])
-
-
-def _in_words(code: EndReason, ending: HostEnding, spent: Exhausted | None, waits_until: datetime | None) -> str | None:
-    """What is particular about the end of a host; nothing where there is nothing to say."""
-    if spent is not None and str(spent.reason) == code:
-        return spent.sentence
-    if waits_until is not None:
-        return f"{code.sentence}, until {waits_until:%Y-%m-%d %H:%M:%S} UTC"
-    if ending.detail is not None or code is EndReason.NOTHING_LEFT:
-        return ending.detail
-    return code.sentence
-
-
-def _waits_until(host: LeasedHost, due_at: datetime | None) -> datetime | None:
-    """When a host can be asked something again; None if that is now."""
-    if host.waits_until is not None:
-        return datetime.fromtimestamp(host.waits_until, UTC)
-    if host.work or host.work.has_more or host.work.has_images:
-        return None
-    unread = [reading.expires_at for reading in _readings(host) if reading.is_unreachable]
-    if host.tally.robots_unread and unread:
-        robots_at = datetime.fromtimestamp(min(unread), UTC)
-        return robots_at if due_at is None else min(due_at, robots_at)
-    return due_at
-
-
-def _robots_failure(host: LeasedHost) -> tuple[str, int | None, str] | None:
-    """Why robots.txt of the host could not be read, if it could not."""
-    return next((failure for reading in _readings(host) if (failure := reading.failure) is not None), None)
-
-
-def _readings(host: LeasedHost) -> list[RobotsInForce]:
-    """The robots.txt of every origin that counts: not of https where http is visited instead."""
-    return [reading for origin, reading in host.robots.items() if origin not in host.without_tls]

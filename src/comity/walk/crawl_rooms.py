@@ -69,6 +69,8 @@ def host_desk_for(
         track=terms.track,
         traps=terms.traps,
         sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
+        max_depth=terms.scope.max_depth,
+        leaves_sitemaps=terms.scope.sitemaps and terms.scope.max_depth == 0,
         refresh=terms.refresh,
         images=terms.images,
         makes_way=hosts is None,

@@ -19,6 +19,7 @@ from comity.walk.begin_now import begin_now
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.robots_keeper import RobotsPostponed
+from comity.walk.spending import Spending
 from comity.walk.visit import Cleared, RobotsWanted, clear, visit
 from comity.walk.visit_rooms import VisitRooms
 
@@ -35,10 +36,7 @@ class Dispatcher:
         capacity: Capacity,
         clock: Callable[[], float],
         *,
-        is_spent: Callable[[LeasedHost], bool],
-        may_begin: Callable[[LeasedHost], bool],
-        on_begin: Callable[[LeasedHost], None],
-        on_end: Callable[[LeasedHost, Outcome | None], None],
+        spending: Spending,
         is_full: Callable[[], bool],
         on_outcome: Callable[[LeasedHost, Outcome], None],
         on_dry: Callable[[LeasedHost], None],
@@ -48,10 +46,7 @@ class Dispatcher:
         rooms.requests.on_end = self._slot_came_free
         self._capacity = capacity
         self._clock = clock
-        self._is_spent = is_spent
-        self._may_begin = may_begin
-        self._on_begin = on_begin
-        self._on_end = on_end
+        self._spending = spending
         self._is_full = is_full
         self._on_outcome = on_outcome
         self._on_dry = on_dry
@@ -124,7 +119,7 @@ class Dispatcher:
             if entry is None:
                 break
             # Asked first: a run whose budget is spent waits for no delay, and books no start that it will not use.
-            if not entry.is_image and self._is_spent(host):
+            if not entry.is_image and self._spending.is_spent(host):
                 break
             if host.gate.is_closed_at(now):
                 if self._is_too_long(host, host.gate.blocked_until):
@@ -144,7 +139,7 @@ class Dispatcher:
                 return
             if host.sitemaps is not None:
                 self._begin_sitemaps(host, cleared.address.origin)
-            if not entry.is_image and not self._may_begin(host):
+            if not entry.is_image and not self._spending.may_begin(host):
                 return  # pages under way may be the last of the budget: their ends bring it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
@@ -153,7 +148,7 @@ class Dispatcher:
                     return
                 continue
             if not entry.is_image:  # which counts as no page
-                self._on_begin(host)
+                self._spending.begun(host)
             host.work.take()
             host.visits_under_way += 1
             (self._begin if len(self._later) else self._spawn)(self._visit(host, cleared, slot))
@@ -238,7 +233,7 @@ class Dispatcher:
         finally:
             host.visits_under_way -= 1
             if not cleared.entry.is_image:
-                self._on_end(host, outcome)
+                self._spending.ended(host, outcome)
         self._on_outcome(host, outcome)
         self.ready(host)
         self.serve()

@@ -37,7 +37,6 @@ class Tally:
     errors: int = 0
     refused_by_robots: int = 0
     refused_as_trap: int = 0
-    lies_deeper: bool = False  # whether links were seen that lie further from a seed than is followed
     login_walls: int = 0
     login_pages: int = 0
     robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read
@@ -94,6 +93,8 @@ class LeasedHost:
         )
         self.work = HostWork((), knows_all=True, is_whole=True)
         self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
+        self.met_too_deep: dict[str, set[str]] = {}  # the same for those that lie deeper than is followed
+        self.has_too_deep = False  # whether such links are kept
         self.links_remembered = KEYS_MOST
         self.passed: dict[str, set[str]] = {}  # links as written that were seen and not queued, likewise
         self.unqueued: set[int] = set()  # keys of URLs that are noted as such
@@ -109,6 +110,7 @@ class LeasedHost:
         self.has_sitemaps_again = False  # what was read of them meanwhile is lost
         self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
         self.refresh_began_at: float | None = None  # while its known pages are asked for again
+        self.may_know_pages = False  # whether pages of it came before
         self.spent_budget: Exhausted | None = None
         self.has_page = False  # whether a page of the budgets was taken for its next visit
         self.pages_under_way = 0
@@ -178,6 +180,8 @@ class LeasedHost:
         """The host's frontier was lost and made anew: its pages come again, and their links with them."""
         self.work.forget_met()
         self.met.clear()
+        self.met_too_deep.clear()
+        self.may_know_pages = True
         self.came_again = self.is_closed
         if sitemaps:
             self.has_sitemaps_again = self.is_reading_sitemaps

@@ -269,7 +269,8 @@ class OpenHosts:
         """What has to be known of a host that was given back, should the table offer it again."""
         is_to_go_on = host.came_again and line.status == HostStatus.ACTIVE and host.spent_budget is None
         spent = host.tally.begun, host.tally.pages_in_run
-        if line.status == LEASE_LOST:
+        # The database's clock may give a lease a little longer than ours does.
+        if line.status == LEASE_LOST or (host.is_lost and line.status == HostStatus.ACTIVE):
             self._spent[host.name] = spent
             self._take_again(host)
             return

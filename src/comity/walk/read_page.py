@@ -22,7 +22,7 @@ from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
 from comity.rules.traps import PageWatch
-from comity.walk.admit import admit_links, leads_on, pass_over
+from comity.walk.admit import admit_links, pass_over
 from comity.walk.admit_images import admit_images
 from comity.walk.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
@@ -75,6 +75,7 @@ async def read_page(
         link_count=len(page.links),
         title=page.title,
     )
+    is_last = entry.depth >= rooms.scope.max_depth  # what it links to lies too deep
     if directives.evidence or wall:
         trail.evidence.extend(_wishes(host, entry, answer, directives, wall))
     return Fetched(
@@ -85,7 +86,7 @@ async def read_page(
         encoding=page.encoding if page is not None else None,
         content_hash=content_hash,
         title=page.title if page is not None else None,
-        links=tuple(links),
+        links=() if is_last else tuple(links),
         keep=not directives.evidence or not directives.forbids_keeping(datetime.fromtimestamp(answer.at, UTC)),
         is_login_wall=wall,
         coded=response.coded_body,
@@ -94,6 +95,7 @@ async def read_page(
         images=tuple(images),
         new_images=tuple(new_images),
         images_read=page is not None and rooms.finds_images,
+        too_deep=tuple(links) if is_last else (),
     )
 
 
@@ -165,9 +167,6 @@ async def _extracted(
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """The links that a user's own extractor found, as far as they may be followed."""
     hrefs, found_on = extraction.links, entry.key
-    if entry.depth >= rooms.scope.max_depth:
-        await pass_over(host, hrefs, UnqueuedCode.TOO_DEEP, base=base, found_on=found_on, rooms=rooms)
-        return [], []
     found_by, depth = FoundBy.EXTRACTOR, entry.depth + 1
     return await admit_links(
         host, hrefs, watch, base=base, depth=depth, found_on=found_on, rooms=rooms, found_by=found_by
@@ -189,7 +188,7 @@ async def _links(
     if page.frames or page.refresh_href is not None:  # where a reader is taken without a click
         hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
     base = _base(page.base_href, answer.final_url)
-    kept_back = _kept_back(entry, directives, rooms)
+    kept_back = _kept_back(directives, rooms)
     if kept_back is not None:
         await pass_over(host, hrefs, kept_back, base=base, found_on=entry.key, rooms=rooms)
         hrefs = ()
@@ -197,15 +196,13 @@ async def _links(
         marked = [href for href in hrefs if href in page.nofollow]
         await pass_over(host, marked, UnqueuedCode.NOFOLLOW_LINK, base=base, found_on=entry.key, rooms=rooms)
         hrefs = [href for href in hrefs if href not in page.nofollow]
-    if entry.depth >= scope.max_depth and scope.follow_links and not host.tally.lies_deeper:
-        host.tally.lies_deeper = leads_on(host, page.links, base, rooms)
     depth, found_on = entry.depth + 1, entry.key
     entries, refused = await admit_links(host, hrefs, watch, base=base, depth=depth, found_on=found_on, rooms=rooms)
     said = page.canonical_href
     own = _canonical_elsewhere(host, entry, said, base, answer, rooms) if said is not None else None
     if said is not None and own is not None:
         refused.append(own)
-        if scope.follow_canonical and entry.depth < scope.max_depth:
+        if scope.follow_canonical:
             # A step like a link: names that lead to ever more names come to an end like links that do.
             more, also = await admit_links(
                 host, (said,), watch, base=base, depth=depth, found_on=found_on, rooms=rooms, found_by=FoundBy.CANONICAL
@@ -213,19 +210,19 @@ async def _links(
             entries += more
             refused += also
         else:
-            code = UnqueuedCode.TOO_DEEP if scope.follow_canonical else UnqueuedCode.CANONICAL_OFF
+            code = UnqueuedCode.CANONICAL_OFF
             await pass_over(host, (said,), code, base=base, found_on=found_on, rooms=rooms)
     return entries, refused
 
 
-def _kept_back(entry: QueuedUrl, directives: PageDirectives, rooms: VisitRooms) -> UnqueuedCode | None:
+def _kept_back(directives: PageDirectives, rooms: VisitRooms) -> UnqueuedCode | None:
     """Why no link of a page is followed, if that is so."""
     scope = rooms.scope
     if not scope.follow_links:
         return UnqueuedCode.LINKS_OFF
     if directives.nofollow and scope.respect_nofollow:
         return UnqueuedCode.NOFOLLOW_PAGE
-    return UnqueuedCode.TOO_DEEP if entry.depth >= scope.max_depth else None
+    return None
 
 
 def _canonical_elsewhere(

@@ -22,6 +22,8 @@ from comity.reports.idle import IdleHost, why_idle
 from comity.rules.takedown import Takedowns
 from comity.store.pages import recover
 from comity.store.sink import PageSink
+from comity.walk.progress import HostLineInSummary, Progress, RunSummary
+from comity.walk.run_end import RunEnd, summary_of
 
 _RUNS_LOOKED_BACK: Final = timedelta(days=30)
 _RUNS_MOST: Final = 1000
@@ -108,11 +110,24 @@ class RunDesk:
         with self._database.read() as connection:
             return Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
 
-    def idle(self, named: Collection[str] | None, crawled: Collection[str], *, run_ended: bool) -> list[IdleHost]:
-        """Why hosts that the run was to crawl were not taken; a part of a run leaves that to whoever began it."""
-        if self._is_part or named is None:
-            return []
-        return why_idle(self._database, self._clock, set(named) - set(crawled), run_ended=run_ended)
+    def end(
+        self,
+        end: RunEnd,
+        progress: Progress,
+        lines: Collection[HostLineInSummary],
+        named: Collection[str] | None,
+    ) -> RunSummary:
+        """Sum the run up and note how it ended. Of hosts that it was to crawl and did not take, say why.
+
+        A part of a run leaves that, and the noting, to the process that began the run.
+        """
+        idle: list[IdleHost] = []
+        if named is not None and not self._is_part:
+            untaken = set(named) - {line.host for line in lines}
+            idle = why_idle(self._database, self._clock, untaken, run_ended=end.reason is not None)
+        summary = summary_of(progress, str(self._run_id), end, lines, idle, self._clock.seconds())
+        self.close(summary.status, summary.code, summary.reason)
+        return summary
 
     def close(self, status: str, code: str, detail: str) -> None:
         """Note how the run ended: by a code, and in words."""

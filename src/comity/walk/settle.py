@@ -42,7 +42,7 @@ from comity.store.sink import PageSink
 from comity.walk.leased_host import Unsettled
 from comity.walk.refresh import requeue_changed
 from comity.walk.settle_images import ImageRows, ImageTotals, files_of, write_images
-from comity.walk.settle_rows import ANSWERED, fetch_row, page_record
+from comity.walk.settle_rows import ANSWERED, fetch_row, known_before, page_record
 
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
 
@@ -65,6 +65,10 @@ class HostBatch:
     outcomes: list[Outcome]
     news: Unsettled
     refresh_began_at: float | None = None
+    may_know_pages: bool = False
+    """Whether pages of this host may have come before: then each is counted once, however often it is asked for."""
+    has_too_deep: bool = False
+    """Whether links of this host are kept that lie deeper than is followed."""
 
 
 @dataclass(slots=True)
@@ -96,13 +100,14 @@ class _Rows:
     dropped: list[int] = field(default_factory=list)
     again: list[PutBack] = field(default_factory=list)
     links: list[FrontierEntry] = field(default_factory=list)
+    too_deep: list[FrontierEntry] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     requests: list[LedgerRow] = field(default_factory=list)
     pages: list[PageRecord] = field(default_factory=list)
     put_off: list[tuple[QueuedUrl, float]] = field(default_factory=list)
     no_images: list[int] = field(default_factory=list)  # asked for as images in vain, and linked to like pages
     images: ImageRows = field(default_factory=ImageRows)
-    crawled: int = 0
+    came: list[int] = field(default_factory=list)  # pages, by their keys
     errors: int = 0
     received: int = 0
     depth: int = 0
@@ -217,13 +222,16 @@ class Settler:
                 now, more = self._clock().timestamp(), batch.news.unrecorded
                 unqueued.put(connection, batch.lease.host_id, batch.news.unqueued, now, more)
             found, again, shown = self._enter_frontier(change, batch, each, result)
+            known, images_known = (0, 0)
+            if batch.may_know_pages and each.came:
+                known, images_known = known_before(connection, each.fetches, each.came)
             counted = HostProgress(
-                pages_crawled=each.crawled,
+                pages_crawled=len(each.came) - known,
                 pages_discovered=found,
                 errors=each.errors,
                 depth_reached=each.depth,
                 consecutive_errors=batch.errors_in_a_row,
-                images_found=each.images.found,
+                images_found=each.images.new - images_known,
                 images_stored=shown.stored,
                 queued=found + shown.queued + again - len(each.done) - len(each.dropped),
                 checkpoint_id=self._frontier.checkpoint_id(batch.lease.host_id, batch.lease.host, self._run_id),
@@ -235,7 +243,7 @@ class Settler:
             if again:
                 result.has_more.add(batch.lease.host_id)
             result.links += found
-            result.pages += each.crawled
+            result.pages += len(each.came)
             result.failed += each.errors
             result.received += each.received
             result.taken_off += len(each.done) + len(each.dropped)
@@ -250,11 +258,12 @@ class Settler:
         self, change: FrontierChange, batch: HostBatch, rows: _Rows, result: Settled
     ) -> tuple[int, int, ImageTotals]:
         """What became of a host's URLs; gives how many links were new, how many are queued again, and its images."""
-        host_id, hints = batch.lease.host_id, batch.news.hints
+        host_id, hints, lifts = batch.lease.host_id, batch.news.hints, batch.has_too_deep
         if batch.refresh_began_at is None and not rows.images:
-            every = HostSettlement(rows.links, rows.done, rows.dropped, rows.again, hints)
+            every = HostSettlement(rows.links, rows.done, rows.dropped, rows.again, hints, rows.too_deep, lifts)
             return change.settle(host_id, self._run_id, every), 0, ImageTotals()
-        found = change.settle(host_id, self._run_id, HostSettlement(rows.links, hints=hints))
+        new = HostSettlement(rows.links, hints=hints, too_deep=rows.too_deep, lifts=lifts)
+        found = change.settle(host_id, self._run_id, new)
         # What is visited just now is not done yet, and so is not taken for something that changed since.
         again = self._requeue_changed(change, batch)
         shown = self._write_images(change, batch, rows, result)
@@ -335,7 +344,7 @@ class Settler:
                 is_final = True
             case Fetched() | NotModified():
                 rows.done.append(entry.key)
-                rows.crawled += 1
+                rows.came.append(entry.key)
                 rows.depth = max(rows.depth, entry.depth)
                 is_final = isinstance(outcome, Fetched)
             case Gone() | Rejected():
@@ -352,6 +361,7 @@ class Settler:
         row = fetch_row(lease, outcome)
         if isinstance(outcome, Fetched):
             rows.links += outcome.links
+            rows.too_deep += outcome.too_deep
             if outcome.images_read:
                 rows.images.enter_page(outcome)
                 row = row._replace(images_found=len(outcome.images), images_read=True)

@@ -44,7 +44,8 @@ class ImageRows:
     unchanged_pages: list[int] = field(default_factory=list)
     no_pages: list[int] = field(default_factory=list)  # URLs under which something else than a page came
     refused: list[int] = field(default_factory=list)
-    found: int = 0
+    found: int = 0  # on the pages of this batch
+    new: int = 0  # more than these pages were known to show
 
     def __bool__(self) -> bool:
         asked = self.came or self.failed or self.unchanged
@@ -59,6 +60,7 @@ class ImageRows:
                 self.unchanged_pages.append(entry.key)
             return
         self.found += len(outcome.images)
+        self.new += len(outcome.images)
         kind = "discovery" if entry.seen is None else "refresh"
         self.seen += [
             (image, Sighting(image.key, entry.key, entry.url, kind, outcome.answer.at)) for image in outcome.images
@@ -109,6 +111,7 @@ def write_images(change: FrontierChange, lease: Lease, run_id: UUID, rows: Image
         known = images.known(connection, host_id, [asked.url_key for asked in rows.unchanged])
         met.update(row.image_id for row in known.values() if row.image_id is not None)
     met |= images.on_pages(connection, rows.unchanged_pages)
+    images.found_again(connection, rows.unchanged_pages, now)
     images.see_again(connection, met, now)
     return ImageTotals(stored, queued, requeued, _turn_into_images(change, host_id, run_id, rows.no_pages))
 

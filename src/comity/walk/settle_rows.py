@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
+from sqlalchemy import Connection
+
+from comity.database.seen_pages import last_seen, were_pages
 from comity.model.fetch_row import FetchRow
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow, Purpose
@@ -130,3 +134,21 @@ def _content_hash(outcome: Outcome) -> str | None:
         return outcome.content_hash
     seen = outcome.entry.seen if isinstance(outcome, NotModified) else None
     return seen.content_hash if seen is not None else None
+
+
+def known_before(connection: Connection, fetches: list[FetchRow], came: Sequence[int]) -> tuple[int, int]:
+    """Mark the visits of pages that came before as such; gives how many these are, and the images they were known for.
+
+    One statement for a batch, and only for hosts that had pages before.
+    """
+    known = were_pages(connection, came)
+    if not known:
+        return 0, 0
+    read = set()
+    for number, row in enumerate(fetches):
+        if row.url_key in known:
+            fetches[number] = row._replace(discovery_type="refresh")
+            if row.images_read and row.outcome == OUTCOME_NAMES[Fetched]:
+                read.add(row.url_key)
+    before = last_seen(connection, read) if read else {}
+    return len(known), sum(page.images_found for page in before.values())

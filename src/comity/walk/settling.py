@@ -142,4 +142,13 @@ def _return_requests(host: LeasedHost, outcomes: list[Outcome]) -> None:
 def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:
     news, host.unsettled = host.unsettled, Unsettled()
     memory, errors_in_a_row = host.gate.memory(), host.tally.errors_in_a_row
-    return HostBatch(host.lease, memory, errors_in_a_row, outcomes, news, host.refresh_began_at)
+    return HostBatch(
+        host.lease,
+        memory,
+        errors_in_a_row,
+        outcomes,
+        news,
+        host.refresh_began_at,
+        host.may_know_pages,
+        host.has_too_deep,
+    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, Protocol
 
+from comity.model.end_reason import EndReason
 from comity.model.errors import StateUnavailable
 from comity.walk.progress import RunSummary
 
@@ -130,11 +131,13 @@ class Worker:
             summary = await shift.crawl(min(self._terms.stint_minutes, self._left_s() / 60))
             self._failures = 0
             self._tell(summary)
+            if self._terms.is_to_exit_when_idle and is_fruitless(summary):
+                return  # what the table offers has nothing to do: without tracking, hosts that are done stay there
             await self._slow_down(summary)
 
     async def _slow_down(self, summary: RunSummary) -> None:
         """Hosts that are offered, and of which nothing comes, must not be taken again and again without a pause."""
-        if summary.pages or summary.errors or summary.refused:
+        if not is_fruitless(summary):
             self._fruitless = 0
             return
         self._fruitless += 1
@@ -160,3 +163,8 @@ class Worker:
 
     def _is_over(self) -> bool:
         return self._stopped.is_set() or self._left_s() <= 0
+
+
+def is_fruitless(summary: RunSummary) -> bool:
+    """Whether a run came to its end, and nothing was asked for in it."""
+    return not (summary.pages or summary.errors or summary.refused) and summary.code != EndReason.TIME_LIMIT

@@ -239,6 +239,7 @@ def _crawl(
     from comity.operate.seeds import add_seeds
     from comity.store.target import read_target
     from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
+    from comity.upkeep.go_deeper import go_deeper
     from comity.upkeep.rescore import rescore_run
 
     if processes > 1 and ":memory:" in door.settings.where:
@@ -259,6 +260,7 @@ def _crawl(
         end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)
         hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
         lift_refusals(opened.database, settings.allow_networks, hosts)
+        go_deeper(opened.database, opened.clock, opened.frontier, settings.max_depth, hosts)
         if refresh:
             ask_refresh(opened.database, opened.clock, hosts)
         reopen_closed(opened, hosts)

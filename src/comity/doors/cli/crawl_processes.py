@@ -27,7 +27,7 @@ from comity.model.end_reason import EndReason
 from comity.rules.budget import check
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.progress import Fault, HostLineInSummary, Progress, RunSummary
-from comity.walk.run_end import RunEnd, later, summary_of
+from comity.walk.run_end import RunEnd, later
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -103,11 +103,7 @@ class _SharedRun:
         """Note how the run ended, by what all processes said of its hosts."""
         if self._died and end.status != "failed":
             await self._thread.run(self._count_what_is_kept)
-        ended = end.reason is not None
-        idle = await self._thread.run(self._desk.idle, self._hosts, self._lines, run_ended=ended)
-        summary = summary_of(self._progress, str(self._run_id), end, self._lines.values(), idle, self._clock())
-        await self._thread.run(self._desk.close, summary.status, summary.code, summary.reason)
-        return summary
+        return await self._thread.run(self._desk.end, end, self._progress, self._lines.values(), self._hosts)
 
     async def _conduct(self) -> None:
         obey_signals(self._stop, self._leave, self._hold)

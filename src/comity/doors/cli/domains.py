@@ -188,7 +188,7 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
     write_table(
         (Column("STATUS"), Column("HOSTS", True), Column("WAITING", True)),
         [
-            Row((status_cell(line.status), f"{line.hosts:,}", f"{line.unleased:,}" if line.status in _WAITS else "-"))
+            Row((status_cell(line.status), f"{line.hosts:,}", f"{line.waiting:,}" if line.status in _WAITS else "-"))
             for line in counts
         ],
     )

@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_line, write_pairs, write_table
+from comity.doors.cli.output import (
+    Cell,
+    Column,
+    Row,
+    counted,
+    shown_time,
+    visible,
+    write_line,
+    write_pairs,
+    write_table,
+)
 from comity.model.host import HostStatus
 from comity.rules.policy_reach import reaches
 
@@ -101,6 +111,7 @@ def _groups(
     return [
         ("Standing", _standing(row, now)),
         ("Progress", _progress(host, row)),
+        ("Errors among the last fetches", _errors(host)),
         ("Schedule", _schedule(row)),
         ("Lease", _lease(row, now)),
         ("Gate", _gate(row, now)),
@@ -128,9 +139,23 @@ def _progress(host: HostInFull, row: Mapping[str, Any]) -> list[tuple[str, str |
         ("images", f"{images}, {shown_yield(share)} a page" if pages else images),
         ("errors", f"{row['total_error_count']:,} ({row['consecutive_error_count']:,} in a row)"),
         ("frontier", f"{host.queued:,} queued, {host.done:,} done, {host.dropped:,} dropped"),
+        (
+            "too deep",
+            f"{counted(host.too_deep, 'link')}: a larger --max-depth goes on there" if host.too_deep else None,
+        ),
         ("deepest page", _unless_zero(row["crawl_depth_reached"], "link", " from the start")),
         ("pages a run", None if row["max_pages_per_run"] is None else f"at most {row['max_pages_per_run']:,}"),
     ]
+
+
+def _errors(host: HostInFull) -> list[tuple[str, str | Cell | None]]:
+    """Each kind of error with its count, and under it some of its URLs."""
+    lines: list[tuple[str, str | Cell | None]] = []
+    for line in host.errors:
+        last = f"last {shown_time(line.at)} UTC"
+        lines.append((visible(line.code), Cell(f"{counted(line.count, 'time')}, {last}", "yellow")))
+        lines += [("", visible(url)) for url in line.urls]
+    return lines
 
 
 def _schedule(row: Mapping[str, Any]) -> list[tuple[str, str | Cell | None]]:

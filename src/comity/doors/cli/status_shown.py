@@ -137,7 +137,10 @@ def _of(part: Throughput, number: int) -> str:
 
 def _errors(status: Status) -> Lines:
     rows = [
-        Row((Cell(visible(line.code), "yellow"), f"{line.count:,}", line.host, age_shown(line.at, status.at)))
+        Row(
+            (Cell(visible(line.code), "yellow"), f"{line.count:,}", line.host, age_shown(line.at, status.at)),
+            "at " + ", ".join(map(visible, line.urls)) if line.urls else None,
+        )
         for line in status.errors
     ]
     columns = (Column("ERROR"), Column("LATELY", True), Column("LAST ON"), Column("", True))
@@ -160,7 +163,7 @@ def _runs(status: Status) -> Lines:
                 Cell(line.status, "red" if line.status == "failed" else ""),
                 f"{line.pages:,}",
                 f"{line.errors:,}",
-                sentence_of(line.reason) if line.reason else "-",
+                line.detail or (sentence_of(line.reason) if line.reason else "-"),
             )
         )
         for line in status.runs

@@ -64,6 +64,7 @@ _MOST_PROCESSES: Final = 64
 _MOST_HOSTS: Final = 100_000
 _MOST_MINUTES: Final = 1_000_000_000
 FINISHING: Final = "finishing what is under way (once more to leave at once)"
+NO_PAGE, NOTHING_TO_DO = 3, 4  # what a worker that is one of several ends with, when it did not get a page
 _STINT_MINUTES: Final = 30.0  # a run of a worker lasts no longer, so that upkeep comes between
 _RESCORE_EVERY_S: Final = 3600.0
 _LOOK_AGAIN_EVERY_S: Final = 15.0  # at a frontier that was away
@@ -195,7 +196,7 @@ class _Desk:
         self._is_child = ends_with_stdin
         self._memory = _Memory()
         self._frontier = FrontierWatch(self._log, lambda: self._count(metrics.STATE_LOST))
-        self._code = 0
+        self._code: int | None = None  # what a signal asked for
 
     async def run(self) -> int:
         """Work to the end; gives the exit code."""
@@ -214,7 +215,7 @@ class _Desk:
             seconds = round(monotonic() - begun, 3)
             said = f"the worker ends after {counted(self._memory.runs, 'run')}"
             self._log.tell(events.WORKER_ENDED, said, runs=self._memory.runs, seconds=seconds)
-        return self._code
+        return self._memory.exit_code(is_child=self._is_child) if self._code is None else self._code
 
     def _stopper(self, stop: Callable[[], None]) -> Callable[[int], None]:
         def on_signal(number: int) -> None:
@@ -243,6 +244,8 @@ class _Desk:
 
         if isinstance(news, RunSummary):
             self._memory.runs += 1
+            self._memory.pages += news.pages
+            self._memory.brought_nothing |= news.brought_nothing
             log_run(self._log, news)
             self._count(metrics.RUNS, news.status)
             if self._door.as_json:
@@ -290,6 +293,16 @@ class _Memory:
     tidied_at: float = -inf
     reread_at: float = -inf  # robots.txt of hosts that it closed, while there was nothing to crawl
     runs: int = 0
+    pages: int = 0
+    brought_nothing: bool = False  # whether a run wanted pages and got none
+
+    def exit_code(self, *, is_child: bool) -> int:
+        """How a worker ends by itself: 1 if no page came of all that it tried. One of several tells its parent more."""
+        if self.pages:
+            return 0
+        if not self.brought_nothing:
+            return NOTHING_TO_DO if is_child else 0
+        return NO_PAGE if is_child else 1
 
 
 class _OneShift:
@@ -326,6 +339,7 @@ class _OneShift:
 
     def _look(self) -> bool:
         from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
+        from comity.upkeep.go_deeper import go_deeper
         from comity.upkeep.rescore import rescore
 
         state, memory, now = self._state, self._memory, monotonic()
@@ -335,6 +349,7 @@ class _OneShift:
             if memory.tidied_at == -inf:  # the setting can only have changed before the worker began
                 lift_refusals(state.database, state.settings.allow_networks)
             end_cooldowns(state.database, state.clock, refresh=state.settings.enable_refresh_mode)
+            go_deeper(state.database, state.clock, state.frontier, state.settings.max_depth)
             if now - memory.rescored_at >= _RESCORE_EVERY_S:
                 rescore(state.database, state.clock, state.settings.weights)
                 memory.rescored_at = now
@@ -420,8 +435,9 @@ def end_with_stdin(stop: Callable[[], None]) -> None:
 
 def _write_json_line(summary: RunSummary) -> None:
     """Short enough for one write, so that the lines of several processes do not mix."""
-    names = ("run_id", "status", "reason", "pages", "unchanged", "errors", "refused", "bytes_received")
+    names = ("run_id", "status", "code", "reason", "pages", "unchanged", "errors", "refused", "bytes_received")
     told = {name: getattr(summary, name) for name in names}
-    told |= {"seconds": round(summary.seconds, 3), "hosts": len(summary.hosts), "warnings": summary.warnings[:5]}
+    told |= {"seconds": round(summary.seconds, 3), "hosts": len(summary.hosts), "endings": summary.endings}
+    told["warnings"] = summary.warnings[:5]
     sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()

@@ -19,7 +19,7 @@ from typing import Final
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.leaving import LEFT
 from comity.doors.cli.options import Chosen
-from comity.doors.cli.work import FINISHING, obey
+from comity.doors.cli.work import FINISHING, NO_PAGE, NOTHING_TO_DO, obey
 from comity.doors.cli.work_frontier import FrontierWatch
 from comity.doors.cli.work_watch import log_of, served
 from comity.doors.event_loop import runner_of_loops
@@ -51,6 +51,7 @@ class _Workers:
         self._children: dict[int, asyncio.subprocess.Process] = {}
         self._stopping = asyncio.Event()
         self._code = 0
+        self._ended: set[int] = set()  # the exit codes of workers that ended by themselves
         self._ends_at = monotonic() + max_minutes * 60 if max_minutes else None
 
     async def run(self) -> int:
@@ -62,6 +63,8 @@ class _Workers:
                 await asyncio.gather(*(self._keep(number) for number in range(self._settings.processes)))
             finally:
                 self._kill_all()
+        if not self._code and NO_PAGE in self._ended and 0 not in self._ended:
+            return 1  # no page came of all that they tried
         return self._code
 
     def _try_state(self) -> None:
@@ -92,7 +95,8 @@ class _Workers:
         died_at: deque[float] = deque(maxlen=_RESTARTS_A_MINUTE)
         while not self._stopping.is_set():
             code = await self._one(number)
-            if self._stopping.is_set() or code in (0, INTERRUPTED):
+            if self._stopping.is_set() or code in (0, INTERRUPTED, NO_PAGE, NOTHING_TO_DO):
+                self._ended.add(code)
                 return
             if code == BadInput.exit_code:  # it said why, and the next would say the same
                 self._code = code

@@ -22,6 +22,7 @@ from comity.reports.idle import IdleHost
 from comity.rules.canonical import WebAddress
 from comity.settings import Settings
 from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
+from comity.upkeep.go_deeper import go_deeper
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
 from comity.walk.crawl import Crawl
@@ -107,6 +108,7 @@ class Conduct:
         end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
         hosts = {seed.host.authority for seed in self._plan.seeds} - set(report.taken_down)
         lift_refusals(database, settings.allow_networks, hosts)
+        go_deeper(database, clock, frontier, settings.max_depth, hosts)
         if self._plan.refresh:
             ask_refresh(database, clock, hosts)
         return hosts

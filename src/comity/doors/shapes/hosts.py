@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from comity.reports.hosts import HolderLine, HostInFull, HostLine, StatusLine
     from comity.reports.status import Status, WorkerLine
 
-_WAITS = frozenset({HostStatus.PENDING, HostStatus.ACTIVE})
 
 
 class PolicyShown(Shape):
@@ -82,6 +81,17 @@ class FrontierShown(Shape):
     queued: int
     done: int
     dropped: int
+    too_deep: int = Field(description="Links that are kept and lie deeper than crawls so far followed.")
+
+
+class ErrorShown(Shape):
+    """One kind of error: `host` and `at` are those of the last, `urls` the first few."""
+
+    code: str
+    count: int
+    host: str
+    at: Instant
+    urls: list[str]
 
 
 class HostShown(Shape):
@@ -137,6 +147,7 @@ class HostShown(Shape):
     refresh_started_at: Instant | None
     frontier: FrontierShown
     policy: PolicyShown | None = Field(description="null: no operator set any limit.")
+    errors: list[ErrorShown] = Field(description="Errors among the last visits, by kind.")
 
 
 def host_listed(line: HostLine) -> HostListed:
@@ -161,7 +172,8 @@ def host_shape(host: HostInFull) -> HostShown:
     policy = host.policy
     return HostShown(
         **host.columns,
-        frontier=FrontierShown(queued=host.queued, done=host.done, dropped=host.dropped),
+        frontier=FrontierShown(queued=host.queued, done=host.done, dropped=host.dropped, too_deep=host.too_deep),
+        errors=[ErrorShown.model_validate(line) for line in host.errors],
         policy=policy_shape(_policy_from(policy), policy["host"]) if policy is not None else None,
     )
 
@@ -206,7 +218,7 @@ def claims_shape(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsShow
         ],
         expired=sum(line.expired for line in held),
         statuses=[
-            StatusCount(status=line.status, hosts=line.hosts, waiting=line.unleased * (line.status in _WAITS))
+            StatusCount(status=line.status, hosts=line.hosts, waiting=line.waiting)
             for line in counts
         ],
     )
@@ -278,17 +290,6 @@ class DueShown(Shape):
     host: str
     status: HostStatus
     reason: str | None
-    at: Instant
-
-
-class ErrorShown(Shape):
-    """One kind of error among the last fetches of an hour, with its last example."""
-
-    model_config = ConfigDict(extra="allow")
-
-    code: str
-    count: int
-    host: str
     at: Instant
 
 

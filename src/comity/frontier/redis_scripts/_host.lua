@@ -7,23 +7,25 @@
 --                   number
 -- stem:epoch:q      sorted set of those that are ready: sequence number by rank
 -- stem:epoch:l, :d  sorted sets by time: put off; and put off, but due, hence in :q, too
+-- stem:epoch:x      sorted set by depth of those that are too deep: sequence number
 -- stem:epoch:t, :h  hashes by sequence number: tries, if any; what a sitemap says, if anything
-local QUEUED, DONE, DROPPED = 0, 1, 2
+local QUEUED, DONE, DROPPED, TOO_DEEP = 0, 1, 2, 3
 local PER = 64
 local HEAD = 25  -- octets before the URL
 local stem = KEYS[1]
-local said = redis.call('HMGET', stem, 'epoch', 'applied', 'known', 'buckets', 'n0', 'n1', 'n2', 'origin')
+local said = redis.call('HMGET', stem, 'epoch', 'applied', 'known', 'buckets', 'n0', 'n1', 'n2', 'origin', 'n3')
 local epoch, applied = said[1], tonumber(said[2] or '-1')
 local known, buckets = tonumber(said[3] or '0'), tonumber(said[4] or '1')
 local counts = {[0] = tonumber(said[5] or '0'), [1] = tonumber(said[6] or '0'), [2] = tonumber(said[7] or '0')}
 local origin = said[8] or ''
-local data, queue, later, due, tries, hints
+counts[3] = tonumber(said[9] or '0')
+local data, queue, later, due, tries, hints, deep
 local whole, waiting, trying
 
 local function open()
   data = stem .. ':' .. (epoch or '')
   queue, later, due = data .. ':q', data .. ':l', data .. ':d'
-  tries, hints = data .. ':t', data .. ':h'
+  tries, hints, deep = data .. ':t', data .. ':h', data .. ':x'
   whole = 1
   while whole * 2 <= buckets do whole = whole * 2 end
   waiting = redis.call('EXISTS', later, due) > 0
@@ -33,7 +35,7 @@ open()
 
 local function save(batch)
   redis.call('HSET', stem, 'epoch', epoch, 'applied', batch, 'known', known, 'buckets', buckets,
-    'n0', counts[0], 'n1', counts[1], 'n2', counts[2], 'origin', origin)
+    'n0', counts[0], 'n1', counts[1], 'n2', counts[2], 'n3', counts[3], 'origin', origin)
 end
 
 -- Whether a batch must not be applied now: it was already, others are missing before it, or this is another life.
@@ -135,6 +137,7 @@ local function add(element, state, is_ready)
   pushed_at = place
   pushed[#pushed + 1] = stored
   if is_ready then rank(element, name_of(known)) end
+  if state == TOO_DEEP then redis.call('ZADD', deep, struct.unpack('>i4', element, 9), name_of(known)) end
   known = known + 1
   counts[state] = counts[state] + 1
   return true
@@ -145,6 +148,8 @@ local function change(key, sequence, before, after, bucket)
   if before == after then return end
   redis.call('HSET', bucket, key, struct.pack('>I6B', sequence, after))
   local name = name_of(sequence)
+  if before == TOO_DEEP then redis.call('ZREM', deep, name) end
+  if after == TOO_DEEP then redis.call('ZADD', deep, struct.unpack('>i4', element_of(sequence), 9), name) end
   if before == QUEUED then
     redis.call('ZREM', queue, name)
     if waiting then
@@ -152,11 +157,21 @@ local function change(key, sequence, before, after, bucket)
       redis.call('ZREM', due, name)
     end
     if trying then redis.call('HDEL', tries, name) end
-  elseif after == QUEUED then
-    redis.call('ZADD', queue, rank_of(element_of(sequence)), name)
   end
+  if after == QUEUED then redis.call('ZADD', queue, rank_of(element_of(sequence)), name) end
   counts[before] = counts[before] - 1
   counts[after] = counts[after] + 1
+end
+
+-- Queue a URL that was too deep where it was found before, and was found nearer to a seed.
+local function lift(element)
+  local key = string.sub(element, 1, 8)
+  local sequence, state, bucket = entry_of(key)
+  if state ~= TOO_DEEP then return end
+  local stored = element_of(sequence)
+  local moved = string.sub(element, 1, 16) .. string.sub(stored, 17)
+  redis.call('LSET', data .. ':u:' .. math.floor(sequence / PER), sequence % PER, moved)
+  change(key, sequence, TOO_DEEP, QUEUED, bucket)
 end
 
 local function put_off(sequence, at, count)

@@ -3,8 +3,12 @@
 local batch = tonumber(ARGV[2])
 local refused = refusal(ARGV[1], batch)
 if refused then return refused end
-for i = 7, #ARGV do add(ARGV[i], QUEUED, true) end
+local met = {}
+for i = 7, #ARGV do
+  if not add(ARGV[i], QUEUED, true) and counts[TOO_DEEP] > 0 then met[#met + 1] = ARGV[i] end
+end
 flush()
+for _, element in ipairs(met) do lift(element) end
 for i = 1, #ARGV[3], 25 do
   local sequence = entry_of(string.sub(ARGV[3], i, i + 7))
   if sequence then redis.call('HSET', hints, name_of(sequence), string.sub(ARGV[3], i + 8, i + 24)) end

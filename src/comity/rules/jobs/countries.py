@@ -48,6 +48,13 @@ def country_of(text: str) -> str | None:
     return codes[0] if len(codes) == 1 else None
 
 
+def country_names() -> tuple[str, ...]:
+    """The usual English names of all countries."""
+    import pycountry
+
+    return tuple(getattr(country, "common_name", country.name) for country in pycountry.countries)
+
+
 def is_word_and_code(code: str) -> bool:
     """Whether three letters are an everyday word, too."""
     return code.lower() in WORDS_NOT_CODES

@@ -32,7 +32,7 @@ def decide(facts: UrlFacts) -> Decision:
         return _unqueued(facts)
     if queue.is_image and facts.image is not None and facts.image.asked_at is not None:
         return _image(facts)
-    if queue.state == "queued":
+    if queue.state in ("queued", "too_deep"):
         return _queued(facts, queue)
     return _behind_cooldown(facts, _done(facts, queue))
 
@@ -160,7 +160,7 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
     held = lease_decision(facts)
     if held is not None:
         return held
-    if facts.max_depth is not None and queue.depth > facts.max_depth:
+    if queue.state == "too_deep" and facts.max_depth is not None:
         text = f"It lies {queue.depth} steps from a seed; the last crawl went {facts.max_depth} steps (--max-depth)."
         return Decision("too_deep", text, f"`comity crawl {facts.host_name} --max-depth {queue.depth}` reaches it.")
     return _next(facts, queue, failed=failed)

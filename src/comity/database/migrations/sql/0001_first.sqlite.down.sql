@@ -6,6 +6,8 @@ DROP TRIGGER IF EXISTS domains_replace_trigger;
 --
 DROP TRIGGER IF EXISTS domains_overwrite_trigger;
 --
+DROP TRIGGER IF EXISTS domains_woken_trigger;
+--
 DROP TRIGGER IF EXISTS domains_updated_at_trigger;
 --
 DROP TRIGGER IF EXISTS domain_policies_insert_history_trigger;

@@ -248,6 +248,7 @@ CREATE TABLE domains (
     frontier_updated_at DATETIME,
     unqueued_recorded INTEGER DEFAULT 0 NOT NULL,
     unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL,
+    left_at_depth INTEGER,
     next_fetch_at DATETIME,
     blocked_until DATETIME,
     backoff_step INTEGER DEFAULT 0 NOT NULL,
@@ -276,7 +277,11 @@ CREATE INDEX idx_domains_last_crawled ON domains (last_crawled_at);
 --
 CREATE INDEX idx_domains_lease_expiry ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
 --
+CREATE INDEX idx_domains_left_at_depth ON domains (left_at_depth) WHERE left_at_depth IS NOT NULL;
+--
 CREATE INDEX idx_domains_next_crawl ON domains (next_crawl_after) WHERE next_crawl_after IS NOT NULL;
+--
+CREATE INDEX idx_domains_not_due ON domains (status, next_crawl_after) WHERE status IN ('pending', 'active') AND is_seeded AND claimed_by IS NULL AND next_crawl_after IS NOT NULL;
 --
 CREATE INDEX idx_domains_parent_domain ON domains (parent_domain);
 --
@@ -434,7 +439,7 @@ CREATE TABLE domain_frontier (
     found_by SMALLINT DEFAULT 0 NOT NULL,
     found_on BIGINT,
     CONSTRAINT pk_domain_frontier PRIMARY KEY (id),
-    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2)),
+    CONSTRAINT ck_domain_frontier_state CHECK (state IN (0, 1, 2, 3)),
     CONSTRAINT fk_domain_frontier_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE,
     CONSTRAINT fk_domain_frontier_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL
 );
@@ -442,6 +447,8 @@ CREATE TABLE domain_frontier (
 CREATE INDEX idx_domain_frontier_put_off ON domain_frontier (domain_id, not_before) WHERE state = 0 AND not_before IS NOT NULL;
 --
 CREATE INDEX idx_domain_frontier_queue ON domain_frontier (domain_id, priority DESC, depth, id) WHERE state = 0;
+--
+CREATE INDEX idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
 --
 CREATE UNIQUE INDEX uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
 --
@@ -550,7 +557,7 @@ CREATE INDEX idx_provenance_image ON provenance (image_id);
 --
 CREATE INDEX idx_provenance_source_domain ON provenance (source_domain);
 --
-CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id);
+CREATE UNIQUE INDEX uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
 --
 CREATE TABLE image_urls (
     domain_id CHAR(32) NOT NULL,
@@ -633,6 +640,12 @@ CREATE TRIGGER domains_overwrite_trigger BEFORE UPDATE OF domain, id ON domains
     FOR EACH ROW WHEN EXISTS (SELECT 1 FROM domains WHERE (domain = NEW.domain OR id = NEW.id) AND id <> OLD.id)
 BEGIN
     SELECT RAISE(ABORT, 'another host has this name or id');
+END;
+--
+CREATE TRIGGER domains_woken_trigger AFTER UPDATE OF status ON domains
+    FOR EACH ROW WHEN NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active') AND NEW.next_crawl_after IS OLD.next_crawl_after AND NEW.next_crawl_after IS NOT NULL
+BEGIN
+    UPDATE domains SET next_crawl_after = NULL WHERE id = NEW.id;
 END;
 --
 CREATE TRIGGER domains_updated_at_trigger AFTER UPDATE ON domains
