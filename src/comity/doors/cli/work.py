@@ -234,7 +234,13 @@ class _Desk:
         most = _MOST_HOSTS if self._hosts is None else self._hosts
         share = HostShare(most, left=tuple, leave=lambda _host: None, told=self._told_of_host)
         duty = Duty(_LOOK_AGAIN_EVERY_S, partial(self._frontier.look_again, state))
-        return CrawlHooks(hosts=share, meter=self._meter, on_silence=self._frontier.on_silence, duties=(duty,))
+        return CrawlHooks(
+            hosts=share,
+            meter=self._meter,
+            on_silence=self._frontier.on_silence,
+            waits_for_room=True,
+            duties=(duty,),
+        )
 
 
 @dataclass(slots=True)
@@ -301,7 +307,9 @@ class _OneShift:
         while unfinished:
             holder, run_id = unfinished[0]
             self._leases.free_former([holder])
-            self._state.run_desk(run_id).close("failed", "the state did not answer")
+            desk = self._state.run_desk(run_id)
+            desk.take_over()  # also pages for which there was no room
+            desk.close("failed", "the state did not answer")
             del unfinished[0]
 
     async def crawl(self, minutes: float) -> RunSummary:
