@@ -31,6 +31,10 @@ def no_space(*_arguments: Any, **_more: Any) -> Any:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def broken(*_arguments: Any, **_more: Any) -> Any:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
 @dataclass
 class Disk:
     """A folder that is soon full, and a way to make room."""
@@ -121,18 +125,42 @@ def test_a_part_that_could_not_be_written_is_never_finished_without_its_pages(
     store = open_sink(place, HOLDER)
     store.keep(store.append([compressed(page(1))]))
     with monkeypatch.context() as patch:
-        patch.setattr(parts.PartWriter, "add", no_space)
+        patch.setattr(parts.PartWriter, "add", broken)
         store.keep(store.append([compressed(page(2))]))
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(OSError, match="Input/output error"):
             store.keep(store.append([compressed(page(3))]))  # hears of it
     for _again in range(2):
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(OSError, match="Input/output error"):
             store.append([compressed(page(4))])
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="Input/output error"):
         store.close()
     assert not any(path.name.startswith(("part-", ".part-")) for path in tmp_path.rglob("*"))
     assert recovered(place, [page(number).url for number in (1, 2, 3)]) == 3
     assert kept(place) == as_kept(page(number) for number in (1, 2, 3))
+    assert left_over(place) == []
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_part_that_had_no_room_is_left_and_the_pages_after_it_go_on(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page is in its segment before it counts: a part can wait until there is room."""
+    place = tmp_path / name
+    store = open_sink(place, HOLDER)
+    store.keep(store.append([compressed(page(1))]))
+    with monkeypatch.context() as patch:
+        patch.setattr(parts.PartWriter, "add", no_space)
+        for number in (2, 3):
+            store.keep(store.append([compressed(page(number))]))
+        store.keep(store.append([compressed(page(4))]))  # where the next part begins, and has no room either
+    for number in (5, 6):
+        store.keep(store.append([compressed(page(number))]))
+    with pytest.raises(OSError, match="No space left") as caught:
+        store.close()
+    assert str(tmp_path) in str(caught.value)
+    every = range(1, 7)
+    recovered(place, [page(number).url for number in every])
+    assert kept(place) == as_kept(page(number) for number in every)
     assert left_over(place) == []
 
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +17,7 @@ import pytest
 from comity.assemble import State
 from comity.store.pages import PageStore
 from comity.walk.crawl import Crawl
+from tests.servers.waiting import wait_until
 from tests.walk.crawling import QUEUED, Place, until
 from tests.walk.site import Route, Web, page, tree
 
@@ -104,3 +111,50 @@ def test_what_fails_beside_the_crawl_ends_it_with_its_own_message(web: Web, plac
     with pytest.raises(Exception, match="takedowns") as caught:
         place.crawl(site.url(), meanwhile=vandal, within_s=20)
     assert not isinstance(caught.value, ExceptionGroup)
+
+
+@contextmanager
+def small_disk(folder: Path, kilobytes: int) -> Iterator[None]:
+    """A disk of its own, which only root can make (as in tests/machines)."""
+    folder.mkdir()
+    size = f"size={kilobytes}k"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "comity-test", str(folder)], check=True, timeout=30)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True, timeout=30)
+
+
+@pytest.mark.roomy
+def test_a_worker_waits_for_room_and_asks_for_no_page_again(web: Web, place: Place) -> None:
+    sites = [web.site(heavy(40)) for _ in range(2)]
+    assert place.comity("seeds", "add", *(site.url() for site in sites)).code == 0
+    with small_disk(place.pages, 3000), place.begun("work", "--idle-exit", "--delay", 0) as process:
+        wait_until(lambda: any(place.folder.glob(".err-*")) and "pages_wait" in process.err, 60, "a full disk")
+        assert process.poll() is None
+        asked = sum(len(site.log) for site in sites)
+        assert asked < 80
+        subprocess.run(["mount", "-o", "remount,size=64m", str(place.pages)], check=True, timeout=30)
+        assert process.wait(60) == 0, process.err
+        told = [json.loads(line) for line in process.err.splitlines()]
+        events = [line["event"] for line in told]
+        assert events.index("pages_wait") < events.index("pages_go_on")
+        assert next(line for line in told if line["event"] == "pages_wait")["message"].startswith(f"{place.pages}")
+        assert set(place.kept()) == {site.url(path) for site in sites for path in tree(40)}
+    for site in sites:
+        assert sorted(site.pages()) == sorted(tree(40)), "each page once"
+
+
+@pytest.mark.roomy
+def test_a_worker_that_waits_for_room_stops_when_it_is_told_to(web: Web, place: Place) -> None:
+    site = web.site(heavy(40))
+    assert place.comity("seeds", "add", site.url()).code == 0
+    with small_disk(place.pages, 1500):
+        with place.begun("work", "--delay", 0) as process:
+            wait_until(lambda: any(place.folder.glob(".err-*")) and "pages_wait" in process.err, 60, "a full disk")
+            process.send(signal.SIGTERM)
+            assert process.wait(30) in (0, 1)
+        assert place.host(site.host)["claimed_by"] is None
+        subprocess.run(["mount", "-o", "remount,size=64m", str(place.pages)], check=True, timeout=30)
+        assert place.comity_apart("crawl", site.url()).code == 0
+        assert set(place.kept()) == {site.url(path) for path in tree(40)}

@@ -21,6 +21,13 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from comity.model.errors import BadInput, StateUnavailable
 
+APPLICATION_ID: Final = 0x434F4D59  # "COMY", in the head of every SQLite file that is a state
+# Files that were made without it, such as those restored from a dump, are known by these.
+TABLES_OF_A_STATE: Final = frozenset({"alembic_version", "domains", "domain_frontier", "politeness_ledger"})
+_TABLES_OF_AN_OLDER_CRAWL: Final = frozenset({"images", "provenance"})  # S1's, which a migration sets aside
+_NAMES_SHOWN: Final = 3
+_DAMAGED_OR_FULL: Final = frozenset({8, 10, 11, 13, 14, 26})  # READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
+_SERVER_TROUBLE: Final = ("53", "57", "58", "XX")  # classes of SQLSTATE: resources, intervention, system, corruption
 _WAIT_FOR_WRITER_S: Final = 60
 _WAL_TRIES: Final = 200
 _WAL_PAUSE_S: Final = 0.05
@@ -175,6 +182,23 @@ def _use_write_ahead_log(cursor: Any) -> None:
             return
 
 
+def _require_state(cursor: Any, path: Path) -> None:
+    """Refuse a SQLite file of another program; an empty one becomes a state."""
+    application_id = cursor.execute("PRAGMA application_id").fetchone()[0]
+    if application_id == APPLICATION_ID:
+        return
+    listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    names = [row[0] for row in cursor.execute(listed)]
+    known = (TABLES_OF_A_STATE, _TABLES_OF_AN_OLDER_CRAWL)
+    if application_id == 0 and (not names or any(tables.issubset(names) for tables in known)):
+        return
+    shown = ", ".join(names[:_NAMES_SHOWN]) + (" …" if len(names) > _NAMES_SHOWN else "")
+    raise BadInput(
+        f"{path} is a database of another program ({shown or f'application id {application_id}'}); "
+        "name another file for Comity's state"
+    )
+
+
 def _sqlite_engine(url: URL) -> Engine:
     """An engine whose transactions we begin ourselves (the driver's own habit begins them too late)."""
     path = Path(str(url.database))
@@ -190,6 +214,7 @@ def _sqlite_engine(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def _on_connect(connection: Any, _record: Any) -> None:
         cursor = connection.cursor()
+        _require_state(cursor, path)  # before anything is written
         _use_write_ahead_log(cursor)
         cursor.execute("PRAGMA synchronous=FULL")  # measured: no slower than NORMAL, and survives a power cut
         cursor.execute("PRAGMA foreign_keys=ON")
@@ -217,9 +242,16 @@ def _clear_errors(database: Database) -> Iterator[None]:
             f"every connection to the state at {database.shown} is in use; try again later"
         ) from error
     except DBAPIError as error:
-        if error.connection_invalidated or "not a database" in str(error.orig) or _is_set_up_wrongly(error):
+        if error.connection_invalidated or _is_damaged_or_full(error) or _is_set_up_wrongly(error):
             raise StateUnavailable(_sentence(database, error)) from error
         raise
+
+
+def _is_damaged_or_full(error: DBAPIError) -> bool:
+    """Whether the file or the server's disk is at fault, whatever the driver calls it."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return (code is not None and code & 0xFF in _DAMAGED_OR_FULL) or state.startswith(_SERVER_TROUBLE)
 
 
 def _is_set_up_wrongly(error: DBAPIError) -> bool:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import Connection, inspect, text
 
 from comity import __version__
-from comity.database.connection import Database
-from comity.database.migrations import create_everything
+from comity.database.connection import APPLICATION_ID, Database
+from comity.database.migrations import SHARED_NAMES, create_everything
 from comity.model.errors import BadInput, SchemaMismatch
 
 if TYPE_CHECKING:  # Alembic is slow to import, and a state that is up to date needs none of it
     from alembic.config import Config
 
 HEAD: Final = "0001"  # the age that this code is written for; a test holds it to the newest migration
+_TELLTALE: Final = "politeness_ledger"  # a table that nobody else has
 _SCRIPTS: Final = Path(__file__).parent / "migrations"
 # As Alembic makes it, which goes on from here at the next upgrade.
 _VERSION_TABLE: Final = (
@@ -67,10 +68,32 @@ def _refuse_newer(database: Database, revision: str | None) -> None:
         )
 
 
+def _refuse_foreign(database: Database, connection: Connection, revision: str | None) -> None:
+    """Refuse a database whose tables are another program's, under our names or with a version table like ours."""
+    if revision is not None:
+        if not inspect(connection).has_table(_TELLTALE):
+            raise BadInput(
+                f"the database at {database.shown} belongs to another program: its alembic_version is {revision}, and "
+                "it has none of Comity's tables; name another database"
+            )
+        return
+    if database.is_shared:
+        from comity.database.declared import metadata
+
+        named = set(inspect(connection).get_table_names()) - set(SHARED_NAMES)  # those are set aside
+        found = sorted(named & metadata.tables.keys())
+        if found:
+            raise BadInput(
+                f"the database at {database.shown} has tables of another program under Comity's names "
+                f"({', '.join(found[:3])}); name another database, or another schema by ?options=-csearch_path%3Dcomity"
+            )
+
+
 def ensure_current(database: Database) -> None:
     """Make sure the tables fit the code: migrate an embedded state, ask for a shared one to be migrated."""
     with database.read() as connection:
         revision = current_revision(connection)
+        _refuse_foreign(database, connection, revision)
     _refuse_newer(database, revision)
     if revision == head_revision():
         return
@@ -91,7 +114,13 @@ def _make(database: Database) -> bool:
         connection.execute(text(_VERSION_TABLE))
         create_everything(connection)
         connection.execute(text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": HEAD})
+        _sign(connection, APPLICATION_ID)
         return True
+
+
+def _sign(connection: Connection, application_id: int) -> None:
+    """Write into the head of a SQLite file whose it is."""
+    connection.exec_driver_sql(f"PRAGMA application_id = {application_id}")
 
 
 def upgrade(database: Database, target: str = "head") -> str | None:
@@ -111,12 +140,16 @@ def _migrate(database: Database, target: str, *, forward: bool) -> str | None:
     with database.write() as connection:
         if database.is_shared:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
-        _refuse_newer(database, current_revision(connection))
+        before = current_revision(connection)
+        _refuse_foreign(database, connection, before)
+        _refuse_newer(database, before)
         try:
             (command.upgrade if forward else command.downgrade)(_config(connection), target)
         except CommandError as error:
             raise BadInput(f"cannot migrate to {target!r}: {error}") from None
         revision = current_revision(connection)
+        if not database.is_shared:
+            _sign(connection, APPLICATION_ID if revision is not None else 0)
         if revision is None:
             connection.execute(text("DROP TABLE IF EXISTS alembic_version"))  # an empty database keeps nothing of ours
         return revision

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from errno import ENOENT
+from errno import ENOENT, ENOSPC
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -22,6 +22,7 @@ from comity.store.parts import PartWriter
 from comity.store.pulse import Pulse
 from comity.store.recovery import recover
 from comity.store.segment import OPEN, SegmentGone, SegmentWriter
+from comity.store.sink import is_full
 from comity.store.target import Format, Target, read_target
 from comity.store.writers import part_writer
 
@@ -30,6 +31,7 @@ __all__ = ["PageStore", "open_sink", "recover"]
 ROWS_PER_PART: Final = 20_000
 BYTES_PER_PART: Final = 512 * 1024 * 1024  # of bodies
 SECONDS_PER_PART: Final = 300.0  # a slow crawl's pages can be read after this time at the latest
+_NO_ROOM: Final = "No space left on device for a part, whose pages become one with the next run"
 WAIT_AT_THE_END_S: Final = 10.0  # for a file that another process has
 
 
@@ -55,6 +57,8 @@ class PageStore:
         self._join_thread: ThreadPoolExecutor | None = None
         self._joining: Future[int] | None = None
         self._failure: BaseException | None = None
+        self._writes: _OpenPart | None = None  # whose pages are being written
+        self._had_no_room = False  # for a part; its pages are still in their segment
         self._pulse = Pulse()
 
     def append(self, records: Sequence[PageRecord]) -> list[int]:
@@ -81,8 +85,12 @@ class PageStore:
         if part is None:
             return
         if kept:
+            self._wait()
+            if part.is_done:  # its segment has these pages, and becomes a part later
+                return
             part.rows += len(kept)
             part.body_bytes += sum(len(record.body) for record in kept if record.body is not None)
+            self._writes = part
             self._write(part.writer.add, kept)
         is_old = part.rows > 0 and monotonic() - part.since >= SECONDS_PER_PART
         if part.rows >= ROWS_PER_PART or part.body_bytes >= BYTES_PER_PART or is_old:
@@ -104,6 +112,8 @@ class PageStore:
             if self._joining is not None:
                 self._joining.result()
             self.parts_waiting = join_parts(self.target, WAIT_AT_THE_END_S)
+            if self._had_no_room:
+                raise OSError(ENOSPC, _NO_ROOM, str(self.folder))
         finally:
             if part is not None:
                 part.leave()  # unless it is done
@@ -155,6 +165,13 @@ class PageStore:
         self._join_thread = self._join_thread or ThreadPoolExecutor(1, thread_name_prefix="comity-joins")
         self._joining = self._join_thread.submit(join_parts, self.target, 0.0)
 
+    def _set_aside(self, part: _OpenPart | None) -> None:
+        """Leave a part that had no room: its pages are in its segment, and the next run makes a part of it."""
+        if part is not None:
+            part.leave()
+        if part is self._open:
+            self._open = None
+
     def _write(self, work: Callable[..., None], *arguments: object) -> None:
         """Write beside whoever calls; waits only for what was to be written before."""
         self._wait()
@@ -164,8 +181,11 @@ class PageStore:
     def _wait(self) -> None:
         """A failure to write is the caller's to hear, now and ever after: its part is not to be finished."""
         if self._failure is None and self._writing is not None:
-            self._failure = self._writing.exception()
-            self._writing = None
+            self._failure, part = self._writing.exception(), self._writes
+            self._writing = self._writes = None
+            if is_full(self._failure):  # the next page tells whether there is room by now
+                self._had_no_room, self._failure = True, None
+                self._set_aside(part)
             if isinstance(self._failure, OSError) and self._failure.filename is None:
                 self._failure.filename = str(self.folder)  # a disk that is full should have a name
         if self._failure is not None:

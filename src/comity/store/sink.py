@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from typing import Protocol
 
 from comity.model.page_record import PageRecord
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether a disk, or a user's part of it, has no more room: that passes, and can be waited for."""
+    return isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT)
 
 
 class PageSink(Protocol):

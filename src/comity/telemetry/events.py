@@ -80,6 +80,13 @@ RUN_ENDED: Final = Event(
 STATE_LOST: Final = Event(
     "state_lost", Level.WARNING, "The state did not answer; it is tried again after a pause.", ("error", "pause_s")
 )
+PAGES_WAIT: Final = Event(
+    "pages_wait",
+    Level.WARNING,
+    "The disk of the pages is full; the run waits up to 15 minutes and keeps its hosts.",
+    ("error",),
+)
+PAGES_GO_ON: Final = Event("pages_go_on", Level.INFO, "There is room for pages again.", ("seconds",))
 FRONTIER_LOST: Final = Event(
     "frontier_lost",
     Level.WARNING,
@@ -140,6 +147,8 @@ EVENTS: Final = (
     RUN_ENDED,
     IDLE,
     STATE_LOST,
+    PAGES_WAIT,
+    PAGES_GO_ON,
     FRONTIER_LOST,
     FRONTIER_BACK,
     FRONTIER_BLANK,

@@ -32,6 +32,8 @@ def settler_for(
     store: PageSink,
     images: ImageStore | None,
     clock: Clock,
+    *,
+    waits_for_room: bool,
 ) -> Settler:
     """Who turns the outcomes of a run into rows."""
     return Settler(
@@ -45,6 +47,7 @@ def settler_for(
         finds_images=terms.images,
         refresh=terms.refresh,
         track=terms.track,
+        waits_for_room=waits_for_room,
     )
 
 

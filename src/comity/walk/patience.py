@@ -1,7 +1,8 @@
 """Questions to the frontier on the database thread; a frontier that does not answer is waited for.
 
 When its store is unavailable nothing was written, so that the same call is made again, after pauses that grow and
-for a bounded time. Leases are renewed in between, because no pause holds the thread.
+for a bounded time. So it is when the disk of the pages is full, where `waits_for_room` says that somebody will make
+room. Leases are renewed in between, because no pause holds the thread.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final, ParamSpec, TypeVar
 from uuid import UUID
 
 from comity.frontier.store import FrontierStore, FrontierUnavailable, FrontierUnfit
+from comity.store.sink import is_full
 from comity.walk.database_thread import DatabaseThread
 
 LEAST_PAUSE_S: Final = 0.1
@@ -22,6 +24,12 @@ _LOOK_EVERY_S: Final = 0.1
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+class NoRoom(str):
+    """What is told when it is the disk of the pages that is waited for."""
+
+    __slots__ = ()
 
 
 class Patience:
@@ -38,6 +46,7 @@ class Patience:
         tell: Callable[[str | None], None],
         on_rebuilt: Callable[[Collection[UUID]], None],
     ) -> None:
+        self.waits_for_room = False  # on the disk of the pages
         self._thread = thread
         self._frontier = frontier
         self._clock = clock
@@ -57,12 +66,15 @@ class Patience:
                 break
             except FrontierUnfit:
                 raise  # it will not become better by waiting
-            except FrontierUnavailable as error:
+            except (FrontierUnavailable, OSError) as error:
+                if isinstance(error, OSError) and not (self.waits_for_room and is_full(error)):
+                    raise
                 now = self._clock()
                 if gives_up_at == inf:
                     gives_up_at = now + PATIENCE_MOST_S
-                    self._tell(str(error))
-                if now >= self.ends_at and not self._has_stopped_asking:
+                    self._tell(_sentence(error))
+                is_silent = isinstance(error, FrontierUnavailable) and self._frontier.has_own_server
+                if is_silent and now >= self.ends_at and not self._has_stopped_asking:
                     # What is fetched is worth keeping: once more, into the database alone.
                     self._has_stopped_asking = True
                     self._frontier.stop_asking()
@@ -82,3 +94,9 @@ class Patience:
         until = self._clock() + seconds
         while (left_s := min(until, self.ends_at) - self._clock()) > 0:  # noqa: ASYNC110  # rare, and the end may move
             await asyncio.sleep(min(left_s, _LOOK_EVERY_S))
+
+
+def _sentence(error: FrontierUnavailable | OSError) -> str:
+    if isinstance(error, OSError):
+        return NoRoom(f"{error.filename}: {error.strerror}; pages wait until there is room")
+    return str(error)

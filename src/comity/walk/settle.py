@@ -38,7 +38,7 @@ from comity.model.page_record import PageRecord
 from comity.rules.backoff import retry_decision
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.store.images import ImageStore
-from comity.store.sink import PageSink
+from comity.store.sink import PageSink, is_full
 from comity.walk.leased_host import Unsettled
 from comity.walk.refresh import requeue_changed
 from comity.walk.settle_images import ImageRows, ImageTotals, files_of, write_images
@@ -132,7 +132,9 @@ class Settler:
         finds_images: bool = False,
         refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
+        waits_for_room: bool = False,
     ) -> None:
+        self._waits_for_room = waits_for_room
         self._frontier = frontier
         self._leases = leases
         self._store = store
@@ -144,22 +146,29 @@ class Settler:
         self._retries = retries
         self._track = track
         self._failure: Exception | None = None
+        self._owed: tuple[Sequence[HostBatch], Exception] | None = None  # a batch that is not yet settled, and why
         self._stored: tuple[Sequence[HostBatch], _Stored] | None = None  # the batch whose pages are on disk
 
     def settle(self, batches: Sequence[HostBatch]) -> Settled:
         """Settle a batch; after one that failed, nothing more is: a page must not be done before what led to it.
 
-        `FrontierUnavailable` means not yet: the same batch may be brought again, and must be before any other.
+        `FrontierUnavailable` means not yet: the same batch may be brought again, and must be before any other. So does
+        a full disk, where that is waited for: pages are stored before anything is committed.
         """
         if self._failure is not None:
             raise self._failure
+        if self._owed is not None and self._owed[0] is not batches:
+            raise self._owed[1]  # nobody brought it again, and now something else would come before it
         try:
-            return self._settle(batches)
-        except FrontierUnavailable:
-            raise
+            settled = self._settle(batches)
         except Exception as error:
-            self._failure = error
+            if isinstance(error, FrontierUnavailable) or (self._waits_for_room and is_full(error)):
+                self._owed = (batches, error)
+            else:
+                self._failure = error
             raise
+        self._owed = None
+        return settled
 
     def _settle(self, batches: Sequence[HostBatch]) -> Settled:
         """Store the pages, then commit everything else; leases found lost are told, and none of theirs is written."""

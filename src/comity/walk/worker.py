@@ -2,6 +2,7 @@
 
 What a run is and where the state comes from enter as a `Shift`; news of what happened leave through `tell`. A state
 that does not answer ends the shift: another is opened, after pauses that grow, and goes on with what the former left.
+So does a disk of pages that was full for longer than a run waits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final, Protocol
 
 from comity.model.end_reason import EndReason
 from comity.model.errors import StateUnavailable
+from comity.store.sink import is_full
 from comity.walk.progress import RunSummary
 
 LEAST_PAUSE_S: Final = 1.0
@@ -105,8 +107,8 @@ class Worker:
                     self._shift = shift
                     await self._work(shift)
                     return
-            except StateUnavailable as error:
-                if not has_worked:
+            except (StateUnavailable, OSError) as error:
+                if not has_worked or (isinstance(error, OSError) and not is_full(error)):
                     raise
                 await self._outlast(error)
             finally:
@@ -143,7 +145,7 @@ class Worker:
         self._fruitless += 1
         await self._rest(min(self._terms.poll_s * 2 ** min(self._fruitless - 1, 10), MOST_PAUSE_S))
 
-    async def _outlast(self, error: StateUnavailable) -> None:
+    async def _outlast(self, error: StateUnavailable | OSError) -> None:
         self._failures += 1
         pause_s = min(LEAST_PAUSE_S * 2 ** min(self._failures - 1, 10), MOST_PAUSE_S)
         self._tell(StateLost(str(error), pause_s))

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, inspect, text
 
 _SCRIPTS: Final = Path(__file__).parent / "sql"
 _OLDER: Final = "older_"  # prefix of tables that an older crawl left, which `domains backfill` reads
-_SHARED_NAMES: Final = ("images", "provenance")  # which S1's crawl has, too
+SHARED_NAMES: Final = ("images", "provenance")  # which S1's crawl has, too
 
 
 def run_script(connection: Connection, name: str, direction: str) -> None:
@@ -33,13 +33,13 @@ def create_everything(connection: Connection) -> None:
 
 def set_older_tables_aside(connection: Connection) -> None:
     """Rename tables of an older crawl that have the names of ours."""
-    for name in _SHARED_NAMES:
+    for name in SHARED_NAMES:
         if inspect(connection).has_table(name):
             connection.execute(text(f"ALTER TABLE {name} RENAME TO {_OLDER}{name}"))
 
 
 def restore_older_tables(connection: Connection) -> None:
     """Give the tables of an older crawl their names back."""
-    for name in _SHARED_NAMES:
+    for name in SHARED_NAMES:
         if inspect(connection).has_table(_OLDER + name):
             connection.execute(text(f"ALTER TABLE {_OLDER}{name} RENAME TO {name}"))

@@ -276,6 +276,7 @@ class _Desk:
             meter=self._meter,
             on_silence=self._frontier.on_silence,
             on_wait=wait_teller(self._log),
+            waits_for_room=True,
             duties=(duty,),
         )
 
@@ -362,8 +363,9 @@ class _OneShift:
         while unfinished:
             holder, run_id = unfinished[0]
             self._leases.free_former([holder])
-            lost = EndReason.STATE_LOST
-            self._state.run_desk(run_id).close("failed", lost, lost.sentence)
+            desk, lost = self._state.run_desk(run_id), EndReason.STATE_LOST
+            desk.take_over()  # also pages for which there was no room
+            desk.close("failed", lost, lost.sentence)
             del unfinished[0]
 
     async def crawl(self, minutes: float) -> RunSummary:

@@ -1,4 +1,4 @@
-"""What a worker says about a frontier in Redis: that it will not do, is away, is back, or is empty."""
+"""What a worker says about its stores: Redis is away, back or empty; pages wait for room on their disk."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class FrontierWatch:
         self._on_lost = on_lost
         self._lost_at: float | None = None
         self._is_blank = False
+        self._full_at: float | None = None  # since when pages wait for room
 
     def look(self, state: State) -> None:
         """One that will never do is told before a host is leased for nothing; one that is away is waited for."""
@@ -50,7 +51,17 @@ class FrontierWatch:
             await asyncio.to_thread(self.look, state)
 
     def on_silence(self, said: str | None) -> None:
-        """Redis does not answer, for this reason; or it is back."""
+        """Redis does not answer, or the disk of the pages is full, for this reason; or that is over."""
+        from comity.walk.patience import NoRoom
+
+        if isinstance(said, NoRoom):
+            if self._full_at is None:
+                self._full_at = monotonic()
+                self._log.tell(events.PAGES_WAIT, said, error="disk_full")
+            return
+        if said is None and self._full_at is not None:
+            seconds, self._full_at = round(monotonic() - self._full_at, 3), None
+            self._log.tell(events.PAGES_GO_ON, f"there is room for pages again after {seconds:.1f} s", seconds=seconds)
         if said is not None and self._lost_at is None:
             self._lost_at = monotonic()
             self._log.tell(events.FRONTIER_LOST, f"{said}; waiting for it", error="frontier_unavailable")
