@@ -25,7 +25,6 @@ def comity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     for name in os.environ:
         if name.startswith(STEERING):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("COLUMNS", "80")  # whatever window the tests are run in
     folder = tmp_path / "folder"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from tests.store.samples import as_kept, kept, store_all
 PAGES = Path("comity-data/pages")
 PICTURE = page(3, b"\x89PNG\0\xff", encoding=None, content_type="image/png")
 WILD = page(4, b"one\x1b[31m two\r\nthree", title="a \x1b]0;title\x07 with <b>tags</b> [red]and brackets[/]")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z")
 COUNT = "SELECT http_status, count(*) AS pages FROM pages GROUP BY 1 ORDER BY 1"
 
 
@@ -45,6 +47,20 @@ def test_a_query_is_answered_in_other_forms(crawled: CommandLine) -> None:
     rows = [{"http_status": 200, "pages": 3}, {"http_status": 404, "pages": 1}]
     assert crawled.done("pages", "query", COUNT, "--into-format", "json").document == rows
     assert crawled.json("pages", "query", COUNT) == {"rows": rows, "in_segments": 0, "parts_left_out": 0}
+
+
+def test_times_end_in_z_whatever_the_form(crawled: CommandLine) -> None:
+    ask = ("pages", "query", "SELECT url, crawl_time FROM pages ORDER BY url")
+    rows = crawled.json(*ask)["rows"]
+    assert all(TIME.fullmatch(row["crawl_time"]) for row in rows)
+    assert crawled.done(*ask, "--into-format", "json").document == rows
+    assert [json.loads(line) for line in crawled.done(*ask, "--into-format", "jsonl").lines] == rows
+    assert all(TIME.search(line) for line in crawled.done(*ask, "--into-format", "csv").lines[1:])
+    crawled.done("pages", "export", "all.jsonl")
+    lines = (crawled.folder / "all.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["crawl_time"] for line in lines) == sorted(row["crawl_time"] for row in rows)
+    assert all(TIME.fullmatch(row["crawl_time"]) for row in crawled.json("pages", "list"))
+    assert TIME.fullmatch(crawled.json("pages", "body", page(1).url)["crawl_time"])
 
 
 def test_parquet_goes_to_a_file(crawled: CommandLine) -> None:

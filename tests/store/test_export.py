@@ -11,7 +11,9 @@ from comity.model.errors import BadInput
 from comity.model.page_record import PageRecord
 from comity.store import export as export_module
 from comity.store.export import export, read_export_target
+from comity.store.pages import open_sink
 from comity.store.reading import find_sources, open_reader
+from comity.store.target import read_target
 from tests.store.light import compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, json_rows, kept, sql_rows, store_all
 
@@ -141,3 +143,32 @@ def test_a_place_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None
     for name in ("a.parquet", "a.jsonl", "a.csv", "a"):
         with pytest.raises(BadInput):
             read_export_target(tmp_path / "file" / name)
+
+
+@pytest.mark.parametrize("name", [*PLACES, "kept.jsonl.gz/", "kept.warc.gz/", "kept.parquet/", "kept.duckdb/"])
+def test_a_name_means_the_same_to_a_crawl_and_to_an_export(tmp_path: Path, name: str) -> None:
+    """The same kind of files, with the same endings and the same columns."""
+    sink = open_sink(f"{tmp_path}/crawl/{name}", HOLDER)
+    sink.keep(sink.append([page(1)]))
+    sink.close()
+    store_all(tmp_path / FOLDER, [page(1)])
+    with open_reader(find_sources(tmp_path / FOLDER)) as reader:
+        assert export(reader, read_export_target(f"{tmp_path}/export/{name}")) == 1
+    written, copied = (
+        sorted(
+            "part" + "".join(path.suffixes) if path.name.startswith("part-") else path.name
+            for path in (tmp_path / way).rglob("*")
+            if path.is_file() and "manifest" not in path.name
+        )
+        for way in ("crawl", "export")
+    )
+    assert written == copied
+    assert (tmp_path / "crawl" / name).is_dir() == (tmp_path / "export" / name).is_dir()
+
+
+def test_a_name_that_only_an_export_can_make_is_refused_to_a_crawl(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"one.parquet/; one file is made afterwards by comity pages export"):
+        read_target(f"{tmp_path}/one.parquet")
+    assert read_target(f"{tmp_path}/one.parquet/").is_folder
+    assert read_export_target(f"{tmp_path}/one.parquet").is_one_file
+    assert not read_export_target(f"{tmp_path}/one.parquet/").is_one_file

@@ -18,7 +18,7 @@ from tests.store.samples import FILES, PLACES, store_all
     [
         ("pages", Format.PARQUET),
         ("deep/er/pages", Format.PARQUET),
-        ("pages.parquet", Format.PARQUET),
+        ("pages.parquet/", Format.PARQUET),
         ("example.com/", Format.PARQUET),
         (".pages", Format.PARQUET),
         ("pages.duckdb", Format.DUCKDB),
@@ -59,11 +59,11 @@ def test_a_way_through_a_file_is_none(tmp_path: Path, name: str) -> None:
         read_target(tmp_path / "file" / name)
 
 
-@pytest.mark.parametrize("name", ["pages", "pages.parquet"])
+@pytest.mark.parametrize("name", ["pages", "pages.parquet/"])
 def test_a_file_is_no_folder(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("x")
+    (tmp_path / name.rstrip("/")).write_text("x")
     with pytest.raises(BadInput, match="is a file, not a folder"):
-        read_target(tmp_path / name)
+        read_target(f"{tmp_path}/{name}")
 
 
 @pytest.mark.parametrize("name", PLACES)

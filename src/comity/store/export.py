@@ -5,6 +5,7 @@ A new file is there whole or not at all. A DuckDB file that exists is added to, 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -36,8 +37,8 @@ _IS_THERE: Final = " AND ".join(f"old.{name} IS NOT DISTINCT FROM new.{name}" fo
 def read_export_target(place: str | Path) -> Target:
     """Understand where pages are to be written; only a DuckDB file may exist. A `.parquet` is one file here."""
     path = Path(place).expanduser()
-    if _is_one_file(path):
-        target = Target(path, Format.PARQUET)
+    if _is_one_file(path) and not str(place).endswith(("/", os.sep)):
+        target = Target(path, Format.PARQUET, is_one_file=True)
         check_way(path, path.parent)
     else:
         target = read_target(place)
@@ -56,7 +57,7 @@ def export(reader: PageReader, target: Target) -> int:
     path = target.path
     if target.format is Format.DUCKDB:
         return _into_database(pages, path)
-    if target.is_folder and not _is_one_file(path):
+    if target.is_folder and not target.is_one_file:
         return _into_folder(pages, target)
     return write_part(writer_of(target.format, path, path.name), pages)
 

@@ -26,7 +26,13 @@ from comity.store.inventory import PartFound, take_inventory
 from comity.store.joining import standing_still
 from comity.store.target import Format, Target, file_format, refuse_url
 
-OUTPUTS: Final = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet, CODEC zstd"}
+_TIMES: Final = "TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'"  # as `lines.as_line` spells them; the session is in UTC
+OUTPUTS: Final = {
+    "csv": f"FORMAT csv, HEADER, {_TIMES}",
+    "json": f"FORMAT json, ARRAY, {_TIMES}",
+    "jsonl": f"FORMAT json, {_TIMES}",
+    "parquet": "FORMAT parquet, CODEC zstd",
+}
 _MEMORY: Final = "1GB"
 _MOST_THREADS: Final = 4
 _WAIT_S: Final = 5.0
@@ -113,7 +119,7 @@ class PageReader:
         return [column[0] for column in self._connection.description], rows
 
     def copy(self, sql: str, output: str, file: BinaryIO) -> None:
-        """Write what somebody's query selects to a stream, as csv, json or parquet."""
+        """Write what somebody's query selects to a stream, as csv, json, jsonl or parquet."""
         query = self._checked(sql)
         path = self._folder / "answer"
         self._run(self._connection.execute, f"COPY ({query}\n) TO {quoted(path)} ({OUTPUTS[output]})")

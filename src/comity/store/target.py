@@ -56,6 +56,7 @@ class Target:
     path: Path
     format: Format
     has_own_parts: bool = False  # a folder, though its ending is that of a file
+    is_one_file: bool = False  # Parquet that an export writes at once
 
     @property
     def is_folder(self) -> bool:
@@ -122,6 +123,11 @@ def read_target(place: str | Path) -> Target:
         check_way(path, target.spool)
         return target
     kind = file_format(path.name)
+    if kind is Format.PARQUET:  # `comity pages export` writes a file under this name, so it is no folder here
+        raise BadInput(
+            f"{text}: a crawl writes Parquet in parts: name a folder, such as {text}/; one file is made afterwards by "
+            f"comity pages export {text}"
+        )
     if kind is None:
         endings = ", ".join(each for each in Format if each is not Format.PARQUET)
         raise BadInput(

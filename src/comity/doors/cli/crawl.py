@@ -49,7 +49,12 @@ def _option(name: str, metavar: str, text: str) -> Any:
 
 
 _Into = Annotated[
-    str | None, _option("--into", "TARGET", "A folder (Parquet parts), or a .duckdb, .jsonl[.gz], .warc[.gz] file.")
+    str | None,
+    _option(
+        "--into",
+        "TARGET",
+        "A folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file, as in pages export.",
+    ),
 ]
 _MaxDepth = Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed. Default 50.")]
 _FollowLinks = Annotated[

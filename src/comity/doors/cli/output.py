@@ -1,7 +1,7 @@
 """What a command says: tables and lines for people, one JSON document for programs.
 
 Values enter, text leaves. On a terminal there is colour, and the table fits the window; into a pipe or a file goes
-plain text that is never cut, so that `grep` and `cut` see whole host names.
+plain text in one line a row, so that `grep` and `cut` see whole host names, unless COLUMNS says how wide it may be.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, date, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from comity.doors.cli.table_layout import Cell, Column, Row, lay_out, pair_lines, wrapped
 from comity.doors.shapes.times import spelled_time
 
-_GAP: Final = "  "
-_SHORTEST_FIRST_COLUMN: Final = 24
+__all__ = ["Cell", "Column", "Row"]
+
 # What a terminal without these characters gets instead.
 _PLAINER: Final = {
     "─": "-",
@@ -33,28 +34,6 @@ _PLAINER: Final = {
     "”": '"',
     "█": "#",
 }
-
-
-class Cell(NamedTuple):
-    """A piece of a line, with the style that a terminal gives it."""
-
-    text: str
-    style: str = ""
-
-
-class Column(NamedTuple):
-    """The head of a column."""
-
-    title: str
-    is_number: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a table, with a remark that hangs below it."""
-
-    cells: Sequence[str | Cell]
-    below: str | None = None
 
 
 def visible(text: str) -> str:
@@ -86,18 +65,19 @@ def json_line(value: Any) -> str:
 
 
 def write_line(*parts: str | Cell) -> None:
-    """Write one line for people."""
+    """Write one line for people, wrapped where it is too long for the window."""
     _write([[_cell(part) for part in parts]])
 
 
 def write_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
     """Write a table: a head, a rule, and a line for each row with its remark below it."""
-    _write(_table_lines(columns, rows, _room_for_first(columns, rows)))
+    _write(table_lines(columns, rows))
 
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Cell]]:
     """A table as lines, for whoever puts more than one on a screen."""
-    return _table_lines(columns, rows, _room_for_first(columns, rows))
+    plain = [([_cell(value) for value in row.cells], visible(row.below) if row.below else row.below) for row in rows]
+    return lay_out(columns, plain, room())
 
 
 def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
@@ -108,7 +88,14 @@ def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
 def write_pairs(pairs: Sequence[tuple[str, str | Cell]]) -> None:
     """Write names and values below each other, the values in one column."""
     width = max((len(name) for name, _ in pairs), default=0)
-    _write([[Cell(f"  {name:<{width}}  ", "dim"), _cell(value)] for name, value in pairs])
+    _write(pair_lines([(name, _cell(value)) for name, value in pairs], width, room(), indent="  "))
+
+
+def room() -> int | None:
+    """How wide lines may be: as the terminal, or as COLUMNS says; None in a pipe, where nothing wraps."""
+    if is_terminal() or os.environ.get("COLUMNS", "").isdecimal():
+        return shutil.get_terminal_size().columns
+    return None
 
 
 def note(text: str) -> None:
@@ -129,58 +116,14 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _table_lines(columns: Sequence[Column], rows: Sequence[Row], first_width: int | None) -> list[list[Cell]]:
-    widths = _widths(columns, rows)
-    if first_width is not None:
-        widths[0] = min(widths[0], first_width)
-    heads = [Cell(column.title, "bold") for column in columns]
-    lines = [_aligned(heads, columns, widths), [Cell("─" * (sum(widths) + len(_GAP) * (len(widths) - 1)), "dim")]]
-    for row in rows:
-        cells = [_cell(value) for value in row.cells]
-        if len(cells[0].text) > widths[0]:
-            # A name that is too long for its column has a line of its own; it is never cut.
-            lines.append([cells[0]])
-            cells[0] = Cell("")
-        lines.append(_aligned(cells, columns, widths))
-        if row.below is not None:
-            lines.append([Cell("  └─ ", "dim"), Cell(visible(row.below), "dim")])
-    return lines
-
-
-def _widths(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
-    widths = [len(column.title) for column in columns]
-    for row in rows:
-        for index, value in enumerate(row.cells):
-            widths[index] = max(widths[index], len(_cell(value).text))
-    return widths
-
-
-def _room_for_first(columns: Sequence[Column], rows: Sequence[Row]) -> int | None:
-    """How wide the first column may be on this terminal; None in a pipe, where nothing wraps."""
-    if not is_terminal():
-        return None
-    others = sum(width + len(_GAP) for width in _widths(columns, rows)[1:])
-    return max(_SHORTEST_FIRST_COLUMN, shutil.get_terminal_size().columns - others)
-
-
-def _aligned(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int]) -> list[Cell]:
-    """One line of cells; nothing is left blank at its end."""
-    line: list[Cell] = []
-    for index, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
-        filler = " " * (width - len(cell.text))
-        gap = "" if index == len(cells) - 1 else _GAP
-        if column.is_number:
-            line += [Cell(filler), cell, Cell(gap)]
-        else:
-            line += [cell, Cell(filler + gap if gap else "")]
-    return line
-
-
 def _cell(value: str | Cell) -> Cell:
     return Cell(visible(value)) if isinstance(value, str) else Cell(visible(value.text), value.style)
 
 
 def _write(lines: Iterable[Sequence[Cell]]) -> None:
+    width = room()
+    if width is not None:
+        lines = [piece for line in lines for piece in wrapped(line, width)]
     if not is_terminal() and not os.environ.get("FORCE_COLOR"):
         for line in lines:
             print("".join(cell.text for cell in line).rstrip())

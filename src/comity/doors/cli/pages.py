@@ -57,6 +57,7 @@ class Output(StrEnum):
     TABLE = "table"
     CSV = "csv"
     JSON = "json"
+    JSONL = "jsonl"
     PARQUET = "parquet"
 
 
@@ -88,7 +89,7 @@ def query(
     context: typer.Context,
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, as DuckDB understands it.")],
     into_format: Annotated[
-        Output, typer.Option("--into-format", metavar="FORMAT", help="table, csv, json or parquet, on stdout.")
+        Output, typer.Option("--into-format", metavar="FORMAT", help="table, csv, json, jsonl or parquet, on stdout.")
     ] = Output.TABLE,
     pages: PagesOption = None,
     state: StateOption = None,
