@@ -101,7 +101,7 @@ def test_a_line_of_the_list_is_a_part_of_what_info_says(hosts: CommandLine) -> N
     }
     whole = hosts.json("domains", "info", "example-login.com")
     assert line.items() <= whole.items()
-    assert whole["frontier"] == {"queued": 0, "done": 0, "dropped": 0}
+    assert whole["frontier"] == {"queued": 0, "done": 0, "dropped": 0, "too_deep": 0}
     assert whole["policy"] is None
 
 

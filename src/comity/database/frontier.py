@@ -26,7 +26,9 @@ _IS_QUEUED = domain_frontier.c.state == literal_column(str(QUEUED))
 _IS_TOO_DEEP = domain_frontier.c.state == literal_column(str(TOO_DEEP))
 _QUEUE = "INDEXED BY idx_domain_frontier_queue"  # SQLite would look at every row's state instead
 _DEEP = "INDEXED BY idx_domain_frontier_too_deep"
-_ENTRY = ("domain_id", "run_id", "url", "url_key", "depth", "priority", "found_by", "found_on")
+_PLACE = ("domain_id", "run_id", "url", "url_key", "depth", "priority")
+_ORIGIN = ("found_by", "found_on")
+_ENTRY = (*_PLACE, *_ORIGIN)
 
 
 def add(connection: Connection, host_id: UUID, run_id: UUID | None, entries: Iterable[FrontierEntry]) -> int:
@@ -48,10 +50,10 @@ def add_too_deep(connection: Connection, host_id: UUID, run_id: UUID | None, ent
     encode = Encoding(connection)
     host, run = encode.uuid(host_id), encode.uuid_or_none(run_id)
     rows = [
-        (host, run, entry.url, entry.key, entry.depth, entry.priority, entry.found_by, entry.found_on, TOO_DEEP)
+        (host, run, entry.url, entry.key, entry.depth, entry.priority, TOO_DEEP, entry.found_by, entry.found_on)
         for entry in entries
     ]
-    insert_rows(connection, domain_frontier, (*_ENTRY, "state"), rows, unless=("domain_id", "url_key"))
+    insert_rows(connection, domain_frontier, (*_PLACE, "state", *_ORIGIN), rows, unless=("domain_id", "url_key"))
 
 
 def lift_links(connection: Connection, host_id: UUID, entries: Sequence[FrontierEntry]) -> int:

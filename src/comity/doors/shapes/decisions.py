@@ -119,6 +119,7 @@ class WhyStep(Shape):
     """One thing that happened to a URL, or holds for it now."""
 
     at: Instant | None = Field(description="null: it holds now.")
+    what: str = Field(examples=["found"])
     sentence: str
 
 
