@@ -99,6 +99,19 @@ class Rule:
         return path.find(last, position) >= 0
 
 
+def _key(name: str) -> str:
+    """A key by how it begins, with the misspellings that are commonly forgiven."""
+    for key, beginnings in (
+        ("user-agent", ("user-agent", "useragent", "user agent")),
+        ("allow", ("allow",)),
+        ("disallow", ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")),
+        ("crawl-delay", ("crawl-delay", "crawldelay", "crawl delay")),
+    ):
+        if name.startswith(beginnings):
+            return key
+    return ""
+
+
 class Robots:
     """The groups of one robots.txt."""
 
@@ -112,16 +125,18 @@ class Robots:
         self.groups: list[tuple[list[str], list[Rule], list[float]]] = []
         is_open = False
         for line in re.split(r"\r\n|\r|\n", body.decode("latin-1")):
-            name, colon, value = line.partition("#")[0].partition(":")
-            name, value = name.strip(" \t").lower(), value.strip(" \t")
-            if not colon:
-                continue
+            line = line.partition("#")[0]
+            name, colon, value = line.partition(":")
+            if not colon:  # forgiven where two words leave no doubt
+                name, value = words if len(words := line.split()) == 2 else ("", "")
+            name, value = _key(name.strip(" \t").lower()), value.strip(" \t")
             if name == "user-agent":
                 if not is_open:
                     self.groups.append(([], [], []))
                     is_open = True
                 token = re.match(r"[A-Za-z_-]+", value)
-                self.groups[-1][0].append("*" if value[:1] == "*" else token[0].lower() if token else "")
+                everyone = value == "*" or value[:2] in ("* ", "*\t")
+                self.groups[-1][0].append("*" if everyone else token[0].lower() if token else "")
             elif name in ("allow", "disallow") and self.groups:
                 is_open = False
                 if value:

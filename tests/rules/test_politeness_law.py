@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comity.database.ledger_reading import microseconds_of
 from comity.model.audit import Breach, LedgerLine, PolicyEntry, RobotsNote
 from comity.rules.ledger_chain import START, ChainCheck, RequestNumbers, chained, content_digest, microseconds
 from comity.rules.politeness_audit import audit
 from comity.rules.politeness_law import GRACE_S, PolicyLaw, RobotsLaw
-from comity.rules.robots import parse_robots
+from comity.rules.robots import parse_robots, parsed_part
 
 FILE = b"User-agent: *\nDisallow: /private\nAllow: /private/open\nCrawl-delay: 3\n"
 VERSION = content_digest(FILE)
@@ -162,6 +164,7 @@ def test_requests_that_are_missing_within_a_lease() -> None:
     assert numbers.missing((), {4, 6}) == [(2, 2)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=5), st.floats(allow_nan=False)), min_size=1, max_size=8), st.data())
 def test_any_change_of_a_chain_is_found(values: list[tuple[str, float]], data: st.DataObject) -> None:
     digest, rows = START, []
@@ -182,12 +185,9 @@ def test_any_change_of_a_chain_is_found(values: list[tuple[str, float]], data: s
     assert problems([*rows[:at], (sequence, known, (word + "x", number)), *rows[at + 1 :]])
 
 
+@settings(deadline=None)
 @given(st.floats(0.0, 4e9))
 def test_microseconds_are_those_that_a_datetime_keeps(seconds: float) -> None:
-    from datetime import UTC, datetime
-
-    from comity.database.ledger_reading import microseconds_of
-
     assert microseconds(seconds) == microseconds_of(datetime.fromtimestamp(seconds, UTC))
 
 
@@ -202,8 +202,33 @@ def strangers_script() -> ModuleType:
 
 
 SCRIPT = strangers_script()
+FORGIVEN = [
+    b"user-agent: *\nDisalow: /a\nAllow /a/b\n",
+    b"\xef\xbb\xbfUser Agent: * \r\nDisallow: /a # all\rAllow: /a/b$\r\n",
+    b"User-agent: other\nUser-agent: ComityBot/2.0\nDisallow: /\n\nUser-agent: *\nAllow: /\n",
+    b"User-agent: *foo\nDisallow: /\n",
+    b"Disallow: /\n",
+    b"User-agent: *\nCrawl-delay: 5\nDisallow:\n",
+    b"User-agent: *\nDisallow: /a*b$\nAllow: /*%62\n",
+]
 PATTERNS = st.lists(st.sampled_from(["/", "a", "b", "*", "$", "%2F", "%61", "é", "?", "index.html"]), max_size=6)
 RULES = st.lists(st.tuples(st.booleans(), PATTERNS), max_size=6)
+
+
+@pytest.mark.parametrize("body", FORGIVEN)
+@pytest.mark.parametrize("target", ["/", "/a", "/a/b", "/a/bc", "/ab", "/a%2Fb", "/index.html"])
+def test_the_script_forgives_what_comity_forgives(body: bytes, target: str) -> None:
+    assert SCRIPT.Robots(body).allows("comitybot", target) == parse_robots(body).verdict("comitybot", target).allowed
+
+
+def test_a_file_beyond_the_limit_is_named_by_what_is_read_of_it() -> None:
+    body = b"User-agent: *\nDisallow: /a\n" + b"#" * 600_000 + b"\nDisallow: /\n"
+    stored = parsed_part(body)
+    assert len(stored) < len(body)
+    assert parse_robots(body).version == parse_robots(stored).version == content_digest(stored)
+    for file in (body, stored):
+        assert [parse_robots(file).verdict("x", path).allowed for path in ("/a", "/b")] == [False, True]
+    assert [SCRIPT.Robots(stored).allows("x", path) for path in ("/a", "/b")] == [False, True]
 
 
 @settings(max_examples=400, deadline=None)

@@ -103,7 +103,7 @@ def stray_rows(connection: Connection, limit: int) -> Sequence[Any]:
 def asked_without_chain(connection: Connection, host: str | None, limit: int) -> Sequence[Row[Any]]:
     """Hosts whose row or visits say that they were asked, and that have no chain."""
     has_chain = exists().where(ledger_chains.c.domain_id == domains.c.id)
-    was_visited = exists().where(fetches.c.domain_id == domains.c.id)
+    was_visited = exists().where(fetches.c.domain == domains.c.domain)
     statement = select(domains.c.domain).where(~has_chain, or_(domains.c.last_start_at.is_not(None), was_visited))
     if host is not None:
         statement = statement.where(domains.c.domain == host)
