@@ -172,6 +172,27 @@ DOCTORINGS: dict[str, tuple[tuple[str, ...], str, str]] = {
 }
 
 
+# What does not touch the record itself, and so is not in an export.
+PRESENT: dict[str, tuple[tuple[str, ...], str]] = {
+    "rename the chain": (("UPDATE ledger_chains SET host = 'c.example' WHERE domain_id = {a}",), "row_altered"),
+    "call a host folded": (("UPDATE ledger_chains SET merged_into = {b} WHERE domain_id = {a}",), "row_altered"),
+    "forget the last edit of a policy": (
+        (
+            "UPDATE domain_policies SET min_request_interval_ms = 1 WHERE host = 'a.example'",
+            "DELETE FROM policy_history WHERE min_request_interval_ms = 1",
+        ),
+        "policy_mismatch",
+    ),
+    "edit the cached robots.txt": (
+        (
+            "INSERT INTO robots_cache (origin, host, robots_txt, version, noted) "
+            "VALUES ('https://a.example', 'a.example', 'User-agent: *', '00', '11')",
+        ),
+        "robots_altered",
+    ),
+}
+
+
 def filled_in(state: State, ids: dict[str, UUID], statement: str) -> str:
     native = state.database.engine.dialect.name == "postgresql"
     body = "'\\x557365722d6167656e743a202a0a'" if native else "x'557365722d6167656e743a202a0a'"
@@ -197,6 +218,14 @@ def test_doctoring_is_found(state: State, tmp_path: Path, kind: str) -> None:
     found = checked(state, tmp_path)
     assert by_comity in found.by_comity
     assert by_script in found.by_script
+
+
+@pytest.mark.parametrize("kind", PRESENT)
+def test_doctoring_beside_the_record_is_found(state: State, tmp_path: Path, kind: str) -> None:
+    statements, by_comity = PRESENT[kind]
+    ids = honest(state)
+    doctor(state, *(filled_in(state, ids, statement) for statement in statements))
+    assert by_comity in checked(state, tmp_path).by_comity
 
 
 def test_deleting_a_host_does_not_delete_its_proof(state: State, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def chain_ids(connection: Connection, host: str | None = None) -> list[UUID]:
 def chain(connection: Connection, host_id: UUID) -> Row[Any] | None:
     """The head of one chain, with the lease of its host as it is now."""
     columns = (
+        domains.c.domain,
         domains.c.claimed_by,
         domains.c.claimed_at,
         domains.c.lease_token,

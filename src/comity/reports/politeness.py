@@ -16,13 +16,15 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database import ledger_reading as reading
+from comity.database import policies, robots
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
 from comity.model.audit import Breach, LedgerLine, PolicyEntry, RobotsNote, Violation
 from comity.model.ledger import NoteKind
-from comity.rules.ledger_chain import ChainCheck, RequestNumbers
+from comity.rules.ledger_chain import ChainCheck, RequestNumbers, content_digest
 from comity.rules.politeness_audit import audit
 from comity.rules.politeness_law import PolicyLaw, RobotsLaw
+from comity.rules.robots import parsed_part
 
 _BATCH: Final = 5000
 _SHOWN: Final = 1000
@@ -91,6 +93,7 @@ def _check(connection: Connection, chain: Any) -> HostAudit:
     violations += islice(_misconduct(connection, chain, counted, notes), _SHOWN)
     for _line in counted:
         pass  # count the rest, should there have been more violations than are shown
+    violations += _present(connection, chain)
     if chain.merged_into is None:
         violations += _visits(connection, chain)
     remarks = tuple(_remarks(chain, notes, counted.last))
@@ -158,12 +161,12 @@ def _misconduct(connection: Connection, chain: Any, lines: _Counted, notes: _Not
     def load(version: str) -> bytes | None:
         return reading.robots_body(connection, version)
 
-    robots, policies = RobotsLaw(notes.robots, load), PolicyLaw(_policies(connection, chain))
+    robots_law, policy_law = RobotsLaw(notes.robots, load), PolicyLaw(_policies(connection, chain))
 
     def judged() -> Iterator[LedgerLine]:
         for line in lines:
-            at_hand.extend(robots.check(line))
-            at_hand.extend(policies.check(line))
+            at_hand.extend(robots_law.check(line))
+            at_hand.extend(policy_law.check(line))
             yield line
 
     at_hand: list[Violation] = []
@@ -180,12 +183,34 @@ def _policies(connection: Connection, chain: Any) -> list[list[PolicyEntry]]:
         [
             PolicyEntry(
                 row.valid_from.timestamp(),
-                None if row.is_deleted else (row.min_request_interval_ms, row.max_concurrency),
+                None if row.is_deleted else _limits(row),
             )
             for row in reading.policies_of(connection, name)
         ]
         for name in names
     ]
+
+
+def _present(connection: Connection, chain: Any) -> Iterator[Violation]:
+    """What the tables say now must be what the ledger and the histories end with."""
+    if chain.domain is not None and (chain.domain != chain.host or chain.merged_into is not None):
+        said = "a host that was folded" if chain.merged_into is not None else chain.host
+        sentence = f"the head of the chain says {said}, and the host's row {chain.domain}"
+        yield Violation(Breach.ROW_ALTERED, 0, "", None, sentence)
+    history = reading.policies_of(connection, chain.host)
+    policy = policies.get(connection, chain.host)
+    last = None if not history or history[-1].is_deleted else _limits(history[-1])
+    if (None if policy is None else _limits(policy)) != last:
+        yield Violation(Breach.POLICY_MISMATCH, 0, "", None, "the policy is not the last one in its history")
+    for row in robots.of_hosts(connection, [chain.host]):
+        body = bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
+        if row.noted is not None and row.version is not None and content_digest(parsed_part(body)) != row.version:
+            sentence = f"the cached robots.txt of {row.origin} was edited after it was read"
+            yield Violation(Breach.ROBOTS_ALTERED, 0, row.origin + "/robots.txt", None, sentence)
+
+
+def _limits(row: Any) -> tuple[int, int]:
+    return row.min_request_interval_ms, row.max_concurrency
 
 
 def _visits(connection: Connection, chain: Any) -> Iterator[Violation]:
