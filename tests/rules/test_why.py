@@ -82,7 +82,7 @@ sightings = st.builds(
 )
 queues = st.builds(
     QueueFacts,
-    st.sampled_from(["queued", "done", "dropped"]),
+    st.sampled_from(["queued", "done", "dropped", "too_deep"]),
     st.integers(0, 9),
     st.integers(0, 6),
     some_time,
@@ -180,6 +180,7 @@ NOINDEX = DecisionFacts(FETCHED.at, "noindex", {"said": ["meta robots: noindex"]
         (changed(queue=QUEUED, visits=(), host=replace(HOST, is_seeded=False)), "not_seeded"),
         (changed(queue=QUEUED, visits=(), host=replace(HOST, blocked_until=LATER)), "host_blocked"),
         (changed(queue=replace(QUEUED, depth=9), visits=(), max_depth=8), "too_deep"),
+        (changed(queue=replace(QUEUED, state="too_deep"), visits=()), "too_deep"),
         (changed(queue=replace(QUEUED, attempts=1, not_before=LATER), visits=(FAILED,), budget="b."), "http_503"),
         (changed(queue=replace(QUEUED, attempts=1), visits=(FAILED,), budget="b."), "http_503"),
         (changed(queue=QUEUED, visits=(FAILED, FETCHED)), "queued"),  # a refresh

@@ -169,8 +169,9 @@ def test_what_does_not_come_is_noted_and_costs_the_host_nothing(web: Web, place:
     (good,) = kept(place).values()
     assert (good["format"], good["width"], good["height"]) == ("png", None, None), "nobody believes that size"
     assert "/secret/a.png" not in site.paths
-    history = place.comity("why", site.url("/lie.png"), "--json").json["history"]
-    assert any(event["what"] == "image" and "not_an_image" in event["detail"] for event in history)
+    told = place.comity("why", site.url("/lie.png"), "--json").json
+    assert told["code"] == "image_failed"
+    assert "not_an_image" in told["decision"]
     (denied,) = place.evidence(site.url("/secret/a.png"))
     assert denied["type"] == "blocked_by_robots"
     row = place.host(site.host)

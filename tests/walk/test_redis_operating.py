@@ -24,7 +24,7 @@ def counted(queued: int = 0, done: int = 0, dropped: int = 0) -> dict[str, int]:
 
 def said(place: Place, url: str) -> str:
     told = place.comity("why", url, "--json").json
-    return " ".join(finding["sentence"] for finding in told["findings"])
+    return " ".join([told["decision"], *(step["sentence"] for step in told["chain"])])
 
 
 def test_a_host_is_seeded_explained_taken_down_crawled_and_reset(web: Web, shared: Place) -> None:

@@ -51,7 +51,7 @@ class RobotsFacts:
 class QueueFacts:
     """The URL in its host's frontier."""
 
-    state: str  # queued | done | dropped
+    state: str  # queued | done | dropped | too_deep
     depth: int
     attempts: int
     not_before: datetime | None

@@ -18,6 +18,10 @@ _OURS: Final = frozenset({"robots_denied", "address_refused", "trap", "taken_dow
 """Decisions of our own, which come before a cooldown that follows from them."""
 
 
+_SAME_PAGE: Final = frozenset({"permuted_query", "volatile_parameter"})
+"""Codes of traps that lose nothing: the link is another address of a page that is visited."""
+
+
 def decide(facts: UrlFacts) -> Decision:
     """Name what decided last, with what would change it."""
     if facts.takedown is not None:
@@ -32,8 +36,10 @@ def decide(facts: UrlFacts) -> Decision:
         return _unqueued(facts)
     if queue.is_image and facts.image is not None and facts.image.asked_at is not None:
         return _image(facts)
-    if queue.state in ("queued", "too_deep"):
+    if queue.state == "queued":
         return _queued(facts, queue)
+    if queue.state == "too_deep":
+        return _behind_cooldown(facts, _too_deep(facts, queue))
     return _behind_cooldown(facts, _done(facts, queue))
 
 
@@ -96,6 +102,9 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")
     if decided.type == "trap":
         code = decided.content.get("code", "trap")
+        if code in _SAME_PAGE:
+            text = f"It is another address of a page that is visited ({code}): {decided.reason}."
+            return Decision("same_page", text, f"`comity crawl {facts.url}` visits it all the same.")
         text = f"It looks like one of endlessly many ({code}): {decided.reason}."
         return Decision(
             "trap", text, f"`comity crawl {facts.url}` begins there; COMITY_AVOID_TRAPS=false turns the watch off."
@@ -160,10 +169,15 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
     held = lease_decision(facts)
     if held is not None:
         return held
-    if queue.state == "too_deep" and facts.max_depth is not None:
-        text = f"It lies {queue.depth} steps from a seed; the last crawl went {facts.max_depth} steps (--max-depth)."
-        return Decision("too_deep", text, f"`comity crawl {facts.host_name} --max-depth {queue.depth}` reaches it.")
+    if facts.max_depth is not None and queue.depth > facts.max_depth:
+        return _too_deep(facts, queue)
     return _next(facts, queue, failed=failed)
+
+
+def _too_deep(facts: UrlFacts, queue: QueueFacts) -> Decision:
+    went = "than crawls have followed so far" if facts.max_depth is None else f"than the last crawl's {facts.max_depth}"
+    text = f"It is too deep: {queue.depth} steps from a seed, more {went} (--max-depth)."
+    return Decision("too_deep", text, f"`comity crawl {facts.host_name} --max-depth {queue.depth}` reaches it.")
 
 
 def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
