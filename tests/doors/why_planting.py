@@ -5,20 +5,33 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from comity.assemble import State
 from comity.leases.room import Leases
+from comity.walk.crawl import Crawl
 from tests.doors.why_causes import Plant, Planted
 from tests.hostile.web import HostileWeb
+from tests.walk.crawling import until
 from tests.walk.pictures import png
-from tests.walk.site import Answer, page, redirect, tree
+from tests.walk.site import Answer, Site, page, redirect, tree
 from tests.walk.sourcing import Office, jobs, listing
 
 NOFOLLOW = '<meta name="robots" content="nofollow">'
 NOINDEX = '<meta name="robots" content="noindex">'
 PAST = '<meta name="robots" content="unavailable_after: 2020-01-01">'
 LOGIN = page("/login", title="Sign in", body='<form><input type="password" name="p"></form>')
+
+
+def stop_after(site: Site, paths: set[str]) -> Callable[[Crawl, State], Awaitable[None]]:
+    """Stop a crawl when everything was asked for once: what is to be tried again then waits."""
+
+    async def stop(crawl: Crawl, _state: State) -> None:
+        await until(lambda: paths <= set(site.paths), 40.0)
+        crawl.stop()
+
+    return stop
 
 
 def visited(planted: Planted) -> None:
@@ -115,10 +128,11 @@ def failing(planted: Planted) -> None:
     broken = {"/five": Answer(500), "/three": Answer(503), "/cut": cut, "/flood": Answer(headers={"X": "a" * 80_000})}
     site = planted.web.site({"/": page(*broken, "/odd", "/slow"), "/slow": Answer(after_s=30.0)} | broken)
     site.routes["/odd"] = Answer(99)
-    planted.crawl(site.url(), max_pages=7, max_domain_errors=100, fetch_timeout_s=1.0, per_host=8)
+    asked = {"/", *broken, "/odd", "/slow"}
+    planted.crawl(site.url(), meanwhile=stop_after(site, asked), max_domain_errors=100, fetch_timeout_s=4.0, per_host=8)
     planted.ask_all(site, http_500_again="/five", reset_again="/cut", header_flood="/flood")
     planted.execute("UPDATE domain_frontier SET attempts = 5, not_before = NULL WHERE state = 0")
-    planted.crawl(site.url(), max_domain_errors=100, fetch_timeout_s=1.0, per_host=8)
+    planted.crawl(site.url(), max_domain_errors=100, fetch_timeout_s=4.0, per_host=8)
     planted.ask_all(site, http_500="/five", http_503="/three", reset="/cut", protocol_error="/odd", slow="/slow")
 
 
@@ -193,7 +207,8 @@ def redirected(planted: Planted) -> None:
         # Held by another worker from before the crawl to after it.
         planted.place.comity("seeds", "add", held.url())
         (_lease,) = Leases(state.database, state.clock, holder="worker:elsewhere:0:0").take([held.host])
-        planted.crawl(site.url(), allow_networks=("127.0.0.1/32",), max_pages=9, per_host=9)
+        asked = {"/", "/old", "/moved", "/off", "/loop", "/in", "/closed", "/down", "/mail", "/busy"}
+        planted.crawl(site.url(), meanwhile=stop_after(site, asked), allow_networks=("127.0.0.1/32",), per_host=9)
     planted.ask_all(
         site,
         redirect="/old",
@@ -319,7 +334,7 @@ def hosts(planted: Planted) -> None:
     planted.crawl(site.url())
     planted.ask_all(site, robots_unreadable="/")
     site = planted.web.site({"/": page("/a")}, robots="User-agent: *\nCrawl-delay: 3000\n")
-    planted.crawl(site.url(), max_minutes=0.02)
+    planted.crawl(site.url(), max_minutes=0.1)
     planted.execute("DELETE FROM evidence WHERE type = 'budget'")
     planted.ask_all(site, crawl_delay="/")
     planted.ask("unknown_host", "https://nowhere.example/x")

@@ -33,14 +33,15 @@ def test_a_host_is_seeded_explained_taken_down_crawled_and_reset(web: Web, share
     assert (told["hosts_new"], told["urls_queued"]) == (1, 2)
     assert urls_of(shared, site.host) == counted(queued=2)
     assert "It is queued, 0 steps from a seed" in said(shared, site.url())
-    assert "never found by a crawl" in said(shared, site.url("/never"))
+    assert "waits to be crawled" in said(shared, site.url("/never"))
     taken = shared.comity("takedown", "add", f"{site.host}/private", "--json")
     assert taken.code == 0, taken.err
     assert urls_of(shared, site.host) == counted(queued=1, dropped=1)
     assert shared.comity("crawl", site.url()).code == 0
     assert sorted(site.pages()) == ["/", "/a", "/b"]
     assert urls_of(shared, site.host) == counted(done=3, dropped=1)
-    assert "It was visited already" in said(shared, site.url("/a"))
+    assert "It was fetched" in said(shared, site.url("/a"))
+    assert f"named by a link on {site.url()}" in said(shared, site.url("/a")), "Redis keeps that, too"
     assert shared.comity("takedown", "remove", f"{site.host}/private").code == 0
     assert urls_of(shared, site.host) == counted(queued=1, done=3)
     reset = shared.comity("domains", "reset", site.host, "--json").json
