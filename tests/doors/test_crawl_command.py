@@ -20,7 +20,7 @@ def test_the_end_of_a_crawl_is_told_to_people(web: Web, place: Place) -> None:
     assert told.code == 0
     assert told.out.startswith("4 pages in ")
     assert "1 error" in told.out
-    assert "Ended: nothing left to visit." in told.out
+    assert "Ended: the host refused us (1 of 2 hosts); 1 host: nothing left to visit." in told.out
     lines = {line.split()[0]: line.split()[1:] for line in told.out.splitlines() if line.startswith("127.")}
     assert lines[good.host] == ["exhausted", "4", "0"]
     assert lines[bad.host] == ["blocked", "0", "0"]
@@ -38,7 +38,11 @@ def test_the_end_of_a_crawl_is_told_to_programs(web: Web, place: Place) -> None:
     [line] = document["summary"]["hosts"]
     assert 0 <= line.pop("seconds") < 60
     assert datetime.fromisoformat(line.pop("next_run_at")) > datetime.now(UTC) + timedelta(days=1)  # a refresh
-    assert line == {"host": site.host, "status": "exhausted", "pages": 4, "errors": 0, "queued": 0, "reason": None}
+    told_of_host = {"host": site.host, "status": "exhausted", "pages": 4, "errors": 0, "queued": 0, "reason": None}
+    assert line == told_of_host | {"code": "nothing_left", "too_deep": 0}
+    summary = document["summary"]
+    assert (summary["code"], summary["reason"]) == ("nothing_left", "nothing left to visit")
+    assert (summary["endings"], summary["faults"]) == ({"nothing_left": 1}, [])
     assert (document["idle"], document["taken_down"], document["state"]) == ([], [], str(place.state))
 
 

@@ -95,7 +95,7 @@ def test_at_a_terminal_one_bar_shows_all_processes(web: Web, comity: CommandLine
     assert max(int(active) + int(waiting) for _pages, active, waiting in shown) == 4
     assert re.search(r"left \d+ pages", plain)
     assert "40 pages in " in plain
-    assert "Ended: page limit." in plain
+    assert "Ended: the limit of 40 pages per run was reached" in plain
 
 
 def test_the_line_says_how_fast_how_much_and_how_long() -> None:
@@ -114,7 +114,7 @@ def test_the_line_says_how_fast_how_much_and_how_long() -> None:
         said = line.sentence()
     assert said == (
         "440 pages · 10.0/s (mean 5.5) · hosts 2 active, 9 waiting, 1 blocked · 1,234 queued · 1 error · 3.4 MB · "
-        "left 255 pages, 9 min"
+        "left 60 pages, 9 min"
     )
 
 

@@ -43,7 +43,7 @@ def test_a_late_settle_writes_nothing_and_the_others_go_on(web: Web, place: Plac
     summary = place.crawl(stolen.url(), *(site.url() for site in others), meanwhile=thief)
     assert summary.status == "finished"
     line = line_of(summary, stolen.host)
-    assert (line.status, line.code, line.reason) == ("lease lost", "held_elsewhere", "another worker holds the host")
+    assert (line.status, line.code, line.reason) == ("lease lost", "held_elsewhere", "another worker took the host")
     assert (summary.code, summary.pages) == ("held_elsewhere", 25), "what could not be kept is not counted"
     assert place.host(stolen.host) == seen["row"], "the row is as the new holder has it"
     assert place.frontier(stolen.host) == {stolen.url(): 1, stolen.url("/slow"): QUEUED, stolen.url("/a"): QUEUED}

@@ -89,7 +89,12 @@ def test_the_same_pages_and_counters_as_with_the_embedded_state(
     assert mine.pop("urls") == []
     states = [state for _url, state, _depth in theirs.pop("urls")]
     assert mine == theirs
-    assert frontier_of(shared, site) == {"queued": 0, "done": states.count(1), "dropped": states.count(2)}
+    assert frontier_of(shared, site) == {
+        "queued": 0,
+        "done": states.count(1),
+        "dropped": states.count(2),
+        "too_deep": 0,
+    }
     assert set(shared.kept()) == set(embedded.kept())
     again = shared.comity("crawl", site.url(), "--json").json
     assert (again["summary"]["pages"], len(again["idle"])) == (0, 1)
@@ -115,7 +120,7 @@ def test_a_crawl_that_is_killed_again_and_again_ends_with_every_page_once(web: W
         told = shared.comity("domains", "info", site.host, "--json").json
         counted = {name: told[name] for name in ("status", "pages_crawled", "pages_discovered")}
         assert counted == {"status": "exhausted", "pages_crawled": 26, "pages_discovered": 27}
-        assert told["frontier"] == {"queued": 0, "done": 27, "dropped": 0}
+        assert told["frontier"] == {"queued": 0, "done": 27, "dropped": 0, "too_deep": 0}
         assert site.overlaps() == 0
     assert shared.comity("verify-politeness").code == 0
 
@@ -208,7 +213,7 @@ def test_processes_share_one_frontier(web: Web, shared: Place, command: str) -> 
     told = shared.comity_apart(*arguments, "--delay", 0, "--processes", 2)
     assert told.code == 0, told.err
     assert set(shared.kept()) == expected_of(sites)
-    assert [frontier_of(shared, site) for site in sites] == [{"queued": 0, "done": 22, "dropped": 0}] * 3
+    assert [frontier_of(shared, site) for site in sites] == [{"queued": 0, "done": 22, "dropped": 0, "too_deep": 0}] * 3
     assert [site.overlaps() for site in sites] == [0, 0, 0]
 
 

@@ -19,7 +19,7 @@ def urls_of(place: Place, host: str) -> dict[str, int]:
 
 
 def counted(queued: int = 0, done: int = 0, dropped: int = 0) -> dict[str, int]:
-    return {"queued": queued, "done": done, "dropped": dropped}
+    return {"queued": queued, "done": done, "dropped": dropped, "too_deep": 0}
 
 
 def said(place: Place, url: str) -> str:

@@ -254,3 +254,25 @@ def test_pages_and_images_are_counted_once_however_often_they_are_asked_for(web:
     assert first == {"discovery"}
     fetched = place.rows("SELECT count(*) AS n FROM fetches WHERE discovery_type = 'discovery'")
     assert fetched[0]["n"] == again["pages_crawled"], "S1: the increments match the rows"
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_worker_that_got_no_page_says_so_by_its_exit_code(web: Web, place: Place, processes: int) -> None:
+    work = ("work", "--idle-exit", "--processes", processes, "--json")
+    assert place.comity_apart(*work).code == 0, "there was nothing to do"
+    dead = [f"http://127.0.0.1:{closed_port()}/" for _ in range(2)]
+    place.comity("seeds", "add", *dead)
+    assert place.comity_apart(*work).code == 1
+    site = web.site(tree(3))
+    place.comity("seeds", "add", site.url(), f"http://127.0.0.1:{closed_port()}/")
+    assert place.comity_apart(*work).code == 0
+    assert len(site.pages()) == 3
+
+
+def test_what_waits_is_told_with_when_it_goes_on(web: Web, place: Place) -> None:
+    site = web.site({"/": page("/a", "/b"), "/a": FAR}, fallback=page())
+    out = place.comity("crawl", site.url()).out
+    assert "The same command goes on there once they are due." in out
+    assert "the host asked us to wait" in place.comity("status").out
+    run = place.comity("status", "--json").json["runs"][0]
+    assert (run["reason"], run["detail"][:25]) == ("asked_to_wait", "the host asked us to wait")

@@ -99,6 +99,28 @@ def get(connection: Connection, host: str) -> Row[Any] | None:
     return connection.execute(select(domains).where(domains.c.domain == host)).first()
 
 
+def get_some(connection: Connection, hosts: Collection[str]) -> dict[str, Any]:
+    """What the rows of hosts say of when they may be crawled; those that are not known are missing."""
+    column = domains.c
+    wanted = (
+        column.domain,
+        column.status,
+        column.next_crawl_after,
+        column.claim_expires_at,
+        column.claimed_by,
+        column.block_reason,
+        column.block_reason_code,
+        column.blocked_until,
+        column.frontier_size,
+    )
+    statement = select(*wanted).where(named_in(connection.dialect.name, column.domain, "hosts"))
+    found: dict[str, Any] = {}
+    rest = iter(hosts)
+    while some := list(islice(rest, _BATCH)):
+        found |= {row.domain: row for row in connection.execute(statement, {"hosts": some})}
+    return found
+
+
 def standing_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Any]:
     """The pages, the queue and the refresh of each of some hosts, as their rows have them."""
     column = domains.c

@@ -67,7 +67,7 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.TIME_LIMIT: "the limit of minutes per run was reached",
         EndReason.HOST_PAGE_LIMIT: "the limit of pages per host was reached",
         EndReason.HOST_VISIT_LIMIT: "the limit of visits per host was reached: too few of them brought a page",
-        EndReason.HELD_ELSEWHERE: "another worker holds the host",
+        EndReason.HELD_ELSEWHERE: "another worker took the host",
         EndReason.ASKED_TO_WAIT: "the host asked us to wait",
         EndReason.PUT_OFF: "what is left is to be tried again later",
         EndReason.NOT_DUE: "the host is not due yet",

@@ -32,9 +32,9 @@ def why_idle(database: Database, clock: Clock, hosts: Collection[str], *, run_en
     if not hosts:
         return []
     with database.read() as connection:
-        rows = [(host, hosts_table.get(connection, host)) for host in sorted(hosts)]
+        rows = hosts_table.get_some(connection, sorted(hosts))
         down = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
-    return [_explain(host, row, clock.now(), down, run_ended) for host, row in rows if row is not None]
+    return [_explain(host, rows[host], clock.now(), down, run_ended) for host in sorted(rows)]
 
 
 def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: bool) -> IdleHost:

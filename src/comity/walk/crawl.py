@@ -391,8 +391,8 @@ class Crawl:
             problem = None
         summary: RunSummary | None = None
         try:
-            lines = tuple(self._hosts.lines)
-            summary = await self._thread.run(self._run_desk.end, end, self.progress, lines, self._named)
+            left = tuple(self._hosts.lines), self._named, self._hosts.forgotten
+            summary = await self._thread.run(self._run_desk.end, end, self.progress, *left)
         except Exception as error:
             problem = problem or error
         self._frontier_thread.close()

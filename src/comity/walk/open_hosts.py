@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from dataclasses import replace
 from math import inf
@@ -87,6 +87,7 @@ class OpenHosts:
         self._leaving_turn = asyncio.Lock()
         self.ended_by: EndReason | None = None  # what ended the run
         self.spent_budget: Exhausted | None = None  # what ended the run, if a budget did
+        self.forgotten: Counter[EndReason] = Counter()  # how hosts were left whose lines are not kept
         self.lines: deque[HostLineInSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
         self.dispatcher: Dispatcher
         self.on_close: Callable[[LeasedHost], None] = lambda _host: None  # told that nothing more begins on a host
@@ -306,7 +307,9 @@ class OpenHosts:
             self._share.take_back(name)
 
     def _note(self, line: HostLineInSummary) -> None:
-        """Keep how a host was left."""
+        """Keep how a host was left; of very many hosts the first are only counted."""
+        if len(self.lines) == self.lines.maxlen:
+            self.forgotten[EndReason(self.lines[0].code)] += 1
         self.lines.append(line)
         if self._share is not None:
             self._share.told(line)

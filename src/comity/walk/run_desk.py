@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -28,6 +28,7 @@ from comity.walk.run_end import RunEnd, summary_of
 _RUNS_LOOKED_BACK: Final = timedelta(days=30)
 _RUNS_MOST: Final = 1000
 _DETAIL_MOST: Final = 1000
+_EXPLAINED_MOST: Final = 10_000  # hosts that were not taken, of which each is told why
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class RunDesk:
         progress: Progress,
         lines: Collection[HostLineInSummary],
         named: Collection[str] | None,
+        forgotten: Mapping[EndReason, int] | None = None,
     ) -> RunSummary:
         """Sum the run up and note how it ended. Of hosts that it was to crawl and did not take, say why.
 
@@ -123,9 +125,12 @@ class RunDesk:
         """
         idle: list[IdleHost] = []
         if named is not None and not self._is_part:
-            untaken = set(named) - {line.host for line in lines}
-            idle = why_idle(self._database, self._clock, untaken, run_ended=end.reason is not None)
-        summary = summary_of(progress, str(self._run_id), end, lines, idle, self._clock.seconds())
+            untaken = sorted(set(named) - {line.host for line in lines})
+            idle = why_idle(self._database, self._clock, untaken[:_EXPLAINED_MOST], run_ended=end.reason is not None)
+            rest = len(untaken) - _EXPLAINED_MOST
+            if rest > 0:  # very many are not looked at one by one
+                forgotten = {**(forgotten or {}), EndReason.NOT_TAKEN: rest}
+        summary = summary_of(progress, str(self._run_id), end, lines, idle, self._clock.seconds(), forgotten)
         self.close(summary.status, summary.code, summary.reason)
         return summary
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from comity.model.end_reason import EndReason
 from comity.reports.idle import IdleHost
@@ -30,10 +32,12 @@ def summary_of(
     lines: Iterable[HostLineInSummary],
     idle: Sequence[IdleHost],
     now: float,
+    forgotten: Mapping[EndReason, int] | None = None,
 ) -> RunSummary:
-    """Sum a run up at its end."""
+    """Sum a run up at its end. `forgotten` counts how hosts were left whose lines are not kept."""
     hosts = joined(lines)
-    endings = counted([EndReason(line.code) for line in hosts] + [EndReason(host.code) for host in idle])
+    left = [EndReason(line.code) for line in hosts] + [EndReason(host.code) for host in idle]
+    endings = counted(chain(left, Counter(forgotten or {}).elements()))
     reason = run_reason(end.reason, endings)
     endings = endings or {reason: 1}
     detail = end.detail if reason is end.reason else None

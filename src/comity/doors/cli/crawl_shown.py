@@ -127,9 +127,11 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     write_faults(summary)
     for warning in summary.warnings:
         write_line(Cell(warning, "yellow"))
-    queued = sum(line.queued for line in summary.hosts if line.status == "active")
-    if queued:
-        write_line(f"Still to be visited: {counted(queued, 'URL')}. The same command goes on there.")
+    left = [line for line in summary.hosts if line.status == "active" and line.queued]
+    if left:
+        queued, all_wait = sum(line.queued for line in left), all(line.next_run_at is not None for line in left)
+        when = " once they are due" if all_wait else ""
+        write_line(f"Still to be visited: {counted(queued, 'URL')}. The same command goes on there{when}.")
     write_line("")
     parts = "/*.parquet" if places["pages_are_parts"] else ""
     write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")

@@ -163,7 +163,7 @@ def _runs(status: Status) -> Lines:
                 Cell(line.status, "red" if line.status == "failed" else ""),
                 f"{line.pages:,}",
                 f"{line.errors:,}",
-                line.detail or (sentence_of(line.reason) if line.reason else "-"),
+                sentence_of(line.reason) if line.reason else "-",
             )
         )
         for line in status.runs
