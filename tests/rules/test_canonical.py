@@ -7,7 +7,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from comity.model.errors import BadAddress
-from comity.rules.canonical import LONGEST_URL, canonical_host, resolve_link, resolve_location, url_key, web_address
+from comity.rules.canonical import (
+    LONGEST_URL,
+    address_of_host,
+    canonical_host,
+    resolve_link,
+    resolve_location,
+    spelled_host,
+    url_key,
+    web_address,
+)
 
 HOSTS = [
     # The scheme falls away.
@@ -19,10 +28,13 @@ HOSTS = [
     ("example.com/path?q=1#top", "example.com"),
     ("example.com?next=http://other.example/", "example.com"),
     ("  example.com\n", "example.com"),
-    # So does www, however often, but not where it is the name itself.
+    # So does one www (S1 §3.2), but not where it is the name itself.
     ("www.example.com", "example.com"),
     ("WWW.Example.Com", "example.com"),
-    ("www.www.example.com", "example.com"),
+    ("www.www.example.com", "www.example.com"),
+    ("www.www.www.example.com", "www.www.example.com"),
+    ("www.www.com", "www.com"),
+    ("www.www.co.uk", "www.co.uk"),
     ("https://www.example.com:443/", "example.com"),
     ("www2.example.com", "www2.example.com"),
     ("wwwexample.com", "wwwexample.com"),
@@ -403,7 +415,7 @@ def test_a_canonical_host_is_its_own_canonical_form_and_nothing_else_is_raised(t
         host = canonical_host(text, collapse=collapse)
     except BadAddress:
         return
-    assert canonical_host(str(host), collapse=collapse) == host
+    assert canonical_host(spelled_host(str(host)), collapse=collapse) == host
     assert len(str(host)) <= 260
     assert str(host).isascii()
     assert str(host) == str(host).lower()
@@ -452,3 +464,10 @@ def test_keys_use_both_halves_of_the_column() -> None:
     keys = [url_key(f"https://example.com/{number}") for number in range(1000)]
     assert len(set(keys)) == 1000
     assert min(keys) < 0 < max(keys)
+
+
+@pytest.mark.parametrize("host", ["example.com", "www.example.com", "www.www.example.com:8080", "www.com", "[::1]"])
+def test_the_start_page_of_a_host_is_on_that_host(host: str) -> None:
+    address = address_of_host(host)
+    assert address.host == host
+    assert address.path == "/"

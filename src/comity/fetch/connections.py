@@ -35,10 +35,10 @@ class Connections:
     def shut(self, host: str, is_idle: Callable[[int], bool]) -> int:
         """Shut down the idle sockets of a host: libcurl drops such a connection by itself. Gives their number."""
         self._drop_closed()
-        wanted = host.lower().removeprefix("www.")
+        wanted = {host.lower(), host.lower().removeprefix("www.")}
         ended = 0
         for descriptor, (_, url) in tuple(self._noted.items()):
-            if is_idle(descriptor) and ada_url.URL(url).host.removeprefix("www.") == wanted:
+            if is_idle(descriptor) and ada_url.URL(url).host.removeprefix("www.") in wanted:
                 self._bury(descriptor, shut_down=True)
                 del self._noted[descriptor]
                 ended += 1

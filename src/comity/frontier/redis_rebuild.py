@@ -22,7 +22,7 @@ from comity.frontier.redis_link import RedisLink
 from comity.frontier.store import FrontierUnavailable
 from comity.model.frontier import IMAGE_PRIORITY
 from comity.model.host import HostStatus
-from comity.rules.canonical import web_address
+from comity.rules.canonical import address_of_host, web_address
 
 _PAGE: Final = 1000
 _UNLINKED: Final = 500
@@ -81,7 +81,7 @@ def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str,
         last = rows[-1]
     if last is None or not (is_finished or has_queued):  # nowhere else to begin
         with database.read() as connection:
-            origins = frontier_journal.origins_of(connection, host) or [f"https://{host}"]
+            origins = frontier_journal.origins_of(connection, host) or [address_of_host(host).origin]
         for root in (web_address(f"{origin}/") for origin in origins):
             _take_in(link, stem, epoch, _item(root.url, root.key, 0, QUEUED), None, newer=False)
 

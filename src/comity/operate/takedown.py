@@ -107,7 +107,7 @@ def covered_of_host(
         refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
     if (entry := refused.covering_host(host)) is not None:
         return entry, {}
-    name = canonical_host(host).authority.partition(":")[0]
+    name = host.partition(":")[0]
     named = [each.partition(":")[0] for each in (*refused.hosts, *refused.paths)]
     if not any(each == name or each.endswith("." + name) for each in named):
         return None, {}

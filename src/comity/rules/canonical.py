@@ -49,12 +49,23 @@ class WebAddress(NamedTuple):
 def canonical_host(text: str, *, collapse: bool = False) -> CanonicalHost:
     """Give a host, an authority or a URL its one spelling; raise `BadAddress` if it has none.
 
-    The scheme, `www.`, a default port and a trailing dot fall away; case and punycode are folded. With
+    The scheme, one `www.`, a default port and a trailing dot fall away; case and punycode are folded. With
     `collapse`, sub-domains become their registrable domain.
     """
     shown = _without_password(text)
     parsed = _parse(shown, text.strip())
     return _canonical_authority(shown, parsed.hostname, parsed.port, collapse)
+
+
+def spelled_host(host: str) -> str:
+    """A canonical host as a URL must name it: one that still begins with `www.` is reached by one more."""
+    is_www = host.startswith("www.") and canonical_host(host).authority != host
+    return f"www.{host}" if is_www else host
+
+
+def address_of_host(host: str) -> WebAddress:
+    """The start page of a canonical host."""
+    return web_address(f"https://{spelled_host(host)}/")
 
 
 def web_address(text: str, *, collapse: bool = False) -> WebAddress:
@@ -205,7 +216,9 @@ def _canonical_authority(shown: str, hostname: str, port: str, collapse: bool) -
         return CanonicalHost(name + kept_port, None)
     _require_dns_name(shown, name)
     suffixes = _public_suffixes()
-    while name.startswith("www.") and suffixes.privatesuffix(name[4:]) is not None:
+    # Once, as S1 §3.2 has it: `www.www.example.com` is the www of another host, `www.example.com`. Where `www` is the
+    # registered name itself (`www.com`, `www.co.uk`), it stays.
+    if name.startswith("www.") and suffixes.privatesuffix(name[4:]) is not None:
         name = name[4:]
     parent = suffixes.privatesuffix(name)
     if collapse and parent:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from comity.model.errors import BadAddress
-from comity.rules.canonical import WebAddress, canonical_host, web_address
+from comity.rules.canonical import WebAddress, canonical_host, spelled_host, web_address
 from comity.rules.robots_octets import target_octets
 
 
@@ -29,9 +29,10 @@ def read_entry(text: str) -> TakedownEntry:
     address = web_address(text)
     path, _, query = address.path.partition("?")
     path += f"?{query}" if query else ""  # an empty query narrows nothing
+    shown = spelled_host(address.host)  # as it is read again
     if path == "/":
-        return TakedownEntry(address.host, address.host, None)
-    return TakedownEntry(f"{address.host}{path}", address.host, path)
+        return TakedownEntry(shown, address.host, None)
+    return TakedownEntry(f"{shown}{path}", address.host, path)
 
 
 @dataclass(frozen=True, slots=True)

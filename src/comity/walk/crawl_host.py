@@ -31,7 +31,7 @@ from comity.model.host import HostEnding, HostProgress, HostStatus
 from comity.model.lease import Lease
 from comity.model.sitemap import SitemapRow, SitemapState
 from comity.model.traps import TrapTerms
-from comity.rules.canonical import web_address
+from comity.rules.canonical import address_of_host, web_address
 from comity.rules.host_ending import HostRecord, host_ending
 from comity.rules.sitemap_plan import is_given_directly
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
@@ -178,7 +178,7 @@ class HostDesk:
             host.refresh_began_at = row.refresh_started_at.timestamp()
         is_begun_anew = self._track and lease.status is HostStatus.PENDING and host.refresh_began_at is None
         if keys is not None and not keys:
-            root = web_address(f"https://{lease.host}/")
+            root = address_of_host(lease.host)
             guessed = FrontierEntry(root.url, root.key, 0, GUESSED_SCHEME_PRIORITY, found_by=FoundBy.SEED)
             change.add(lease.host_id, self._run_id, [guessed])
             if self._track:
@@ -368,7 +368,7 @@ class HostDesk:
 
     def _note_budget(self, connection: Connection, host: LeasedHost, spent: Exhausted) -> None:
         """Keep why the run left URLs of this host in the queue."""
-        root = web_address(f"https://{host.name}/")
+        root = address_of_host(host.name)
         content = {"code": str(spent.reason), "reason": spent.sentence}
         at = self._clock.seconds()
         item = Evidence(host.lease.host_id, root.url, root.key, EvidenceType.BUDGET, content, {}, "high", at)

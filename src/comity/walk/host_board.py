@@ -18,7 +18,7 @@ from comity.model.errors import BadAddress, LeaseLost
 from comity.model.gate import DoorProfile
 from comity.model.lease import Lease
 from comity.model.policy import HostPolicy
-from comity.rules.canonical import WebAddress, canonical_host
+from comity.rules.canonical import WebAddress, canonical_host, spelled_host
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
@@ -177,7 +177,7 @@ class HostBoard:
     def _take_guest(self, name: str) -> list[Lease]:
         """A host that a redirect led to gets a row for its lease and gate, and is no candidate for crawls."""
         try:
-            host = canonical_host(name)
+            host = canonical_host(spelled_host(name))
         except BadAddress:
             return []
         with self._database.write() as connection:
