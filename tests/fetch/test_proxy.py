@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from comity.fetch.proxied_names import ProxiedNames
 from comity.fetch.settings import ProxySettings
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchRequest
 from tests.fetch.conftest import MakeFetcher
@@ -141,3 +142,40 @@ def test_a_proxy_that_cannot_be_meant_is_refused(url: str) -> None:
 
 def test_the_password_is_not_shown() -> None:
     assert "secret" not in repr(ProxySettings("http://proxy:8080", "robot", "secret"))
+
+
+@pytest.mark.parametrize(
+    ("addresses", "reason"),
+    [
+        (["192.168.1.5"], "private use"),
+        (["93.184.216.34", "10.0.0.1"], "private use"),
+        (["169.254.169.254"], "metadata"),
+        (["fd00::1"], "unique-local"),
+        (["93.184.216.34", "2606:2800:220:1::1"], None),
+        ([], None),
+    ],
+)
+async def test_a_name_that_leads_to_a_private_address_is_not_handed_to_a_proxy(
+    make_fetcher: MakeFetcher, web: HostileWeb, addresses: list[str], reason: str | None
+) -> None:
+    asked: list[str] = []
+
+    async def look_up(host: str) -> list[str]:
+        asked.append(host)
+        if not addresses:
+            raise OSError("no such name here")
+        return addresses
+
+    with LoopbackProxy((web.address, web.port), "http", None) as proxy:
+        fetcher = make_fetcher(proxy=ProxySettings(proxy.url), allowed_networks=())
+        fetcher._names = ProxiedNames((), look_up)
+        for _ in range(2):
+            result = await fetcher.get(FetchRequest("http://inside.test/ok"))
+            if reason is None:
+                assert answered(result).body == PLAIN
+            else:
+                failure = failed(result)
+                assert failure.kind is FailureKind.ADDRESS_REFUSED
+                assert reason in failure.detail
+        assert asked == ["inside.test"], "looked up once"
+        assert bool(proxy.asked) == (reason is None)

@@ -1,7 +1,7 @@
 """The fetcher: a bounded pool of transfers on one engine; one request in, one answer or failure out.
 
-Behind a proxy only the target's own spelling can be judged (`rules.address_guard.decide_name`): where a name leads
-is looked up by the proxy, out of our sight, so such a proxy must keep to public addresses itself.
+Behind a proxy the target's own spelling is judged (`rules.address_guard.decide_name`), and where the name leads as far
+as this machine can tell (`proxied_names`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from comity.fetch.dialler import Dialler
 from comity.fetch.easy_options import apply_settings
 from comity.fetch.engine import Engine
 from comity.fetch.head import encode_headers, request_headers
+from comity.fetch.proxied_names import ProxiedNames
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer
 from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, Response
@@ -45,6 +46,7 @@ class Fetcher:
         self._now = now
         self._proxied = settings.proxy is not None
         self._allowed_networks = parse_networks(settings.allowed_networks)
+        self._names = ProxiedNames(self._allowed_networks)
         self._default_headers = settings.default_headers()
         self._default_lines = encode_headers(self._default_headers)
         self._transfers: list[Transfer] = []
@@ -87,6 +89,10 @@ class Fetcher:
             if isinstance(read, FetchFailure):
                 return read
             url = read
+        if self._proxied:
+            verdict = await self._names.refusal(ada_url.URL(url).hostname)
+            if verdict is not None:
+                return self._failure(request, FailureKind.ADDRESS_REFUSED, verdict.reason)
         loop = get_running_loop()
         engine = self._engine if loop is self._loop else self._bind(loop)
         transfer = self._free.pop() if self._free and not self._closed else await self._free_transfer()
