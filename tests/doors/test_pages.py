@@ -280,3 +280,24 @@ def _wait_until_it_works(process: int) -> None:
 def _seconds_burnt(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("name", ["pages", "pages.duckdb"])
+def test_damaged_pages_are_named(comity: CommandLine, name: str) -> None:
+    place = comity.folder / name
+    store_all(place, [page(number, os.urandom(5000)) for number in range(1, 30)])
+    (file,) = [place] if place.is_file() else place.glob("part-*.parquet")
+    size = file.stat().st_size
+    with file.open("r+b") as damaged:
+        for where in range(16_384, size - 16, 4096):  # the head and the end look whole
+            damaged.seek(where)
+            damaged.write(os.urandom(64))
+    for command in (["list"], ["query", "SELECT sum(length(body)) FROM pages"], ["export", "out.jsonl"], ["verify"]):
+        answer = comity("pages", *command, "--pages", str(place))
+        if answer.code == 0:
+            continue  # it did not look there
+        assert answer.code == 1, (command, answer.err)
+        if command == ["verify"] and not answer.err:
+            assert "part-" in answer.out  # the parts that are damaged, or not in the file any more
+        else:
+            assert str(place) in answer.err

@@ -116,9 +116,12 @@ def loaded_digests(path: Path) -> set[str]:
             attach_to_read(connection, path, "kept", monotonic() + _LOOK_S)
         except Busy:
             raise ComityError(f"{path} is being written by another process; try again later") from None
-        if not has_table(connection, "kept", "parts"):
-            return set()
-        return {digest for (digest,) in connection.execute("SELECT digest FROM kept.comity.parts").fetchall()}
+        try:
+            if not has_table(connection, "kept", "parts"):
+                return set()
+            return {digest for (digest,) in connection.execute("SELECT digest FROM kept.comity.parts").fetchall()}
+        except duckdb.Error as problem:
+            raise ComityError(f"{path}: {one_line(problem)}") from None
 
 
 def digest_of(part: Path) -> str:

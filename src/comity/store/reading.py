@@ -38,6 +38,7 @@ _MOST_THREADS: Final = 4
 _WAIT_S: Final = 5.0
 # A page as a line of JSON at most: each thread of DuckDB's reader reserves twice that, so there is one of them.
 _LONGEST_LINE: Final = 64 * 1024 * 1024
+_OF_FILES: Final = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
 _ROWS_AT_ONCE: Final = 256
 _LOOK_EVERY_S: Final = 0.05
 
@@ -135,7 +136,7 @@ class PageReader:
         """Work beside the main thread, which thus hears of Ctrl-C at once, and can tell DuckDB."""
         under_way = self._thread.submit(work, *arguments)
         try:
-            with _in_one_line():
+            with _in_one_line(self.sources.target.path):
                 return under_way.result()
         except KeyboardInterrupt:
             while not under_way.done():
@@ -145,7 +146,7 @@ class PageReader:
 
     def _checked(self, sql: str) -> str:
         """One statement that only reads; DuckDB itself takes it apart."""
-        with _in_one_line():
+        with _in_one_line(self.sources.target.path):
             statements = self._connection.extract_statements(sql)
         if len(statements) != 1:
             raise BadInput("give one SQL statement, such as: SELECT url, title FROM pages")
@@ -180,7 +181,7 @@ def _opened(sources: Sources, is_hidden: IsHidden | None) -> Iterator[PageReader
     }
     try:
         with closing(duckdb.connect(":memory:", config=settings)) as connection:
-            with _in_one_line():
+            with _in_one_line(sources.target.path):
                 _make_view(connection, sources, is_hidden)
                 _confine(connection, sources, folder)
             with ThreadPoolExecutor(1, thread_name_prefix="comity-reads") as thread:
@@ -256,8 +257,8 @@ def _list(paths: Sequence[Path]) -> str:
 
 
 @contextmanager
-def _in_one_line() -> Iterator[None]:
-    """What DuckDB complains about, as an error of ours."""
+def _in_one_line(place: Path) -> Iterator[None]:
+    """What DuckDB complains about, as an error of ours; what is wrong with a file has its place."""
     try:
         yield
     except duckdb.OutOfMemoryException:
@@ -267,4 +268,7 @@ def _in_one_line() -> Iterator[None]:
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as problem:
         raise BadInput(one_line(problem)) from None
     except duckdb.Error as problem:
-        raise ComityError(one_line(problem)) from None
+        said = one_line(problem)
+        if isinstance(problem, _OF_FILES) or type(problem) is duckdb.Error:
+            said = f"{place}: {said}; comity pages verify --pages {place} names what is damaged"
+        raise ComityError(said) from None
