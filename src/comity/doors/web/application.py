@@ -16,6 +16,7 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from comity import __version__
 from comity.doors.web import (
     crawl_routes,
+    docs_routes,
     explain_routes,
     health_routes,
     hosts_routes,
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 
 _THREADS: Final = 8  # that wait for the state at once
 _ABOUT: Final = (
-    "Sources of job postings that are read politely and on a schedule: their admin, and public search. "
+    "Hosts that are crawled politely, decisions about their URLs, sources of job postings and their runs; and public "
+    "search. "
     "Changes that are made with a session's cookie need its CSRF token in X-CSRF-Token."
 )
 _EVERY_ADMIN_ROUTE: Final = (401, 403, 422, 500, 503)
@@ -79,7 +81,7 @@ def build_application(
         version=__version__,
         description=_ABOUT,
         lifespan=lifespan,
-        docs_url=None,  # these pages come from elsewhere; ours will not
+        docs_url=None,  # the framework's pages load scripts from elsewhere; ours is in `docs_routes`
         redoc_url=None,
         redirect_slashes=False,
         dependencies=[Depends(only_known_parameters)],
@@ -87,6 +89,7 @@ def build_application(
     )
     register_refusals(app, is_dev=terms.is_dev)
     app.include_router(health_routes.router)
+    app.include_router(docs_routes.router)
     app.include_router(search_routes.router)
     app.include_router(session_routes.login_router)
     app.include_router(_admin(terms))

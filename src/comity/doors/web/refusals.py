@@ -47,7 +47,15 @@ class ErrorAnswer(BaseModel):
     """What is answered instead of what was asked for."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"error": "not_found", "message": "there is no such source", "details": None}]}
+        json_schema_extra={
+            "examples": [
+                {
+                    "error": "bad_input",
+                    "message": "what was given cannot be used: body.careers_url: field required",
+                    "details": [{"where": "body.careers_url", "message": "field required"}],
+                }
+            ]
+        }
     )
 
     error: str = Field(description="A stable code for programs.")

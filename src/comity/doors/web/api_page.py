@@ -1,0 +1,299 @@
+"""The page about the API: its OpenAPI description enters, one HTML page leaves. No scripts, nothing from elsewhere.
+
+Routes are grouped by audience (who may ask) and noun; each has its parameters, its body, its answers and an example.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any, Final
+
+from comity.doors.web.api_page_style import STYLE
+
+_METHODS: Final = ("get", "post", "patch", "put", "delete")
+_DEEPEST: Final = 6
+_TITLES: Final = {"hosts": "Hosts", "decisions": "Decisions", "sources": "Sources", "crawl": "Source runs"}
+_AUDIENCES: Final = {
+    "public": ("Public", "Anybody may ask; nothing is crawled for it."),
+    "admin": ("Admin", "Needs a token or a session. Changes with a session also need its X-CSRF-Token."),
+}
+_EVERYWHERE: Final = frozenset({"400", "401", "403", "422", "500", "503"})
+
+Document = Mapping[str, Any]
+
+
+def api_page(description: Document) -> str:
+    """The whole page."""
+    info, schemas = description["info"], description.get("components", {}).get("schemas", {})
+    groups = _groups(description["paths"])
+    title = f"{info['title']} API"
+    return "".join(
+        (
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+            f"<header><h1>{escape(title)} <small>{escape(info['version'])}</small></h1>",
+            f"<p>{escape(info.get('description', ''))}</p>",
+            '<p><a href="/openapi.json">openapi.json</a> describes the same for programs.</p></header>',
+            f'<div class="page">{_contents(groups)}<main>',
+            *(_audience(name, tags, schemas) for name, tags in groups.items()),
+            _errors(description),
+            _schemas(schemas),
+            "</main></div></body></html>",
+        )
+    )
+
+
+Operation = tuple[str, str, Document]
+Groups = dict[str, dict[str, list[Operation]]]
+
+
+def _groups(paths: Document) -> Groups:
+    """Operations by audience and noun."""
+    groups: Groups = {name: {} for name in _AUDIENCES}
+    for path, operations in paths.items():
+        audience = "admin" if path == "/admin" or path.startswith("/admin/") else "public"
+        for method in (method for method in _METHODS if method in operations):
+            operation = operations[method]
+            tag = str((operation.get("tags") or ["others"])[0])
+            groups[audience].setdefault(tag, []).append((method, path, operation))
+    return {name: tags for name, tags in groups.items() if tags}
+
+
+def _contents(groups: Groups) -> str:
+    parts = ['<nav aria-label="Contents">']
+    for audience, tags in groups.items():
+        parts.append(f"<h2>{_AUDIENCES[audience][0]}</h2>")
+        for tag, operations in tags.items():
+            parts.append(f"<h3>{escape(_title(tag))}</h3><ul>")
+            parts += [
+                f'<li><a href="#{escape(each["operationId"])}"><b class="{method}">{method.upper()}</b> '
+                f"{escape(path.removeprefix('/admin'))}</a></li>"
+                for method, path, each in operations
+            ]
+            parts.append("</ul>")
+    parts.append('<h2><a href="#errors">Errors</a></h2><h2><a href="#schemas">Schemas</a></h2></nav>')
+    return "".join(parts)
+
+
+def _title(tag: str) -> str:
+    return _TITLES.get(tag, tag.capitalize())
+
+
+def _audience(name: str, tags: dict[str, list[Operation]], schemas: Document) -> str:
+    title, about = _AUDIENCES[name]
+    parts = [f'<section><h2 id="{name}">{title}</h2><p>{about}</p>']
+    for tag, operations in tags.items():
+        parts.append(f"<h3>{escape(_title(tag))}</h3>")
+        parts += [_operation(*each, schemas) for each in operations]
+    parts.append("</section>")
+    return "".join(parts)
+
+
+def _operation(method: str, path: str, operation: Document, schemas: Document) -> str:
+    shown = escape(path).replace("/", "/<wbr>")
+    parts = [
+        f'<article id="{escape(operation["operationId"])}"><h4><b class="{method}">{method.upper()}</b> '
+        f"<code>{shown}</code></h4><p>{escape(operation.get('description', ''))}</p>"
+    ]
+    parameters = operation.get("parameters", [])
+    if parameters:
+        parts.append('<h5>Parameters</h5><dl class="fields">')
+        parts += [_parameter(each) for each in parameters]
+        parts.append("</dl>")
+    body = _body_schema(operation)
+    if body is not None:
+        parts.append(f"<h5>Body</h5><p>JSON: {_kind(body)}</p>{_properties(body, schemas)}")
+    parts.append(f"<h5>Answers</h5>{_answers(operation, schemas)}")
+    parts.append(f"<h5>Example</h5><pre>{escape(_curl(method, path, parameters, body, schemas))}</pre></article>")
+    return "".join(parts)
+
+
+def _parameter(parameter: Document) -> str:
+    schema = parameter.get("schema", {})
+    needed = ' <em class="needed">required</em>' if parameter.get("required") else ""
+    where = "" if parameter["in"] == "query" else f" in {escape(parameter['in'])}"
+    about = parameter.get("description") or schema.get("description", "")
+    return (
+        f"<dt><code>{escape(parameter['name'])}</code>{needed}</dt>"
+        f"<dd><span class=kind>{_kind(schema)}{where}{_bounds(schema)}</span> {escape(about)}</dd>"
+    )
+
+
+def _properties(schema: Document, schemas: Document) -> str:
+    """The fields of an object, each with its kind and what it means."""
+    found = _resolved(schema, schemas)
+    fields = found.get("properties", {})
+    if not fields:
+        return ""
+    needed = set(found.get("required", ()))
+    parts = ['<dl class="fields">']
+    for name, each in fields.items():
+        mark = ' <em class="needed">required</em>' if name in needed and "title" in found else ""
+        about = escape(each.get("description", ""))
+        parts.append(
+            f"<dt><code>{escape(name)}</code>{mark}</dt>"
+            f"<dd><span class=kind>{_kind(each)}{_bounds(each)}</span> {about}</dd>"
+        )
+    return "".join((*parts, "</dl>"))
+
+
+def _answers(operation: Document, schemas: Document) -> str:
+    parts = ['<dl class="fields">']
+    for status, answer in operation["responses"].items():
+        if status in _EVERYWHERE:
+            continue
+        schema = _json_schema(answer)
+        is_good = status.startswith("2")
+        about = "" if is_good else escape(answer.get("description", ""))
+        parts.append(
+            f"<dt><code>{escape(status)}</code></dt><dd><span class=kind>{_kind(schema) if is_good else ''}</span>"
+            f" {about}</dd>"
+        )
+    parts.append("</dl>")
+    good = next((each for status, each in operation["responses"].items() if status.startswith("2")), None)
+    if good is not None and (schema := _json_schema(good)):
+        example = json.dumps(example_of(schema, schemas), indent=2, ensure_ascii=False)
+        parts.append(f"<details><summary>Example of the answer</summary><pre>{escape(example)}</pre></details>")
+    return "".join(parts)
+
+
+def _errors(description: Document) -> str:
+    """What any route may answer instead, once for all."""
+    meanings: dict[str, str] = {}
+    for operations in description["paths"].values():
+        for operation in operations.values():
+            for status, answer in operation["responses"].items():
+                if int(status) >= 400:
+                    meanings.setdefault(status, answer.get("description", ""))
+    rows = "".join(
+        f"<dt><code>{status}</code></dt><dd>{escape(meanings[status])}</dd>" for status in sorted(meanings, key=int)
+    )
+    about = "Every answer but a good one is an <a href='#schema-ErrorAnswer'>ErrorAnswer</a>."
+    return f'<section><h2 id="errors">Errors</h2><p>{about}</p><dl class="fields">{rows}</dl></section>'
+
+
+def _schemas(schemas: Document) -> str:
+    parts = ['<section><h2 id="schemas">Schemas</h2>']
+    for name, schema in schemas.items():
+        about = escape(schema.get("description", ""))
+        values = ", ".join(f"<code>{escape(str(value))}</code>" for value in schema.get("enum", ()))
+        parts.append(
+            f'<article id="schema-{escape(name)}"><h4><code>{escape(name)}</code></h4><p>{about}</p>'
+            f"{f'<p>One of {values}.</p>' if values else ''}{_properties(schema, schemas)}</article>"
+        )
+    parts.append("</section>")
+    return "".join(parts)
+
+
+def _body_schema(operation: Document) -> Document | None:
+    return _json_schema(operation["requestBody"]) if "requestBody" in operation else None
+
+
+def _json_schema(part: Document) -> Document:
+    found: Document = part.get("content", {}).get("application/json", {}).get("schema", {})
+    return found
+
+
+def _resolved(schema: Document, schemas: Document) -> Document:
+    for _ in range(_DEEPEST):
+        if "$ref" in schema:
+            schema = schemas[schema["$ref"].rpartition("/")[2]]
+        elif others := [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]:
+            schema = others[0]
+        else:
+            break
+    return schema
+
+
+def _kind(schema: Document) -> str:
+    """What a value is, in a few words; a schema of its own is a link."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f'<a href="#schema-{escape(name)}">{escape(name)}</a>'
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_kind(each) for each in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return ", ".join(escape(str(value)) for value in schema.get("enum", [schema.get("const")]))
+    kind = str(schema.get("type", "any"))
+    if kind == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    if kind == "object" and isinstance(inner := schema.get("additionalProperties"), dict) and inner:
+        return f"object of {_kind(inner)}"
+    return escape(str(schema.get("format", kind)))
+
+
+def _bounds(schema: Document) -> str:
+    """The limits and the default of a value."""
+    parts = [schema, *schema.get("anyOf", ())]
+    said: list[str] = []
+    for words, name in (("at least", "minimum"), ("at most", "maximum"), ("at most", "maxItems")):
+        said += [f"{words} {each[name]:,}" for each in parts if name in each]
+    said += [f"at most {each['maxLength']:,} characters" for each in parts if "maxLength" in each]
+    if schema.get("default") not in (None, [], ""):
+        said.append(f"default {json.dumps(schema['default'])}")
+    return escape(f"; {', '.join(said)}") if said else ""
+
+
+def example_of(schema: Document, schemas: Document, depth: int = 0) -> Any:
+    """A value that fits a schema, made of the examples that it has."""
+    if schema.get("examples"):
+        return schema["examples"][0]
+    if "anyOf" in schema and any(each.get("type") == "null" for each in schema["anyOf"]) and depth > 1:
+        return None
+    schema = _resolved(schema, schemas)
+    if schema.get("examples"):
+        return schema["examples"][0]
+    if "enum" in schema or "const" in schema:
+        return schema.get("enum", [schema.get("const")])[0]
+    if depth >= _DEEPEST:
+        return None
+    match schema.get("type"):
+        case "object":
+            fields = schema.get("properties", {})
+            return {name: example_of(each, schemas, depth + 1) for name, each in fields.items()}
+        case "array":
+            return [example_of(schema.get("items", {}), schemas, depth + 1)]
+        case "integer" | "number":
+            return schema.get("default", schema.get("minimum", 0))
+        case "boolean":
+            return schema.get("default", False)
+        case "string":
+            return _TEXTS.get(schema.get("format", ""), "text")
+    return None
+
+
+_TEXTS: Final = {
+    "uuid": "0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f",
+    "date-time": "2026-02-05T14:30:00.000Z",
+    "date": "2026-02-05",
+    "password": "…",
+}
+
+
+def _curl(method: str, path: str, parameters: list[Document], body: Document | None, schemas: Document) -> str:
+    """The request on a command line."""
+    for each in parameters:
+        if each["in"] == "path":
+            value = each.get("example", example_of(each.get("schema", {}), schemas))
+            path = path.replace(f"{{{each['name']}}}", str(value))
+    query = "&".join(_needed(parameters, schemas))
+    parts = ["curl", *(["-X", method.upper()] if method != "get" else [])]
+    parts += ['-H "Authorization: Bearer $TOKEN"'] if path.startswith("/admin") else []
+    address = f"http://127.0.0.1:8000{path}{'?' + query if query else ''}"
+    line = f"{' '.join(parts)} '{address}'"
+    if body is not None:
+        needed = set(_resolved(body, schemas).get("required", ()))
+        example = example_of(body, schemas)
+        if isinstance(example, dict) and needed:
+            example = {name: value for name, value in example.items() if name in needed} or example
+        line += f" \\\n  -H 'Content-Type: application/json' \\\n  -d '{json.dumps(example, ensure_ascii=False)}'"
+    return line
+
+
+def _needed(parameters: list[Document], schemas: Document) -> Iterator[str]:
+    for each in parameters:
+        if each["in"] == "query" and each.get("required"):
+            yield f"{each['name']}={example_of(each.get('schema', {}), schemas)}"
