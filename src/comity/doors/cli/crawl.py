@@ -24,7 +24,7 @@ from comity.doors.cli.crawl_options import (
 from comity.doors.cli.crawl_shown import as_document, write_idle, write_summary
 from comity.doors.cli.failures import INTERRUPTED
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen, tell_missing_contact
-from comity.doors.cli.output import note, write_json, write_line
+from comity.doors.cli.output import note, write_as_is, write_json, write_line
 from comity.doors.cli.teaching import command
 from comity.model.errors import BadInput
 
@@ -214,7 +214,7 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
         write_line("Look around:")
         program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "comity"
         for command in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
-            write_line(f"  {program} --state {folder}/state.db {command}")
+            write_as_is(f"  {program} --state {folder}/state.db {command}")
 
 
 def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:

@@ -69,6 +69,11 @@ def write_line(*parts: str | Cell) -> None:
     _write([[_cell(part) for part in parts]])
 
 
+def write_as_is(text: str) -> None:
+    """Write what may be copied, such as a command or a line of a page: on one line, however long it is."""
+    _write([[_cell(text)]], wraps=False)
+
+
 def write_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
     """Write a table: a head, a rule, and a line for each row with its remark below it."""
     _write(table_lines(columns, rows))
@@ -120,8 +125,8 @@ def _cell(value: str | Cell) -> Cell:
     return Cell(visible(value)) if isinstance(value, str) else Cell(visible(value.text), value.style)
 
 
-def _write(lines: Iterable[Sequence[Cell]]) -> None:
-    width = room()
+def _write(lines: Iterable[Sequence[Cell]], *, wraps: bool = True) -> None:
+    width = room() if wraps else None
     if width is not None:
         lines = [piece for line in lines for piece in wrapped(line, width)]
     if not is_terminal() and not os.environ.get("FORCE_COLOR"):

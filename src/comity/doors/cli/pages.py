@@ -24,7 +24,7 @@ from comity.doors.cli.output import (
     is_terminal,
     note,
     shown_time,
-    visible,
+    write_as_is,
     write_json,
     write_line,
     write_table,
@@ -298,7 +298,7 @@ def _write_body(door: Chosen, found: tuple[Any, ...], *, raw: bool) -> None:
         raise BadInput(f"{url} is not text ({what}, {len(octets):,} bytes); --raw writes it as it is")
     else:
         for line in text.splitlines():
-            write_line(visible(line))
+            write_as_is(line)
 
 
 def _time(microseconds: int) -> datetime:
