@@ -36,7 +36,7 @@ from comity.model.explanation import (
 )
 from comity.model.frontier import IMAGE_PRIORITY
 from comity.model.robots import RobotsAccess
-from comity.rules.canonical import WebAddress, resolve_link, url_key, web_address
+from comity.rules.canonical import WebAddress, address_of_host, resolve_link, url_key
 from comity.rules.policy_reach import reach_of
 from comity.rules.robots import parse_robots
 from comity.rules.takedown import Takedowns
@@ -240,7 +240,7 @@ def _spellings(url: str) -> Iterator[str]:
 
 def _last_run(connection: Connection, host: Any) -> tuple[str | None, int | None]:
     """The budget that the last run of a host ran out of, and how far it followed links."""
-    root = web_address(f"https://{host.domain}/")
+    root = address_of_host(host.domain)
     spent = records.last_budget(connection, host.id, root.key)
     settings = runs.settings_of(connection, host.last_crawl_run_id) if host.last_crawl_run_id is not None else {}
     max_depth = settings.get("max_depth")
