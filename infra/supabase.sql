@@ -121,62 +121,6 @@ BEGIN
 END
 $$;
 
-DO $$
-BEGIN
-    IF to_regclass('robots_cache') IS NOT NULL AND NOT EXISTS (
-        SELECT FROM pg_attribute WHERE attrelid = to_regclass('robots_cache') AND attname = 'origin'
-    ) THEN
-        DROP TABLE robots_cache;
-    END IF;
-END
-$$;
-
-CREATE TABLE IF NOT EXISTS robots_cache (
-    origin VARCHAR(280) NOT NULL,
-    host VARCHAR(260) NOT NULL,
-    robots_txt TEXT,
-    raw BYTEA,
-    fetched_at TIMESTAMP WITH TIME ZONE,
-    expires_at TIMESTAMP WITH TIME ZONE,
-    crawl_delay_ms INTEGER,
-    disallow JSONB,
-    access VARCHAR(20) DEFAULT 'parsed' NOT NULL,
-    http_status INTEGER,
-    version VARCHAR(32),
-    etag TEXT,
-    last_modified TEXT,
-    detail TEXT,
-    noted VARCHAR(32),
-    CONSTRAINT pk_robots_cache PRIMARY KEY (origin)
-);
-
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS host VARCHAR(260);
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS robots_txt TEXT;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS raw BYTEA;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS fetched_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS crawl_delay_ms INTEGER;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS disallow JSONB;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS access VARCHAR(20) DEFAULT 'parsed' NOT NULL;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS http_status INTEGER;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS version VARCHAR(32);
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS etag TEXT;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS last_modified TEXT;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS detail TEXT;
-ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS noted VARCHAR(32);
-
-CREATE INDEX IF NOT EXISTS idx_robots_cache_host ON robots_cache (host);
-
-CREATE TABLE IF NOT EXISTS takedowns (
-    domain_or_url TEXT NOT NULL,
-    reason TEXT,
-    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_takedowns PRIMARY KEY (domain_or_url)
-);
-
-ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS reason TEXT;
-ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-
 CREATE TABLE IF NOT EXISTS images (
     id BIGSERIAL NOT NULL,
     content_hash VARCHAR(64) NOT NULL,
@@ -264,16 +208,6 @@ ALTER TABLE ledger_notes ADD COLUMN IF NOT EXISTS detail TEXT DEFAULT '{}' NOT N
 
 CREATE INDEX IF NOT EXISTS idx_ledger_notes_chain ON ledger_notes (domain_id, sequence);
 
-CREATE TABLE IF NOT EXISTS robots_versions (
-    version VARCHAR(32) NOT NULL,
-    body BYTEA NOT NULL,
-    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_robots_versions PRIMARY KEY (version)
-);
-
-ALTER TABLE robots_versions ADD COLUMN IF NOT EXISTS body BYTEA;
-ALTER TABLE robots_versions ADD COLUMN IF NOT EXISTS first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-
 CREATE TABLE IF NOT EXISTS policy_history (
     id BIGSERIAL NOT NULL,
     host VARCHAR(260) NOT NULL,
@@ -291,6 +225,62 @@ ALTER TABLE policy_history ADD COLUMN IF NOT EXISTS max_concurrency INTEGER;
 ALTER TABLE policy_history ADD COLUMN IF NOT EXISTS min_request_interval_ms INTEGER;
 
 CREATE INDEX IF NOT EXISTS idx_policy_history_host ON policy_history (host, id);
+
+DO $$
+BEGIN
+    IF to_regclass('robots_cache') IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_attribute WHERE attrelid = to_regclass('robots_cache') AND attname = 'origin'
+    ) THEN
+        DROP TABLE robots_cache;
+    END IF;
+END
+$$;
+
+CREATE TABLE IF NOT EXISTS robots_cache (
+    origin VARCHAR(280) NOT NULL,
+    host VARCHAR(260) NOT NULL,
+    robots_txt TEXT,
+    raw BYTEA,
+    fetched_at TIMESTAMP WITH TIME ZONE,
+    expires_at TIMESTAMP WITH TIME ZONE,
+    crawl_delay_ms INTEGER,
+    disallow JSONB,
+    access VARCHAR(20) DEFAULT 'parsed' NOT NULL,
+    http_status INTEGER,
+    version VARCHAR(32),
+    etag TEXT,
+    last_modified TEXT,
+    detail TEXT,
+    noted VARCHAR(32),
+    CONSTRAINT pk_robots_cache PRIMARY KEY (origin)
+);
+
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS host VARCHAR(260);
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS robots_txt TEXT;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS raw BYTEA;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS fetched_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS crawl_delay_ms INTEGER;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS disallow JSONB;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS access VARCHAR(20) DEFAULT 'parsed' NOT NULL;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS http_status INTEGER;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS version VARCHAR(32);
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS etag TEXT;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS last_modified TEXT;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS detail TEXT;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS noted VARCHAR(32);
+
+CREATE INDEX IF NOT EXISTS idx_robots_cache_host ON robots_cache (host);
+
+CREATE TABLE IF NOT EXISTS robots_versions (
+    version VARCHAR(32) NOT NULL,
+    body BYTEA NOT NULL,
+    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_robots_versions PRIMARY KEY (version)
+);
+
+ALTER TABLE robots_versions ADD COLUMN IF NOT EXISTS body BYTEA;
+ALTER TABLE robots_versions ADD COLUMN IF NOT EXISTS first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
 CREATE TABLE IF NOT EXISTS search_documents (
     number BIGSERIAL NOT NULL,
@@ -341,6 +331,35 @@ CREATE INDEX IF NOT EXISTS idx_search_documents_deadline ON search_documents (de
 CREATE INDEX IF NOT EXISTS idx_search_documents_newest_at ON search_documents (newest_at DESC, posting_id);
 CREATE INDEX IF NOT EXISTS idx_search_documents_org_key ON search_documents (org_key);
 CREATE INDEX IF NOT EXISTS idx_search_documents_words ON search_documents USING gin (words);
+
+CREATE TABLE IF NOT EXISTS search_outbox (
+    id BIGSERIAL NOT NULL,
+    posting_id UUID NOT NULL,
+    action VARCHAR(10) NOT NULL,
+    attempts INTEGER DEFAULT 0 NOT NULL,
+    next_attempt_at TIMESTAMP WITH TIME ZONE,
+    last_error TEXT,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_search_outbox PRIMARY KEY (id),
+    CONSTRAINT ck_search_outbox_action CHECK (action IN ('upsert', 'delete'))
+);
+
+ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS posting_id UUID;
+ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS action VARCHAR(10);
+ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS attempts INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS next_attempt_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS last_error TEXT;
+ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_search_outbox_action' AND conrelid = 'search_outbox'::regclass) THEN
+        ALTER TABLE search_outbox ADD CONSTRAINT ck_search_outbox_action CHECK (action IN ('upsert', 'delete')) NOT VALID;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_search_outbox_next_attempt_at ON search_outbox (next_attempt_at, id);
 
 CREATE TABLE IF NOT EXISTS sources (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -450,34 +469,89 @@ CREATE INDEX IF NOT EXISTS idx_sources_next_run_at ON sources (next_run_at);
 CREATE INDEX IF NOT EXISTS idx_sources_org_type ON sources (org_type);
 CREATE INDEX IF NOT EXISTS idx_sources_status ON sources (status);
 
-CREATE TABLE IF NOT EXISTS search_outbox (
-    id BIGSERIAL NOT NULL,
-    posting_id UUID NOT NULL,
-    action VARCHAR(10) NOT NULL,
-    attempts INTEGER DEFAULT 0 NOT NULL,
-    next_attempt_at TIMESTAMP WITH TIME ZONE,
-    last_error TEXT,
+CREATE TABLE IF NOT EXISTS takedowns (
+    domain_or_url TEXT NOT NULL,
+    reason TEXT,
     created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_search_outbox PRIMARY KEY (id),
-    CONSTRAINT ck_search_outbox_action CHECK (action IN ('upsert', 'delete'))
+    CONSTRAINT pk_takedowns PRIMARY KEY (domain_or_url)
 );
 
-ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS posting_id UUID;
-ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS action VARCHAR(10);
-ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS attempts INTEGER DEFAULT 0 NOT NULL;
-ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS next_attempt_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS last_error TEXT;
-ALTER TABLE search_outbox ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS reason TEXT;
+ALTER TABLE takedowns ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+CREATE TABLE IF NOT EXISTS crawl_locks (
+    source_id UUID NOT NULL,
+    locked_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP WITH TIME ZONE,
+    holder VARCHAR(255),
+    CONSTRAINT pk_crawl_locks PRIMARY KEY (source_id),
+    CONSTRAINT fk_crawl_locks_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
+);
+
+ALTER TABLE crawl_locks ADD COLUMN IF NOT EXISTS locked_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE crawl_locks ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_locks ADD COLUMN IF NOT EXISTS holder VARCHAR(255);
 
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_search_outbox_action' AND conrelid = 'search_outbox'::regclass) THEN
-        ALTER TABLE search_outbox ADD CONSTRAINT ck_search_outbox_action CHECK (action IN ('upsert', 'delete')) NOT VALID;
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_locks_source_id' AND conrelid = 'crawl_locks'::regclass) THEN
+        ALTER TABLE crawl_locks ADD CONSTRAINT fk_crawl_locks_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE;
     END IF;
 END
 $$;
 
-CREATE INDEX IF NOT EXISTS idx_search_outbox_next_attempt_at ON search_outbox (next_attempt_at, id);
+CREATE TABLE IF NOT EXISTS crawl_logs (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    source_id UUID,
+    ran_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    duration_ms INTEGER,
+    found INTEGER,
+    inserted INTEGER,
+    updated INTEGER,
+    skipped INTEGER,
+    status TEXT,
+    message TEXT,
+    closed INTEGER DEFAULT 0 NOT NULL,
+    pages INTEGER DEFAULT 0 NOT NULL,
+    next_run_at TIMESTAMP WITH TIME ZONE,
+    next_run_reason TEXT,
+    CONSTRAINT pk_crawl_logs PRIMARY KEY (id),
+    CONSTRAINT ck_crawl_logs_status CHECK (status IN ('ok', 'warn', 'fail')),
+    CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
+);
+
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS source_id UUID;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS ran_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS duration_ms INTEGER;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS found INTEGER;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS inserted INTEGER;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS updated INTEGER;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS skipped INTEGER;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS status TEXT;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS message TEXT;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS closed INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS pages INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS next_run_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS next_run_reason TEXT;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_logs_status' AND conrelid = 'crawl_logs'::regclass) THEN
+        ALTER TABLE crawl_logs ADD CONSTRAINT ck_crawl_logs_status CHECK (status IN ('ok', 'warn', 'fail')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_logs_source_id' AND conrelid = 'crawl_logs'::regclass) THEN
+        ALTER TABLE crawl_logs ADD CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
+CREATE INDEX IF NOT EXISTS idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
 
 CREATE TABLE IF NOT EXISTS domains (
     id UUID DEFAULT gen_random_uuid() NOT NULL,
@@ -636,6 +710,77 @@ CREATE INDEX IF NOT EXISTS idx_domains_source ON domains (source);
 CREATE INDEX IF NOT EXISTS idx_domains_status ON domains (status);
 CREATE INDEX IF NOT EXISTS idx_domains_yield ON domains (image_yield_rate DESC NULLS LAST);
 
+CREATE TABLE IF NOT EXISTS job_postings (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    canonical_hash VARCHAR(64) NOT NULL,
+    source_id UUID,
+    title TEXT NOT NULL,
+    org_name TEXT DEFAULT '' NOT NULL,
+    apply_url TEXT NOT NULL,
+    location_raw TEXT DEFAULT '' NOT NULL,
+    description_snippet TEXT DEFAULT '' NOT NULL,
+    deadline TIMESTAMP WITH TIME ZONE,
+    posted_at TIMESTAMP WITH TIME ZONE,
+    city TEXT,
+    country_iso VARCHAR(2),
+    level_norm VARCHAR(40),
+    work_modality VARCHAR(40),
+    career_type VARCHAR(40),
+    international_eligible BOOLEAN,
+    mission_tags JSONB DEFAULT '[]' NOT NULL,
+    language VARCHAR(20),
+    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    last_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    closed_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_job_postings PRIMARY KEY (id),
+    CONSTRAINT uq_job_postings_canonical_hash UNIQUE (canonical_hash),
+    CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL
+);
+
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS canonical_hash VARCHAR(64);
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS source_id UUID;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS title TEXT;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS org_name TEXT DEFAULT '' NOT NULL;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS apply_url TEXT;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS location_raw TEXT DEFAULT '' NOT NULL;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS description_snippet TEXT DEFAULT '' NOT NULL;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS deadline TIMESTAMP WITH TIME ZONE;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS posted_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS city TEXT;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS country_iso VARCHAR(2);
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS level_norm VARCHAR(40);
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS work_modality VARCHAR(40);
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS career_type VARCHAR(40);
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS international_eligible BOOLEAN;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS mission_tags JSONB DEFAULT '[]' NOT NULL;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS language VARCHAR(20);
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS last_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS closed_at TIMESTAMP WITH TIME ZONE;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_job_postings_source_id' AND conrelid = 'job_postings'::regclass) THEN
+        ALTER TABLE job_postings ADD CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_job_postings_canonical_hash' AND conrelid = 'job_postings'::regclass) THEN
+        ALTER TABLE job_postings ADD CONSTRAINT uq_job_postings_canonical_hash UNIQUE (canonical_hash);
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_job_postings_country_iso ON job_postings (country_iso);
+CREATE INDEX IF NOT EXISTS idx_job_postings_deadline ON job_postings (deadline);
+CREATE INDEX IF NOT EXISTS idx_job_postings_last_seen_at ON job_postings (last_seen_at);
+CREATE INDEX IF NOT EXISTS idx_job_postings_source_id ON job_postings (source_id);
+
 CREATE TABLE IF NOT EXISTS politeness_ledger (
     id BIGSERIAL NOT NULL,
     run_id UUID,
@@ -749,151 +894,6 @@ BEGIN
 END
 $$;
 
-CREATE TABLE IF NOT EXISTS crawl_logs (
-    id UUID DEFAULT gen_random_uuid() NOT NULL,
-    source_id UUID,
-    ran_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    duration_ms INTEGER,
-    found INTEGER,
-    inserted INTEGER,
-    updated INTEGER,
-    skipped INTEGER,
-    status TEXT,
-    message TEXT,
-    closed INTEGER DEFAULT 0 NOT NULL,
-    pages INTEGER DEFAULT 0 NOT NULL,
-    next_run_at TIMESTAMP WITH TIME ZONE,
-    next_run_reason TEXT,
-    CONSTRAINT pk_crawl_logs PRIMARY KEY (id),
-    CONSTRAINT ck_crawl_logs_status CHECK (status IN ('ok', 'warn', 'fail')),
-    CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
-);
-
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS source_id UUID;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS ran_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS duration_ms INTEGER;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS found INTEGER;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS inserted INTEGER;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS updated INTEGER;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS skipped INTEGER;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS status TEXT;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS message TEXT;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS closed INTEGER DEFAULT 0 NOT NULL;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS pages INTEGER DEFAULT 0 NOT NULL;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS next_run_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE crawl_logs ADD COLUMN IF NOT EXISTS next_run_reason TEXT;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_crawl_logs_status' AND conrelid = 'crawl_logs'::regclass) THEN
-        ALTER TABLE crawl_logs ADD CONSTRAINT ck_crawl_logs_status CHECK (status IN ('ok', 'warn', 'fail')) NOT VALID;
-    END IF;
-END
-$$;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_logs_source_id' AND conrelid = 'crawl_logs'::regclass) THEN
-        ALTER TABLE crawl_logs ADD CONSTRAINT fk_crawl_logs_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
-CREATE INDEX IF NOT EXISTS idx_crawl_logs_ran_at ON crawl_logs (ran_at DESC);
-CREATE INDEX IF NOT EXISTS idx_crawl_logs_source_id ON crawl_logs (source_id, ran_at DESC);
-
-CREATE TABLE IF NOT EXISTS crawl_locks (
-    source_id UUID NOT NULL,
-    locked_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    expires_at TIMESTAMP WITH TIME ZONE,
-    holder VARCHAR(255),
-    CONSTRAINT pk_crawl_locks PRIMARY KEY (source_id),
-    CONSTRAINT fk_crawl_locks_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE
-);
-
-ALTER TABLE crawl_locks ADD COLUMN IF NOT EXISTS locked_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-ALTER TABLE crawl_locks ADD COLUMN IF NOT EXISTS expires_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE crawl_locks ADD COLUMN IF NOT EXISTS holder VARCHAR(255);
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_crawl_locks_source_id' AND conrelid = 'crawl_locks'::regclass) THEN
-        ALTER TABLE crawl_locks ADD CONSTRAINT fk_crawl_locks_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
-CREATE TABLE IF NOT EXISTS job_postings (
-    id UUID DEFAULT gen_random_uuid() NOT NULL,
-    canonical_hash VARCHAR(64) NOT NULL,
-    source_id UUID,
-    title TEXT NOT NULL,
-    org_name TEXT DEFAULT '' NOT NULL,
-    apply_url TEXT NOT NULL,
-    location_raw TEXT DEFAULT '' NOT NULL,
-    description_snippet TEXT DEFAULT '' NOT NULL,
-    deadline TIMESTAMP WITH TIME ZONE,
-    posted_at TIMESTAMP WITH TIME ZONE,
-    city TEXT,
-    country_iso VARCHAR(2),
-    level_norm VARCHAR(40),
-    work_modality VARCHAR(40),
-    career_type VARCHAR(40),
-    international_eligible BOOLEAN,
-    mission_tags JSONB DEFAULT '[]' NOT NULL,
-    language VARCHAR(20),
-    first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    last_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    closed_at TIMESTAMP WITH TIME ZONE,
-    CONSTRAINT pk_job_postings PRIMARY KEY (id),
-    CONSTRAINT uq_job_postings_canonical_hash UNIQUE (canonical_hash),
-    CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL
-);
-
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS canonical_hash VARCHAR(64);
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS source_id UUID;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS title TEXT;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS org_name TEXT DEFAULT '' NOT NULL;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS apply_url TEXT;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS location_raw TEXT DEFAULT '' NOT NULL;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS description_snippet TEXT DEFAULT '' NOT NULL;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS deadline TIMESTAMP WITH TIME ZONE;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS posted_at TIMESTAMP WITH TIME ZONE;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS city TEXT;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS country_iso VARCHAR(2);
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS level_norm VARCHAR(40);
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS work_modality VARCHAR(40);
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS career_type VARCHAR(40);
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS international_eligible BOOLEAN;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS mission_tags JSONB DEFAULT '[]' NOT NULL;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS language VARCHAR(20);
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS first_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS last_seen_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-ALTER TABLE job_postings ADD COLUMN IF NOT EXISTS closed_at TIMESTAMP WITH TIME ZONE;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_job_postings_source_id' AND conrelid = 'job_postings'::regclass) THEN
-        ALTER TABLE job_postings ADD CONSTRAINT fk_job_postings_source_id FOREIGN KEY(source_id) REFERENCES sources (id) ON DELETE SET NULL;
-    END IF;
-END
-$$;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'uq_job_postings_canonical_hash' AND conrelid = 'job_postings'::regclass) THEN
-        ALTER TABLE job_postings ADD CONSTRAINT uq_job_postings_canonical_hash UNIQUE (canonical_hash);
-    END IF;
-END
-$$;
-
-CREATE INDEX IF NOT EXISTS idx_job_postings_country_iso ON job_postings (country_iso);
-CREATE INDEX IF NOT EXISTS idx_job_postings_deadline ON job_postings (deadline);
-CREATE INDEX IF NOT EXISTS idx_job_postings_last_seen_at ON job_postings (last_seen_at);
-CREATE INDEX IF NOT EXISTS idx_job_postings_source_id ON job_postings (source_id);
-
 CREATE TABLE IF NOT EXISTS domain_frontier (
     id BIGSERIAL NOT NULL,
     domain_id UUID NOT NULL,
@@ -962,85 +962,50 @@ CREATE INDEX IF NOT EXISTS idx_domain_frontier_queue ON domain_frontier (domain_
 CREATE INDEX IF NOT EXISTS idx_domain_frontier_too_deep ON domain_frontier (domain_id, depth, url_key) WHERE state = 3;
 CREATE UNIQUE INDEX IF NOT EXISTS uq_domain_frontier_url ON domain_frontier (domain_id, url_key);
 
-CREATE TABLE IF NOT EXISTS frontier_epochs (
-    domain_id UUID NOT NULL,
-    epoch VARCHAR(16) NOT NULL,
-    batch BIGINT DEFAULT 0 NOT NULL,
-    CONSTRAINT pk_frontier_epochs PRIMARY KEY (domain_id),
-    CONSTRAINT fk_frontier_epochs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-);
-
-ALTER TABLE frontier_epochs ADD COLUMN IF NOT EXISTS epoch VARCHAR(16);
-ALTER TABLE frontier_epochs ADD COLUMN IF NOT EXISTS batch BIGINT DEFAULT 0 NOT NULL;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_frontier_epochs_domain_id' AND conrelid = 'frontier_epochs'::regclass) THEN
-        ALTER TABLE frontier_epochs ADD CONSTRAINT fk_frontier_epochs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
-CREATE TABLE IF NOT EXISTS frontier_journal (
-    domain_id UUID NOT NULL,
-    batch BIGINT NOT NULL,
-    payload BYTEA NOT NULL,
-    CONSTRAINT pk_frontier_journal PRIMARY KEY (domain_id, batch),
-    CONSTRAINT fk_frontier_journal_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-);
-
-ALTER TABLE frontier_journal ADD COLUMN IF NOT EXISTS payload BYTEA;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_frontier_journal_domain_id' AND conrelid = 'frontier_journal'::regclass) THEN
-        ALTER TABLE frontier_journal ADD CONSTRAINT fk_frontier_journal_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
-CREATE TABLE IF NOT EXISTS sitemaps (
-    domain_id UUID NOT NULL,
-    url_key BIGINT NOT NULL,
+CREATE TABLE IF NOT EXISTS evidence (
+    id BIGSERIAL NOT NULL,
+    run_id UUID,
+    domain_id UUID,
     url TEXT NOT NULL,
-    depth SMALLINT DEFAULT 0 NOT NULL,
-    is_guess BOOLEAN DEFAULT false NOT NULL,
-    state VARCHAR(10) NOT NULL,
-    status INTEGER,
-    kind VARCHAR(20),
-    entries INTEGER DEFAULT 0 NOT NULL,
-    detail TEXT,
-    asked_at TIMESTAMP WITH TIME ZONE,
-    CONSTRAINT pk_sitemaps PRIMARY KEY (domain_id, url_key),
-    CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')),
-    CONSTRAINT fk_sitemaps_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+    url_key BIGINT NOT NULL,
+    type VARCHAR(40) NOT NULL,
+    content JSONB NOT NULL,
+    metadata JSONB,
+    confidence VARCHAR(10) DEFAULT 'high' NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_evidence PRIMARY KEY (id),
+    CONSTRAINT fk_evidence_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
+    CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS url TEXT;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS depth SMALLINT DEFAULT 0 NOT NULL;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS is_guess BOOLEAN DEFAULT false NOT NULL;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS state VARCHAR(10);
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS status INTEGER;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS kind VARCHAR(20);
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS entries INTEGER DEFAULT 0 NOT NULL;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS detail TEXT;
-ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS asked_at TIMESTAMP WITH TIME ZONE;
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS run_id UUID;
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS url_key BIGINT;
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS type VARCHAR(40);
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS content JSONB;
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS metadata JSONB;
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS confidence VARCHAR(10) DEFAULT 'high' NOT NULL;
+ALTER TABLE evidence ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_sitemaps_state' AND conrelid = 'sitemaps'::regclass) THEN
-        ALTER TABLE sitemaps ADD CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')) NOT VALID;
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_evidence_domain_id' AND conrelid = 'evidence'::regclass) THEN
+        ALTER TABLE evidence ADD CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
     END IF;
 END
 $$;
 
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_sitemaps_domain_id' AND conrelid = 'sitemaps'::regclass) THEN
-        ALTER TABLE sitemaps ADD CONSTRAINT fk_sitemaps_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_evidence_run_id' AND conrelid = 'evidence'::regclass) THEN
+        ALTER TABLE evidence ADD CONSTRAINT fk_evidence_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL;
     END IF;
 END
 $$;
+
+CREATE INDEX IF NOT EXISTS idx_evidence_domain ON evidence (domain_id, created_at);
+CREATE INDEX IF NOT EXISTS idx_evidence_url ON evidence (url_key, created_at);
 
 CREATE TABLE IF NOT EXISTS fetches (
     id BIGSERIAL NOT NULL,
@@ -1112,92 +1077,65 @@ CREATE INDEX IF NOT EXISTS idx_fetches_domain ON fetches (domain, crawled_at);
 CREATE INDEX IF NOT EXISTS idx_fetches_url ON fetches (url_key);
 CREATE UNIQUE INDEX IF NOT EXISTS uq_fetches_run_url ON fetches (run_id, url_key, crawled_at);
 
-CREATE TABLE IF NOT EXISTS evidence (
-    id BIGSERIAL NOT NULL,
-    run_id UUID,
-    domain_id UUID,
-    url TEXT NOT NULL,
-    url_key BIGINT NOT NULL,
-    type VARCHAR(40) NOT NULL,
-    content JSONB NOT NULL,
-    metadata JSONB,
-    confidence VARCHAR(10) DEFAULT 'high' NOT NULL,
-    created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_evidence PRIMARY KEY (id),
-    CONSTRAINT fk_evidence_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL,
-    CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+CREATE TABLE IF NOT EXISTS frontier_epochs (
+    domain_id UUID NOT NULL,
+    epoch VARCHAR(16) NOT NULL,
+    batch BIGINT DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_frontier_epochs PRIMARY KEY (domain_id),
+    CONSTRAINT fk_frontier_epochs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS run_id UUID;
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS domain_id UUID;
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS url TEXT;
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS url_key BIGINT;
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS type VARCHAR(40);
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS content JSONB;
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS metadata JSONB;
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS confidence VARCHAR(10) DEFAULT 'high' NOT NULL;
-ALTER TABLE evidence ADD COLUMN IF NOT EXISTS created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE frontier_epochs ADD COLUMN IF NOT EXISTS epoch VARCHAR(16);
+ALTER TABLE frontier_epochs ADD COLUMN IF NOT EXISTS batch BIGINT DEFAULT 0 NOT NULL;
 
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_evidence_domain_id' AND conrelid = 'evidence'::regclass) THEN
-        ALTER TABLE evidence ADD CONSTRAINT fk_evidence_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_frontier_epochs_domain_id' AND conrelid = 'frontier_epochs'::regclass) THEN
+        ALTER TABLE frontier_epochs ADD CONSTRAINT fk_frontier_epochs_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
     END IF;
 END
 $$;
 
+CREATE TABLE IF NOT EXISTS frontier_journal (
+    domain_id UUID NOT NULL,
+    batch BIGINT NOT NULL,
+    payload BYTEA NOT NULL,
+    CONSTRAINT pk_frontier_journal PRIMARY KEY (domain_id, batch),
+    CONSTRAINT fk_frontier_journal_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE frontier_journal ADD COLUMN IF NOT EXISTS payload BYTEA;
+
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_evidence_run_id' AND conrelid = 'evidence'::regclass) THEN
-        ALTER TABLE evidence ADD CONSTRAINT fk_evidence_run_id FOREIGN KEY(run_id) REFERENCES crawl_runs (id) ON DELETE SET NULL;
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_frontier_journal_domain_id' AND conrelid = 'frontier_journal'::regclass) THEN
+        ALTER TABLE frontier_journal ADD CONSTRAINT fk_frontier_journal_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
     END IF;
 END
 $$;
 
-CREATE INDEX IF NOT EXISTS idx_evidence_domain ON evidence (domain_id, created_at);
-CREATE INDEX IF NOT EXISTS idx_evidence_url ON evidence (url_key, created_at);
-
-CREATE TABLE IF NOT EXISTS provenance (
-    id BIGSERIAL NOT NULL,
-    image_id BIGINT NOT NULL,
+CREATE TABLE IF NOT EXISTS image_sightings (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
     page_key BIGINT NOT NULL,
     page_url TEXT NOT NULL,
-    source_domain VARCHAR(260) NOT NULL,
-    domain_id UUID,
     discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
     found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_provenance PRIMARY KEY (id),
-    CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE,
-    CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+    CONSTRAINT pk_image_sightings PRIMARY KEY (domain_id, url_key, page_key),
+    CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
 );
 
-ALTER TABLE provenance ADD COLUMN IF NOT EXISTS image_id BIGINT;
-ALTER TABLE provenance ADD COLUMN IF NOT EXISTS page_key BIGINT;
-ALTER TABLE provenance ADD COLUMN IF NOT EXISTS page_url TEXT;
-ALTER TABLE provenance ADD COLUMN IF NOT EXISTS source_domain VARCHAR(260);
-ALTER TABLE provenance ADD COLUMN IF NOT EXISTS domain_id UUID;
-ALTER TABLE provenance ADD COLUMN IF NOT EXISTS discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL;
-ALTER TABLE provenance ADD COLUMN IF NOT EXISTS found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS page_url TEXT;
+ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL;
+ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_provenance_domain_id' AND conrelid = 'provenance'::regclass) THEN
-        ALTER TABLE provenance ADD CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL;
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_image_sightings_domain_id' AND conrelid = 'image_sightings'::regclass) THEN
+        ALTER TABLE image_sightings ADD CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
     END IF;
 END
 $$;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_provenance_image_id' AND conrelid = 'provenance'::regclass) THEN
-        ALTER TABLE provenance ADD CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
-CREATE INDEX IF NOT EXISTS idx_provenance_image ON provenance (image_id);
-CREATE INDEX IF NOT EXISTS idx_provenance_source_domain ON provenance (source_domain);
-CREATE UNIQUE INDEX IF NOT EXISTS uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
 
 CREATE TABLE IF NOT EXISTS image_urls (
     domain_id UUID NOT NULL,
@@ -1242,29 +1180,6 @@ $$;
 
 CREATE INDEX IF NOT EXISTS idx_image_urls_image ON image_urls (image_id);
 
-CREATE TABLE IF NOT EXISTS image_sightings (
-    domain_id UUID NOT NULL,
-    url_key BIGINT NOT NULL,
-    page_key BIGINT NOT NULL,
-    page_url TEXT NOT NULL,
-    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
-    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
-    CONSTRAINT pk_image_sightings PRIMARY KEY (domain_id, url_key, page_key),
-    CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
-);
-
-ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS page_url TEXT;
-ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL;
-ALTER TABLE image_sightings ADD COLUMN IF NOT EXISTS found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
-
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_image_sightings_domain_id' AND conrelid = 'image_sightings'::regclass) THEN
-        ALTER TABLE image_sightings ADD CONSTRAINT fk_image_sightings_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
-    END IF;
-END
-$$;
-
 CREATE TABLE IF NOT EXISTS job_sightings (
     source_id UUID NOT NULL,
     posting_id UUID NOT NULL,
@@ -1295,6 +1210,91 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS idx_job_sightings_posting_id ON job_sightings (posting_id);
+
+CREATE TABLE IF NOT EXISTS provenance (
+    id BIGSERIAL NOT NULL,
+    image_id BIGINT NOT NULL,
+    page_key BIGINT NOT NULL,
+    page_url TEXT NOT NULL,
+    source_domain VARCHAR(260) NOT NULL,
+    domain_id UUID,
+    discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL,
+    found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
+    CONSTRAINT pk_provenance PRIMARY KEY (id),
+    CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE,
+    CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL
+);
+
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS image_id BIGINT;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS page_key BIGINT;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS page_url TEXT;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS source_domain VARCHAR(260);
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS domain_id UUID;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS discovery_type VARCHAR(20) DEFAULT 'discovery' NOT NULL;
+ALTER TABLE provenance ADD COLUMN IF NOT EXISTS found_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_provenance_domain_id' AND conrelid = 'provenance'::regclass) THEN
+        ALTER TABLE provenance ADD CONSTRAINT fk_provenance_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE SET NULL;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_provenance_image_id' AND conrelid = 'provenance'::regclass) THEN
+        ALTER TABLE provenance ADD CONSTRAINT fk_provenance_image_id FOREIGN KEY(image_id) REFERENCES images (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_provenance_image ON provenance (image_id);
+CREATE INDEX IF NOT EXISTS idx_provenance_source_domain ON provenance (source_domain);
+CREATE UNIQUE INDEX IF NOT EXISTS uq_provenance_page_image ON provenance (page_key, image_id, discovery_type);
+
+CREATE TABLE IF NOT EXISTS sitemaps (
+    domain_id UUID NOT NULL,
+    url_key BIGINT NOT NULL,
+    url TEXT NOT NULL,
+    depth SMALLINT DEFAULT 0 NOT NULL,
+    is_guess BOOLEAN DEFAULT false NOT NULL,
+    state VARCHAR(10) NOT NULL,
+    status INTEGER,
+    kind VARCHAR(20),
+    entries INTEGER DEFAULT 0 NOT NULL,
+    detail TEXT,
+    asked_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_sitemaps PRIMARY KEY (domain_id, url_key),
+    CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')),
+    CONSTRAINT fk_sitemaps_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS depth SMALLINT DEFAULT 0 NOT NULL;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS is_guess BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS state VARCHAR(10);
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS status INTEGER;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS kind VARCHAR(20);
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS entries INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS detail TEXT;
+ALTER TABLE sitemaps ADD COLUMN IF NOT EXISTS asked_at TIMESTAMP WITH TIME ZONE;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'ck_sitemaps_state' AND conrelid = 'sitemaps'::regclass) THEN
+        ALTER TABLE sitemaps ADD CONSTRAINT ck_sitemaps_state CHECK (state IN ('planned', 'read', 'missing', 'failed', 'refused')) NOT VALID;
+    END IF;
+END
+$$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_sitemaps_domain_id' AND conrelid = 'sitemaps'::regclass) THEN
+        ALTER TABLE sitemaps ADD CONSTRAINT fk_sitemaps_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
 
 CREATE TABLE IF NOT EXISTS unqueued_urls (
     url_key BIGINT NOT NULL,

@@ -70,7 +70,8 @@ UPDATE sources SET crawl_frequency_days = NULL WHERE crawl_frequency_days < 1;""
 def supabase_sql() -> str:
     """The script as it should be."""
     parts = [_HEAD, "BEGIN;", _AGE, *_types()]
-    tables = sort_tables(list(metadata.tables.values()))
+    # By name where nothing else decides: the order of imports must not show in the file.
+    tables = sort_tables(sorted(metadata.tables.values(), key=lambda table: table.name))
     for table in tables:
         parts += _table(table)
     drops = [statement + ";" for statement in drop_statements("postgresql") if "TRIGGER" in statement]
