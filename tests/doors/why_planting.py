@@ -24,11 +24,11 @@ PAST = '<meta name="robots" content="unavailable_after: 2020-01-01">'
 LOGIN = page("/login", title="Sign in", body='<form><input type="password" name="p"></form>')
 
 
-def stop_after(site: Site, paths: set[str]) -> Callable[[Crawl, State], Awaitable[None]]:
+def stop_after(site: Site, paths: set[str], loops: int = 0) -> Callable[[Crawl, State], Awaitable[None]]:
     """Stop a crawl when everything was asked for once: what is to be tried again then waits."""
 
     async def stop(crawl: Crawl, _state: State) -> None:
-        await until(lambda: paths <= set(site.paths), 40.0)
+        await until(lambda: paths <= set(site.paths) and len(site.of("/loop")) >= loops, 40.0)
         crawl.stop()
 
     return stop
@@ -208,7 +208,7 @@ def redirected(planted: Planted) -> None:
         planted.place.comity("seeds", "add", held.url())
         (_lease,) = Leases(state.database, state.clock, holder="worker:elsewhere:0:0").take([held.host])
         asked = {"/", "/old", "/moved", "/off", "/loop", "/in", "/closed", "/down", "/mail", "/busy"}
-        planted.crawl(site.url(), meanwhile=stop_after(site, asked), allow_networks=("127.0.0.1/32",), per_host=9)
+        planted.crawl(site.url(), meanwhile=stop_after(site, asked, 6), allow_networks=("127.0.0.1/32",), per_host=9)
     planted.ask_all(
         site,
         redirect="/old",

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from comity.database.connection import Database
 from comity.database.tables import frontier_journal
+from comity.frontier.redis_layout import LAYOUT
 from comity.frontier.redis_link import RedisLink
 from comity.frontier.store import FrontierUnavailable, HostSettlement, PutBack
 from tests.database.states import MovedClock
@@ -92,7 +93,7 @@ def test_a_batch_that_comes_twice_counts_once(room: Room, server: ChosenValkey) 
     for batches in (kept, kept[::-1], kept[2:4]):
         assert following.apply(room.host, mark.epoch, [(row.batch, row.payload) for row in batches])
         with server.client() as client:
-            assert client.hget(f"comity1:{{{room.host.hex}}}", "applied") == b"6", "it does not even look applied anew"
+            assert client.hget(f"{LAYOUT}:{{{room.host.hex}}}", "applied") == b"6", "it does not even look applied anew"
         assert whole(store, room.host) == before
     store.close()
 
@@ -147,7 +148,7 @@ def test_last_writes_that_redis_lost_come_from_the_journal(
         store = frontier_at(server, room.database, replicas=1)
         store.take_up([room.host])
     with server.client() as client:
-        assert seen_before or client.hget(f"comity1:{{{room.host.hex}}}", "applied") == b"11"
+        assert seen_before or client.hget(f"{LAYOUT}:{{{room.host.hex}}}", "applied") == b"11"
     assert whole(store, room.host) == before
     assert rows(room) == 6, "nothing is let go of before it is on disk"
     store.close()
@@ -173,7 +174,7 @@ def test_a_connection_that_broke_confirms_nothing(room: Room, server: ChosenValk
     until(lambda: not room.store.tidy())  # type: ignore[attr-defined]
     assert rows(room) == 0
     with server.client() as client:
-        assert client.hget(f"comity1:{{{room.host.hex}}}", "known") == b"100"
+        assert client.hget(f"{LAYOUT}:{{{room.host.hex}}}", "known") == b"100"
     assert whole(room.store, room.host) == before
 
 

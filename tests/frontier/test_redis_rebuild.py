@@ -13,6 +13,7 @@ from sqlalchemy import event, insert, select, update
 from comity.clock import SystemClock
 from comity.database.connection import Database
 from comity.database.tables import DONE, QUEUED, domains, fetches, frontier_epochs, sitemaps
+from comity.frontier.redis_layout import LAYOUT
 from comity.frontier.redis_link import RedisTerms
 from comity.frontier.redis_store import RedisFrontier
 from comity.frontier.sql_store import SqlFrontier
@@ -181,14 +182,14 @@ def test_a_change_that_meets_a_lost_host_is_committed_and_the_host_is_rebuilt_af
 def test_a_redis_that_went_back_in_time_further_than_the_journal_is_not_believed(room: Room, redis_url: str) -> None:
     crawled(room, HostStatus.ACTIVE)
     with redis.Redis.from_url(redis_url) as client:
-        client.hset(f"comity1:{{{room.host.hex}}}", "applied", 1)
+        client.hset(f"{LAYOUT}:{{{room.host.hex}}}", "applied", 1)
     assert room.paths() == ["", "a", "bb", "again"]
 
 
 def test_a_rebuild_that_was_cut_off_is_begun_anew(room: Room, redis_url: str) -> None:
     crawled(room, HostStatus.ACTIVE)
     with redis.Redis.from_url(redis_url) as client:
-        client.hset(f"comity1:{{{room.host.hex}}}", "applied", -1)
+        client.hset(f"{LAYOUT}:{{{room.host.hex}}}", "applied", -1)
     assert room.paths() == ["", "a", "bb", "again"]
 
 
@@ -196,10 +197,10 @@ def test_only_one_worker_rebuilds_a_host(room: Room, redis_url: str) -> None:
     crawled(room, HostStatus.ACTIVE)
     lose(redis_url)
     with redis.Redis.from_url(redis_url) as client:
-        client.set(f"comity1:{{{room.host.hex}}}:building", "somebody else", px=60_000)
+        client.set(f"{LAYOUT}:{{{room.host.hex}}}:building", "somebody else", px=60_000)
         with pytest.raises(FrontierUnavailable, match="another worker"):
             room.paths()
-        client.delete(f"comity1:{{{room.host.hex}}}:building")
+        client.delete(f"{LAYOUT}:{{{room.host.hex}}}:building")
     assert len(room.paths()) == 4
 
 
@@ -218,11 +219,11 @@ def test_a_worker_that_remembers_the_life_before_sees_the_new_one(room: Room, re
 def test_nothing_of_a_former_life_stays_in_redis(room: Room, redis_url: str) -> None:
     crawled(room, HostStatus.ACTIVE)
     with redis.Redis.from_url(redis_url) as client:
-        client.hset(f"comity1:{{{room.host.hex}}}", "applied", 1)
+        client.hset(f"{LAYOUT}:{{{room.host.hex}}}", "applied", 1)
         room.paths()
         with room.database.read() as connection:
             epoch = connection.execute(select(frontier_epochs.c.epoch)).scalar_one()
-        stem = f"comity1:{{{room.host.hex}}}"
+        stem = f"{LAYOUT}:{{{room.host.hex}}}"
         assert all(name.decode() == stem or epoch in name.decode() for name in client.scan_iter())
         with room.store.change() as change:
             change.forget(room.host)

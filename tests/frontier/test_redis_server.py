@@ -18,6 +18,7 @@ from sqlalchemy import func, select
 
 from comity.database.connection import Database
 from comity.database.tables import frontier_journal
+from comity.frontier.redis_layout import LAYOUT
 from comity.frontier.redis_link import RedisLink, RedisTerms
 from comity.frontier.redis_store import RedisFrontier
 from comity.frontier.store import FrontierUnavailable, FrontierUnfit
@@ -95,7 +96,7 @@ def test_a_server_that_is_full_takes_no_part_of_a_batch(embedded_database: Datab
             room.settle(links=[entry("new", 0, 9)], done=[key_of("3")])  # committed, and waits
             with pytest.raises(FrontierUnavailable, match="maxmemory"):
                 room.paths()
-            assert client.hget(f"comity1:{{{room.host.hex}}}", "applied") == b"1"
+            assert client.hget(f"{LAYOUT}:{{{room.host.hex}}}", "applied") == b"1"
             client.config_set("maxmemory", "0")
         after = whole(store, room.host)
         assert after["states"] == {0: 100, 1: 1}
