@@ -69,10 +69,23 @@ def add_sightings(connection: Connection, host_id: UUID, sightings: Iterable[Sig
     insert_rows(connection, image_sightings, columns, rows, unless=("domain_id", "url_key", "page_key"))
 
 
-def add_provenance(connection: Connection, host_id: UUID, host: str, found: Iterable[tuple[int, Sighting]]) -> None:
+def _pairs_of(connection: Connection, page_keys: Collection[int]) -> set[tuple[int, int]]:
+    """Pages with the images that are known to be on them."""
+    found: set[tuple[int, int]] = set()
+    rest, column = iter(page_keys), provenance.c
+    while some := list(islice(rest, _BATCH)):
+        rows = connection.execute(select(column.page_key, column.image_id).where(column.page_key.in_(some)))
+        found.update((row.page_key, row.image_id) for row in rows)
+    return found
+
+
+def add_provenance(connection: Connection, host_id: UUID, host: str, found: Sequence[tuple[int, Sighting]]) -> None:
     """Enter images that are known, by their ids, on pages."""
     encode = Encoding(connection)
     domain_id = encode.uuid(host_id)
+    # An image that a page showed before is found again only when it is asked for, and is the same.
+    known = _pairs_of(connection, {each.page_key for _image_id, each in found})
+    found = [(image_id, each) for image_id, each in found if (each.page_key, image_id) not in known]
     rows = [
         (image_id, each.page_key, each.page_url, host, domain_id, each.discovery_type, encode.time(each.at))
         for image_id, each in found
@@ -164,9 +177,9 @@ def drop_sightings(connection: Connection, host_id: UUID, url_key: int) -> None:
     connection.execute(delete(image_sightings).where(waiting.domain_id == host_id, waiting.url_key == url_key))
 
 
-def found_again(connection: Connection, page_keys: Collection[int], at: datetime) -> None:
-    """A refresh met pages as they were: their images were found there once more (S1, phase D)."""
-    rest, column = iter(page_keys), provenance.c
+def found_again(connection: Connection, host_id: UUID, image_ids: Collection[int], at: datetime) -> None:
+    """A refresh met images as they were, where the pages of a host show them: S1, phase D."""
+    rest, column = iter(sorted(set(image_ids))), provenance.c
     while some := list(islice(rest, _BATCH)):
         found = select(
             column.image_id,
@@ -176,7 +189,7 @@ def found_again(connection: Connection, page_keys: Collection[int], at: datetime
             column.domain_id,
             literal("refresh"),
             literal(at, column.found_at.type),
-        ).where(column.page_key.in_(some), column.discovery_type == "discovery")
+        ).where(column.image_id.in_(some), column.domain_id == host_id, column.discovery_type == "discovery")
         _add_from(connection, found)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import NamedTuple
 from uuid import UUID
@@ -109,9 +109,10 @@ def write_images(change: FrontierChange, lease: Lease, run_id: UUID, rows: Image
         for asked in rows.unchanged:
             images.note_asked(connection, host_id, asked)
         known = images.known(connection, host_id, [asked.url_key for asked in rows.unchanged])
-        met.update(row.image_id for row in known.values() if row.image_id is not None)
+        same = {row.image_id for row in known.values() if row.image_id is not None}
+        met |= same
+        images.found_again(connection, host_id, same, now)
     met |= images.on_pages(connection, rows.unchanged_pages)
-    images.found_again(connection, rows.unchanged_pages, now)
     images.see_again(connection, met, now)
     return ImageTotals(stored, queued, requeued, _turn_into_images(change, host_id, run_id, rows.no_pages))
 
@@ -181,6 +182,8 @@ def _enter_image(change: FrontierChange, lease: Lease, outcome: ImageFetched, fi
         ),
     )
     is_new = not images.has_image(connection, host_id, image_id)
+    if not is_new and outcome.entry.seen is not None:
+        images.found_again(connection, host_id, [image_id], datetime.fromtimestamp(answer.at, UTC))
     asked = AskedImage(
         key, answer.at, answer.status, None, image_id, answer.final_url, answer.etag, answer.last_modified
     )

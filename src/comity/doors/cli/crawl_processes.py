@@ -24,7 +24,7 @@ from comity.doors.cli.visits import write_visits
 from comity.doors.event_loop import runner_of_loops
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.model.end_reason import EndReason
-from comity.rules.budget import check
+from comity.rules.budget import check, reached
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.progress import Fault, HostLineInSummary, Progress, RunSummary
 from comity.walk.run_end import RunEnd, later
@@ -226,7 +226,9 @@ class _SharedRun:
         self._sum_up()
         now, settings, progress = self._clock(), self._state.settings, self._progress
         budget = Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes)
-        spent = Spent(progress.started_at, progress.pages, visits=progress.begun, warned=frozenset(self._near))
+        # What a process that died had said of its pages is not what it had written: then the state is asked instead.
+        pages = progress.pages if not self._died else 0
+        spent = Spent(progress.started_at, pages, visits=progress.begun, warned=frozenset(self._near))
         verdict = check(budget, spent, now)
         if isinstance(verdict, BudgetWarning):
             self._near[verdict.reason] = verdict.sentence
@@ -246,10 +248,14 @@ class _SharedRun:
 
         A process may have taken one since it last said what it has: the next look tells.
         """
+        if not self._died:
+            return
+        limit = self._state.settings.max_pages
         kept = (await self._thread.run(self._desk.totals)).pages
-        lost = self._state.settings.max_pages - kept
-        if self._died and lost > 0 and self._pages_kept == kept:
-            pages_left.put_in(lost)
+        if kept >= limit:
+            self._spend(reached(BudgetReason.PAGE_LIMIT, limit))
+        elif kept == self._pages_kept:
+            pages_left.put_in(limit - kept)
             self._pages_kept = -1
         else:
             self._pages_kept = kept
