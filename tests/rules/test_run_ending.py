@@ -107,6 +107,8 @@ def test_other_reasons_are_counted() -> None:
         "the limit of pages per host was reached (2 of 4 hosts); 1 host: the host asked us to wait; "
         "1 host: nothing left to visit"
     )
+    assert sentence_for(R.STOPPED, {R.STOPPED: 1, R.NOTHING_LEFT: 1}) == "stopped by the operator"
+    assert sentence_for(R.FAILED, {R.NOT_TAKEN: 1}, "the disk is full") == "the disk is full"
     assert sentence_for(R.NOTHING_LEFT, {R.NOTHING_LEFT: 3}) == "nothing left to visit"
     assert sentence_for(R.PAGE_LIMIT, {R.PAGE_LIMIT: 1}, "the limit of 9 was reached") == "the limit of 9 was reached"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, Uuid, func, text
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, Uuid, func, text
 
 from comity.database.spelling import generated_uuid
 from comity.database.types import UtcDateTime
@@ -28,3 +28,8 @@ def count(name: str, kind: type[Integer] = BigInteger, at_first: int = 0) -> Col
 def at_least(column: str, least: int) -> CheckConstraint:
     """The floor under a number."""
     return CheckConstraint(f"{column} >= {least}", name=f"{column}_at_least_{least}")
+
+
+def partial_index(name: str, *columns: str, where: str) -> Index:
+    """An index of the rows that a condition holds for, on both databases."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))

@@ -31,6 +31,7 @@ from sqlalchemy import (
 
 from comity.database.column_kinds import at_least as _at_least
 from comity.database.column_kinds import count as _count
+from comity.database.column_kinds import partial_index as _partial
 from comity.database.column_kinds import row_id as _id
 from comity.database.column_kinds import written_at as _now
 from comity.database.spelling import indexed_order
@@ -154,19 +155,10 @@ domains: Final = Table(
         postgresql_where=text("next_crawl_after IS NOT NULL"),
     ),
     # Hosts to crawl that are not due: few of those that wait.
-    Index(
-        "idx_domains_not_due",
-        "status",
-        "next_crawl_after",
-        sqlite_where=text(f"{CANDIDATE} AND next_crawl_after IS NOT NULL"),
-        postgresql_where=text(f"{CANDIDATE} AND next_crawl_after IS NOT NULL"),
+    _partial(
+        "idx_domains_not_due", "status", "next_crawl_after", where=f"{CANDIDATE} AND next_crawl_after IS NOT NULL"
     ),
-    Index(
-        "idx_domains_left_at_depth",
-        "left_at_depth",
-        sqlite_where=text("left_at_depth IS NOT NULL"),
-        postgresql_where=text("left_at_depth IS NOT NULL"),
-    ),
+    _partial("idx_domains_left_at_depth", "left_at_depth", where="left_at_depth IS NOT NULL"),
     Index("idx_domains_yield", indexed_order("image_yield_rate DESC", "NULLS LAST")),
     Index("idx_domains_last_crawled", "last_crawled_at"),
     Index("idx_domains_source", "source"),
@@ -293,14 +285,7 @@ domain_frontier: Final = Table(
         postgresql_where=text("state = 0"),
     ),
     # A crawl that follows further takes these up.
-    Index(
-        "idx_domain_frontier_too_deep",
-        "domain_id",
-        "depth",
-        "url_key",
-        sqlite_where=text("state = 3"),
-        postgresql_where=text("state = 3"),
-    ),
+    _partial("idx_domain_frontier_too_deep", "domain_id", "depth", "url_key", where="state = 3"),
     # Few URLs are put off at any time, and the earliest of them is asked for often.
     Index(
         "idx_domain_frontier_put_off",

@@ -62,7 +62,7 @@ def sentence_for(reason: EndReason, hosts: Mapping[EndReason, int], detail: str 
     """The end of a run in words. `detail` says more than the reason's own sentence; other reasons are counted."""
     said = detail or reason.sentence
     total, others = sum(hosts.values()), {each: count for each, count in hosts.items() if each is not reason}
-    if not others:
+    if not others or reason in FAILURES | STOPS:  # which had nothing to do with the hosts
         return said
     if reason in hosts:
         said += f" ({hosts[reason]:,} of {total:,} hosts)"

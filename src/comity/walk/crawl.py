@@ -28,7 +28,7 @@ from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.capacity import Capacity
 from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks, Duty
-from comity.walk.crawl_rooms import host_desk_for, settler_for, visit_rooms_for
+from comity.walk.crawl_rooms import budget_for, host_desk_for, settler_for, visit_rooms_for
 from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.dispatch import Dispatcher
@@ -41,7 +41,6 @@ from comity.walk.progress import Progress, RunSummary, forget_outcomes, note_out
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper
-from comity.walk.run_budget import RunBudget
 from comity.walk.run_desk import RunDesk
 from comity.walk.run_end import RunEnd
 from comity.walk.settle import Settled
@@ -122,14 +121,7 @@ class Crawl:
             waits_for_keeping=False,
         )
         rooms = visit_rooms_for(terms, hooks, requests, self._robots, self._board, self._apart, takedowns, clock)
-        budget = RunBudget(
-            terms.budget,
-            clock.seconds,
-            self.progress.warnings,
-            bounds_hosts=terms.per_host_budget,
-            host_pages=terms.pages_per_host,
-            shared=hooks.pages,
-        )
+        budget = budget_for(terms, hooks, clock, self.progress.warnings)
         self._spending = Spending(budget, self._make_ready, self._end_by_budget)
         self._dispatcher = self._hosts.dispatcher = self._make_dispatcher(rooms, capacity)
         self._hosts.on_close = self._spending.leave

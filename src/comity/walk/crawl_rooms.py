@@ -20,6 +20,7 @@ from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.host_board import HostBoard
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper
+from comity.walk.run_budget import RunBudget
 from comity.walk.settle import RetryTerms, Settler
 from comity.walk.visit_rooms import VisitRooms
 
@@ -48,6 +49,18 @@ def settler_for(
         refresh=terms.refresh,
         track=terms.track,
         waits_for_room=waits_for_room,
+    )
+
+
+def budget_for(terms: CrawlTerms, hooks: CrawlHooks, clock: Clock, warnings: list[str]) -> RunBudget:
+    """What a run, and each of its hosts, may spend."""
+    return RunBudget(
+        terms.budget,
+        clock.seconds,
+        warnings,
+        bounds_hosts=terms.per_host_budget,
+        host_pages=terms.pages_per_host,
+        shared=hooks.pages,
     )
 
 

@@ -16,7 +16,7 @@ from comity.database.instants import from_seconds
 from comity.fetch.inflate import inflate_coded
 from comity.leases.holder import is_dead, is_dead_store_name
 from comity.leases.room import Leases
-from comity.model.end_reason import EndReason
+from comity.model.end_reason import FAILURES, EndReason
 from comity.model.page_record import PageRecord
 from comity.reports.idle import IdleHost, why_idle
 from comity.rules.takedown import Takedowns
@@ -124,7 +124,7 @@ class RunDesk:
         A part of a run leaves that, and the noting, to the process that began the run.
         """
         idle: list[IdleHost] = []
-        if named is not None and not self._is_part:
+        if named is not None and not self._is_part and end.reason not in FAILURES:
             untaken = sorted(set(named) - {line.host for line in lines})
             idle = why_idle(self._database, self._clock, untaken[:_EXPLAINED_MOST], run_ended=end.reason is not None)
             rest = len(untaken) - _EXPLAINED_MOST

@@ -147,8 +147,8 @@ async def _obey(orders: asyncio.StreamReader, crawl: Crawl, hold: Callable[[bool
     """Do what whoever began the run says, for as long as that lives."""
     while line := await orders.readline():
         match json.loads(line):
-            case {"stop": True}:
-                crawl.stop()
+            case {"stop": reason}:
+                crawl.stop(EndReason(reason))
             case {"spent": [reason, sentence]}:
                 crawl.end_by(Exhausted(BudgetReason(reason), sentence))
             case {"hold": hold_up}:

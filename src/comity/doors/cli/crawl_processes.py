@@ -144,7 +144,7 @@ class _SharedRun:
         )
         self._children[asyncio.create_task(child.listen(self._on_news))] = child
         if self._ending is not None:  # while it was being started
-            child.tell({"stop": True})
+            child.tell({"stop": str(self._ending.reason or EndReason.STOPPED)})
 
     def _on_news(self, child: Child, news: dict[str, Any]) -> None:
         match news:
@@ -199,7 +199,7 @@ class _SharedRun:
 
     def _end(self, end: RunEnd) -> None:
         """Have everybody finish what is under way, and begin nothing more."""
-        self._tell_all({"stop": True})
+        self._tell_all({"stop": str(end.reason or EndReason.STOPPED)})
         self._set_ending(end)
 
     def _spend(self, spent: Exhausted) -> None:
