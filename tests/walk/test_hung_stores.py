@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
 from tests.walk.forking import Apart
 from tests.walk.site import Site, Web
+from tests.walk.sourcing import jobs, listing
 from tests.walk.test_redis_crawl import ask, expected_of, kept_urls, sites_to_crawl, under_way
 
 LEAVES_WITHIN_S = 30.0
@@ -122,3 +124,17 @@ def test_a_worker_notices_that_postgresql_hangs_and_goes_on_when_it_answers(
             wait_until(lambda: "does not answer" in process.err, 40, "a word")
         assert process.wait(90) == 0, process.err
     assert kept_urls(place) == expected_of(sites)
+
+
+def test_sigterm_is_answered_while_a_search_engine_hangs(web: Web, place: Place) -> None:
+    """It takes connections, and never answers; what it was to hear waits in the outbox."""
+    site = web.site({"/careers": listing(jobs(2))})
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place.env |= {"COMITY_MEILI_URL": f"http://127.0.0.1:{silent.getsockname()[1]}", "COMITY_SOURCE_DELAY": "0"}
+        assert place.comity("sources", "add", site.url("/careers")).code == 0
+        with place.begun("sources", "serve") as process:
+            wait_until(lambda: place.rows("SELECT count(*) AS n FROM search_outbox") == [{"n": 2}], 60, "postings")
+            silent.settimeout(60)
+            with silent.accept()[0]:
+                assert stopped_in_time(process) in (0, 1)
+    assert place.rows("SELECT count(*) AS n FROM search_outbox") == [{"n": 2}]
