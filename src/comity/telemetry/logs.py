@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from comity.telemetry.events import Event, Level
@@ -89,7 +90,14 @@ def _without_secrets(value: Any) -> Any:
 
 def _as_json_line(_logger: Any, _name: str, fields: Fields) -> str:
     first = {name: fields.pop(name) for name in ("at", "level", "event") if name in fields}
-    return json.dumps(first | dict(fields), default=str)
+    return json.dumps(first | dict(fields), default=_spelled)
+
+
+def _spelled(value: Any) -> str:
+    """A time ends in Z, as in every other JSON of ours."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return str(value)
 
 
 def _as_sentence(_logger: Any, _name: str, fields: Fields) -> str:

@@ -86,7 +86,7 @@ class SourcePlanner:
         )
         state, run = found.state, found.next_run
         kept = {"changes": state.changes, "exposure_days": state.exposure_days, "visits": state.visits}
-        seen = ended.now.astimezone(UTC).isoformat() if verdict.counts_as_look else last
+        seen = ended.now.astimezone(UTC).isoformat().replace("+00:00", "Z") if verdict.counts_as_look else last
         return Planned(
             run.next_run_at,
             run.consecutive_failures,

@@ -197,7 +197,7 @@ def log_host(log: Log, line: HostLineInSummary) -> None:
         + (f", due {due:%Y-%m-%d %H:%M} UTC" if due is not None else "")
         + (f" ({line.reason})" if line.reason else "")
     )
-    fields = asdict(line) | {"next_run_at": due.isoformat(timespec="seconds") if due is not None else None}
+    fields = asdict(line) | {"next_run_at": due}
     log.tell(events.HOST_LEFT, message, **fields)
 
 
