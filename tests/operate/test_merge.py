@@ -164,6 +164,19 @@ def test_of_two_policies_the_stricter_holds(state: State) -> None:
     assert (row.max_concurrency, row.min_request_interval_ms, row.max_pages, row.max_kb_per_page) == (2, 9000, 5, 5)
 
 
+def test_a_page_size_that_was_set_wins_over_one_that_is_a_default(state: State) -> None:
+    put(state, "example.com")
+    put(state, "www.example.com")
+    with state.database.write() as connection:
+        connection.execute(insert(domain_policies).values(host="example.com"))
+        kept = {"max_kb_per_page": 5000, "is_page_size_set": True}
+        connection.execute(insert(domain_policies).values(host="www.example.com", **kept))
+    merged(state)
+    with state.database.read() as connection:
+        (row,) = connection.execute(select(domain_policies)).all()
+    assert (row.max_kb_per_page, row.is_page_size_set) == (5000, True)
+
+
 @pytest.mark.parametrize("leased", ["example.com", "www.example.com"])
 def test_a_leased_host_is_skipped_until_its_lease_ends(state: State, leased: str) -> None:
     put(state, "example.com", pages_crawled=1)
