@@ -21,6 +21,7 @@ from tests.database.states import WAY_TO
 STATE = Path("comity-data/state.db")
 STEERING = ("COMITY_", "AIDJOBS_", "ENABLE_", "MAX_", "USER_AGENT", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLUMNS")
 STEERING += ("GITHUB_ACTIONS", "TERMINAL_WIDTH", "TYPER_", "_TYPER_")
+CONTACT = "crawler@example.org"
 PATIENCE_S = 60
 
 
@@ -45,7 +46,7 @@ class Answer:
 def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment without anything that Comity, typer or rich listens to."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
-    return kept | dict(extra or {})
+    return kept | {"COMITY_CONTACT": CONTACT} | dict(extra or {})
 
 
 class CommandLine:

@@ -15,7 +15,7 @@ from tests.database.states import (  # noqa: F401  # fixtures are found by name
     migrated_sqlite_file,
     shared_database,
 )
-from tests.doors.command_line import STATE, STEERING, CommandLine
+from tests.doors.command_line import CONTACT, STATE, STEERING, CommandLine
 from tests.walk.conftest import fork_server, place, web  # noqa: F401
 
 
@@ -25,6 +25,7 @@ def comity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     for name in os.environ:
         if name.startswith(STEERING):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("COMITY_CONTACT", CONTACT)  # without one, every command that asks a site says so
     folder = tmp_path / "folder"
     folder.mkdir()
     monkeypatch.chdir(folder)

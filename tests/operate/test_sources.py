@@ -37,7 +37,11 @@ def web() -> Iterator[Web]:
         yield web
 
 
-@pytest.mark.parametrize(("org_type", "days"), [("UN", 1), ("ingo", 2), ("ngo", 3), ("academic", 7), ("firm", 3)])
+def test_a_country_may_be_named(bureau: Office) -> None:
+    assert bureau.add(PAGE, country="Kenya").country == "KE"
+
+
+@pytest.mark.parametrize(("org_type", "days"), [("UN", 1), ("ingo", 2), ("ngo", 3), ("academic", 7), ("Company", 3)])
 def test_a_source_is_due_at_once_as_often_as_its_kind_asks_for(bureau: Office, org_type: str, days: int) -> None:
     before = bureau.state.clock.now()
     source = bureau.add(PAGE, org_type=org_type)
@@ -72,7 +76,8 @@ def test_a_proposed_source_waits_for_approval(bureau: Office) -> None:
         (PAGE, {"time_window": "09:00-09:00"}, "time_window: '09:00-09:00' ends when it starts"),
         (PAGE, {"time_zone": "Mars/Olympus"}, "time_zone must be a name such as Africa/Nairobi"),
         (PAGE, {"time_zone": "../../etc/passwd"}, "time_zone must be a name"),
-        (PAGE, {"country": "Kenya"}, "country must be two letters such as KE"),
+        (PAGE, {"country": "Kenyaa"}, "country must be two letters such as KE (ISO 3166) or a country's name"),
+        (PAGE, {"org_type": "foo"}, "org_type: 'foo' is not known; it is one of un, "),
         (PAGE, {"country": "ZZ"}, "country must be two letters such as KE"),
         (PAGE, {"parser_hint": "{"}, "parser_hint: The hint is not JSON"),
         (PAGE, {"parser_hint": '{"item": "li", "titel": "a"}'}, "parser_hint: “titel”"),

@@ -62,6 +62,7 @@ class Place:
         clean = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         ours = {"COMITY_STATE": str(self.state), "COMITY_PAGES": str(self.pages), "COMITY_ALLOW_NETWORKS": LOOPBACK}
         # The sites here have no sitemaps; tests of those turn it on.
+        ours["COMITY_CONTACT"] = "crawler@example.org"
         return clean | ours | {"COMITY_DELAY": "0", "COMITY_SITEMAPS": "false", "PYTHONUNBUFFERED": "1"} | self.env
 
     def comity(self, *arguments: object) -> Told:

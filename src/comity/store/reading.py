@@ -66,6 +66,9 @@ def check_exists(place: str | Path) -> None:
     """`NotFound` for a place that somebody named and where nothing is: a slip, not a place without pages."""
     refuse_url(str(place), "pages are read")
     path = Path(place).expanduser()
+    kind = file_format(path.name)
+    if kind is not None and kind.is_archive:
+        return  # which is not read in any case
     if not path.exists() and not Target.of_folder(path).spool.exists() and not _spool_beside(path).exists():
         raise NotFound(f"{path}: there is no such file or folder")
 

@@ -177,7 +177,9 @@ def _begin(
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.doors.page_limit import as_asked
+    from comity.store.target import read_target
 
+    read_target(door.settings.pages)  # a target that cannot be is refused before anything is made
     settings = as_asked(door.settings, max_pages, {seed.host.authority for seed in read})
     tell_missing_contact(settings)
     chosen_door = Chosen(settings, door.as_json)
@@ -242,14 +244,12 @@ def _crawl(
     from comity.doors.cli.crawl_run import reopen_closed
     from comity.operate.refresh import ask_refresh
     from comity.operate.seeds import add_seeds
-    from comity.store.target import read_target
     from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
     from comity.upkeep.go_deeper import go_deeper
     from comity.upkeep.rescore import rescore_run
 
     if processes > 1 and ":memory:" in door.settings.where:
         raise BadInput("--processes needs a state that processes can share; one in memory is not")
-    read_target(door.settings.pages)  # a target that cannot be is refused before anything is made
     with door.open_or_make(connections=2) as opened:
         settings = opened.settings
         report = add_seeds(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from comity.reports.status import Status, WorkerLine
 
 
-
 class PolicyShown(Shape):
     """The limits of a host."""
 
@@ -217,10 +216,7 @@ def claims_shape(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsShow
             for line in held
         ],
         expired=sum(line.expired for line in held),
-        statuses=[
-            StatusCount(status=line.status, hosts=line.hosts, waiting=line.waiting)
-            for line in counts
-        ],
+        statuses=[StatusCount(status=line.status, hosts=line.hosts, waiting=line.waiting) for line in counts],
     )
 
 
