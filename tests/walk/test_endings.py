@@ -211,8 +211,8 @@ def test_a_private_address_is_refused_and_says_what_would_change_it(web: Web, pl
     summary = place.crawl(site.url(), allow_networks=())
     assert time.monotonic() - started < 1.5, "there is no use in trying again"
     assert site.log == []
-    assert left(place, site.host) == ("unreachable", "connection_failure")
-    assert "loopback" in (line_of(summary, site.host).reason or "")
+    assert left(place, site.host) == ("unreachable", "address_refused")
+    assert "--allow-network 127.0.0.1/32" in (line_of(summary, site.host).reason or "")
     assert "address_refused" in [row["type"] for row in place.evidence(site.url())]
 
 
