@@ -1,6 +1,10 @@
 """Job postings found on labelled pages: precision and recall per posting, fields, and time per page.
 
     python bench/extraction.py [--repeat 5] [--misses]
+    python bench/extraction.py --folder FOLDER [--misses] [--today 2026-11-16]
+
+The second form scores a folder of pages that were labelled elsewhere (NAME.html beside NAME.json, see
+bench/_labelled_folder.py), by kind of page and by language.
 
 A posting is right if its title and its address are both exactly the label's. "place" and "deadline" are the shares of
 right postings whose raw words are the label's, where saying nothing is right if the label says nothing. "kind" and
@@ -16,9 +20,11 @@ import argparse
 import json
 import statistics
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from _job_corpus import LabelledPage, Score, labelled_pages
+from _labelled_folder import Sum, pages_of
 
 from comity.model.job import FoundBy, Listing, ListingKind
 
@@ -58,11 +64,32 @@ def times_us(pages: list[LabelledPage], repeat: int) -> list[float]:
     return best
 
 
+def score_folder(folder: Path, now: datetime, *, misses: bool) -> None:
+    """Print precision, recall and the shares of right fields of a labelled folder, by kind and by language."""
+    sums: dict[tuple[str, str], Sum] = {}
+    for page in pages_of(folder):
+        found = page.read(now)
+        for key in (("kind", page.kind), ("language", page.language), ("all", "pages")):
+            differences = sums.setdefault(key, Sum()).add(page.postings, found)
+        if misses and differences:
+            print(page.name, *(f"    {difference}" for difference in differences), sep="\n")
+    for theme in ("kind", "language", "all"):
+        print(f"\n{theme:16} pages right  full wanted precision    recall      link     place  deadline")
+        for key in sorted(key for key in sums if key[0] == theme):
+            print(f"{key[1]:16} {sums[key].row()}")
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--repeat", type=int, default=5)
     arguments.add_argument("--misses", action="store_true", help="name every difference")
+    arguments.add_argument("--folder", type=Path, help="score the labelled pages of this folder instead")
+    arguments.add_argument("--today", default="2026-11-16", help="the day from which dates without a year count")
     chosen = arguments.parse_args()
+    if chosen.folder:
+        now = datetime.fromisoformat(chosen.today).replace(tzinfo=UTC)
+        score_folder(chosen.folder, now, misses=chosen.misses)
+        return
     pages = labelled_pages()
     known = [page for page in pages if not page.held_out]
     held_out = [page for page in pages if page.held_out]

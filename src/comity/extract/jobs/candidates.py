@@ -11,7 +11,8 @@ from typing import Final
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
 from comity.extract.jobs.text import collapse
-from comity.extract.jobs.words_labels import DATE, meaning_of, without_label
+from comity.extract.jobs.words_dates import DATE
+from comity.extract.jobs.words_labels import meaning_of, without_label
 from comity.extract.jobs.words_pages import EMPLOYMENT
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 

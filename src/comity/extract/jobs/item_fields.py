@@ -11,13 +11,10 @@ from typing import Final
 from comity.extract.jobs.outline import Outline
 from comity.extract.jobs.places import is_name, is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
+from comity.extract.jobs.words_dates import DATE, before_deadline, deadline_in, is_open_ended
 from comity.extract.jobs.words_labels import (
-    DATE,
     TAKEN_AS_SAID,
-    before_deadline,
     before_next_label,
-    deadline_in,
-    is_open_ended,
     labelled,
     labelled_fields,
     meaning_of,

@@ -16,7 +16,7 @@ from comity.extract.jobs.candidates import Group, Item, groups_of
 from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.text import collapse, job
-from comity.extract.jobs.words_labels import deadline_in
+from comity.extract.jobs.words_dates import deadline_in
 from comity.extract.jobs.words_pages import (
     APPLY_WORDS,
     BYLINE,

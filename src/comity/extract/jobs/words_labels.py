@@ -12,6 +12,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from comity.extract.jobs.words.labels_latin import LABELS as LATIN_LABELS
+from comity.extract.jobs.words.labels_scripts import LABELS as OTHER_LABELS
+from comity.extract.jobs.words_dates import DATE, deadline_in, is_open_ended
+from comity.rules.jobs.words import plain
+
 # Meanings whose value is kept in the page's own words, beside a label or under a header.
 TAKEN_AS_SAID: Final = frozenset(
     {
@@ -157,58 +162,29 @@ _WORDS: Final[dict[str, str]] = {
         starting date|start date|date de début|prise de poste|fecha de inicio|
         beginn|eintrittsdatum|start|início|decorrenza""",
 }
-_PUNCTUATION: Final = re.compile(r"[\s:：*.…|▲▼↑↓\u00a0]+")
+_PUNCTUATION: Final = re.compile(r"[\s:：*.…|▲▼↑↓\u00a0\u200c\u200d]+")
 
 
 def _read_words() -> dict[str, str]:
     """Of words that mean two things the first meaning counts."""
     meanings: dict[str, str] = {}
-    for meaning, words in _WORDS.items():
-        for word in words.split("|"):
-            meanings.setdefault(_bare(word), meaning)
+    for table in (_WORDS, *LATIN_LABELS.values(), *OTHER_LABELS.values()):
+        for meaning, words in table.items():
+            for word in words.split("|"):
+                meanings.setdefault(_bare(word), meaning)
     meanings.pop("", None)
     return meanings
 
 
 def _bare(text: str) -> str:
-    return _PUNCTUATION.sub(" ", text.lower().replace("’", "'")).strip(" -–—()").strip()
+    return _PUNCTUATION.sub(" ", plain(text)).strip(" -–—()").strip()
 
 
 _MEANINGS: Final = _read_words()
 _LONGEST: Final = max(map(len, _MEANINGS))
 # A label at the beginning of a line, with a colon or dash behind it.
 _LABEL_LINE: Final = re.compile(r"^\W{0,3}([^:：]{1,50}?)\s*[:：]\s*(.*)$", re.DOTALL)
-_DATE: Final = (
-    r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?,?\s+)?"
-    r"(?:(?:le|el|den|il|em|o|the|dem)\s+)?"
-    r"(?:\d{1,2}(?:st|nd|rd|th|er|º|°|\.)?(?:\s+(?:de|of|di)|\s*[./-])?\s*[^\W\d_]{3,12}\.?,?(?:\s+de|"
-    r"\s*[./-])?\s*\d{2,4}"
-    r"|\d{1,2}(?:st|nd|rd|th|er|\.)?\s+[^\W\d_]{3,12}"
-    r"|[^\W\d_]{3,12}\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
-    r"|\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{4}年\s*\d{1,2}月\s*\d{1,2}日|\d{1,2}月\s*\d{1,2}日)"
-)
-_DEADLINE_PHRASE: Final = re.compile(
-    r"(?:deadline|closing date|clos(?:es|ing)(?: on)?|appl(?:y|ications?)(?: is| are)? (?:by|before|until|close|due)|"
-    r"(?:accepted|open|due|no later than) (?:until|by)|no later than|until|expires?(?: on)?|"
-    r"jusqu['’]au|avant le|au plus tard le|date limite|hasta|antes del|fecha límite|cierre|bis(?: zum)?|"
-    r"bewerbungsfrist|"
-    r"até|prazo|entro(?: il)?|scade(?:nza)?|tot(?: en met)?|vóór|"
-    r"(?:reageren|solliciteren|reageer|solliciteer) voor|sluitingsdatum|uiterlijk|до|срок подачи|"
-    r"آخر موعد(?: للتقديم)?|قبل|截止(?:日期|时间)?|締切日?|応募締切)"
-    r"\s*(?:[:：–-]|is|est|ist|el|le|il|on)?\s*(" + _DATE + r")",
-    re.IGNORECASE,
-)
-_BACKWARD_DATE: Final = re.compile(r"(" + _DATE + r")\s*(?:まで|必着|截止|前(?!后))", re.IGNORECASE)
-DATE: Final = re.compile(_DATE, re.IGNORECASE)
-_LEADING_UP: Final = re.compile(
-    r"[,;–-]?\s*(?:bewerbung(?:en)?|applications?|candidatures?|postulaciones|inscrições)\s*$", re.IGNORECASE
-)
-_UNTIL_FILLED: Final = re.compile(r"\b(?:open )?until (?:the position is )?filled\b", re.IGNORECASE)
 _SEPARATOR: Final = re.compile(r"\s*(?:[|•·;‖]|\s[–—-]\s|\n)\s*")
-_OPEN_ENDED: Final = re.compile(
-    r"(?:open )?until (?:filled|further notice)|rolling(?: basis)?|ongoing|as soon as possible|continuous|open",
-    re.IGNORECASE,
-)
 _LONGEST_VALUE: Final = 120
 _LONGEST_LABEL: Final = 50
 _MOST_LABEL_WORDS: Final = 6
@@ -218,7 +194,7 @@ _EASTERN: Final = re.compile(
 )
 _LONGEST_EASTERN: Final = 12
 _COLON: Final = re.compile(r"\s*[:：]\s*")
-_WORD: Final = re.compile(r"[\w'’°/-]+")
+_WORD: Final = re.compile(r"[^\s!-&(-,.:-@\[-`{-~،؛।|]+")
 
 
 @lru_cache(maxsize=4096)
@@ -276,26 +252,6 @@ def before_next_label(value: str) -> str:
     return value if start is None else value[:start].rstrip(" .;,|–-")
 
 
-def before_deadline(value: str) -> str:
-    """A value without a deadline that follows in the same line: "Freiburg, Bewerbung bis 31.5."."""
-    found = _DEADLINE_PHRASE.search(value)
-    if found is None:
-        return value
-    return _LEADING_UP.sub("", value[: found.start()]).strip(" ,;–-(")
-
-
-def deadline_in(text: str) -> str:
-    """The date that a sentence names as the last one."""
-    text = text[:1000]
-    if not any(map(text.__contains__, "0123456789")):
-        is_open = _UNTIL_FILLED.search(text)
-        return is_open[0] if is_open else ""
-    found = _DEADLINE_PHRASE.search(text)
-    if found is None and any(map(text.__contains__, ("まで", "必着", "截止", "前"))):
-        found = _BACKWARD_DATE.search(text)
-    return found[1].strip() if found else ""
-
-
 def labelled_fields(text: str) -> dict[str, str]:
     """Place and deadline in running text, by the labels before them."""
     fields: dict[str, str] = {}
@@ -306,7 +262,7 @@ def labelled_fields(text: str) -> dict[str, str]:
         value = _SEPARATOR.split(text[end : min(stop, end + _LONGEST_VALUE)].strip())[0].strip(" ,;–-")
         if meaning == "deadline_raw":
             date = DATE.match(value)
-            value = date[0] if date else (value if _OPEN_ENDED.match(value) else "")
+            value = date[0] if date else (value if is_open_ended(value) else "")
         elif meaning == "location_raw":
             value = re.split(r"(?<=\w\w)\.\s|\s{2,}", value)[0].rstrip(".")
             # A place is short; what runs on is a sentence.
@@ -328,8 +284,3 @@ def _inline_labels(text: str) -> Iterator[tuple[int, int, str]]:
             if meaning:
                 yield colon.start() - (len(before) - first.start()), colon.end(), meaning
                 break
-
-
-def is_open_ended(text: str) -> bool:
-    """Whether a deadline says that there is none."""
-    return _OPEN_ENDED.match(text.strip()) is not None

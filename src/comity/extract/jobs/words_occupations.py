@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from comity.extract.jobs.words.occupations import ANYWHERE, STEMS
+
 # Beginnings of words, so that "Koordinatorin" and "managers" count as well.
 _STEMS: Final = r"""
     officer manager managing directors?\b coordinator co-ordinator assistant specialist engineer developer
@@ -114,7 +116,7 @@ _ANYWHERE: Final = re.compile(
     "エンジニア|マネージャー|マネジャー|職員|スタッフ|研究員|インターン|担当|コーディネーター|アシスタント|教員|"
     "教授|助教|講師|"
     "専門家|アナリスト|デザイナー|看護師|医師|コンサルタント|ディレクター|オフィサー|事務|開発者|アドバイザー|"
-    "매니저|엔지니어|연구원|담당자|코디네이터|간사|사원|개발자|디자이너|인턴|직원|교사|간호사|활동가"
+    "매니저|엔지니어|연구원|담당자|코디네이터|간사|사원|개발자|디자이너|인턴|직원|교사|간호사|활동가|" + "|".join(ANYWHERE.values())
 )
 _GENDER: Final = re.compile(
     r"\((?:[mwfdhxv]|all|h/f|f/h|gn)(?:\s*[/|*]\s*[mwfdhxv]\+?)+\)|\b[hf]/[hf]\b|\(m/w\)|:in\b|/-?in\b|\*in\b|"
@@ -137,7 +139,7 @@ def _by_first_letter(stems: str) -> str:
     )
 
 
-_WORDS: Final = re.compile(rf"(?<!\w)(?:{_by_first_letter(_STEMS)})", re.IGNORECASE)
+_WORDS: Final = re.compile(rf"(?<!\w)(?:{_by_first_letter(' '.join((_STEMS, *STEMS.values())))})", re.IGNORECASE)
 _INSIDE: Final = re.compile(_by_first_letter(_ENDINGS), re.IGNORECASE)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from comity.extract.jobs.words import links, openings, terms
+from comity.extract.jobs.words.joined import alternatives
+
 _I: Final = re.IGNORECASE
 NO_OPENINGS: Final = re.compile(
     r"(?:no (?:current |open |available |active |suitable |live |job |new )*(?:job |employment |"
@@ -51,7 +54,7 @@ NO_OPENINGS: Final = re.compile(
     r"該当する求人.{0,10}(?:ありません|見つかりません)"
     r"|현재.{0,20}(?:채용|모집).{0,15}(?:없습니다|않습니다|없음)|(?:채용|모집) ?(?:중인|공고).{0,15}(?:없습니다|"
     r"없음)|inga lediga (?:tjänster|jobb)|brak (?:aktualnych )?ofert(?: pracy)?|"
-    r"açık pozisyon(?:umuz)? (?:bulunmamaktadır|yok)|ei avoimia (?:työpaikkoja|paikkoja)|ingen ledige stillinger)",
+    r"açık pozisyon(?:umuz)? (?:bulunmamaktadır|yok)|ei avoimia (?:työpaikkoja|paikkoja)|ingen ledige stillinger|" + alternatives(openings.NO_OPENINGS) + ")",
     _I,
 )
 OPENINGS_HEADING: Final = re.compile(
@@ -72,7 +75,7 @@ OPENINGS_HEADING: Final = re.compile(
     r"ricerche in corso|"
     r"vacatures|openstaande|الوظائف|وظائف|شواغر|فرص عمل|ваканси|открытые позиции|招聘|职位|職位|岗位|空缺|"
     r"募集職種|求人|採用情報|募集中|募集要項|lediga (?:tjänster|jobb)|oferty pracy|açık pozisyon|"
-    r"ledige stillinger)",
+    r"ledige stillinger|" + alternatives(openings.OPENINGS) + ")",
     _I,
 )
 CAREERS: Final = re.compile(
@@ -85,7 +88,7 @@ CAREERS: Final = re.compile(
     r"stellen|arbeiten bei|bewerb|jobportal|"
     r"vagas|carreira|trabalhe|emprego|lavora con noi|lavoro|carriere|posizioni|concorsi|vacature|werken bij|وظائف|"
     r"وظيف|توظيف|ваканси|карьер|работа|招聘|职位|職位|加入我们|人才|採用|求人|募集|キャリア|karriär|lediga|praca|"
-    r"kariyer)",
+    r"kariyer|" + alternatives(openings.CAREERS) + "|" + alternatives(openings.OPENINGS) + ")",
     _I,
 )
 NOT_JOBS_HEADING: Final = re.compile(
@@ -98,7 +101,7 @@ NOT_JOBS_HEADING: Final = re.compile(
     r"^(?:actualités|agenda|événements|équipe|notre équipe|publications|documents utiles|liens utiles|noticias|"
     r"eventos|equipo|publicaciones|documentos|aktuelles|veranstaltungen|über uns|downloads|notícias|equipe|"
     r"notizie|eventi|nieuws|agenda|أخبار|فعاليات|новости|события|команда|新闻|活动|团队|ニュース|イベント|"
-    r"お知らせ|スタッフ紹介)\b)",
+    r"お知らせ|スタッフ紹介)\b|^(?:" + alternatives(links.NOT_JOBS) + r")\s*$)",
     _I,
 )
 # Over what is told about people, their deeds and days.
@@ -137,7 +140,7 @@ CLOSED_MARK: Final = re.compile(
     r"(?:poste |offre )?(?:pourvue?|clôturée?|expirée?|fermée?)|(?:convocatoria |vacante )?(?:cerrad[ao]|"
     r"cubiert[ao]|finalizad[ao]|vencid[ao])|(?:stelle )?(?:besetzt|vergeben|geschlossen|abgelaufen)|"
     r"(?:vaga )?(?:encerrad[ao]|preenchid[ao])|(?:bando )?(?:scadut[ao]|chius[ao])|(?:vacature )?(?:gesloten|"
-    r"vervuld|ingevuld)|مغلق[ةه]?|منتهي[ةه]?|(?:вакансия )?закрыта|已结束|已截止|已关闭|募集終了|受付終了)[.!]?",
+    r"vervuld|ingevuld)|مغلق[ةه]?|منتهي[ةه]?|(?:вакансия )?закрыта|已结束|已截止|已关闭|募集終了|受付終了|" + alternatives(terms.CLOSED) + ")[.!]?",
     _I,
 )
 CLOSED_HEADING: Final = re.compile(
@@ -319,13 +322,13 @@ EMPLOYMENT: Final = re.compile(
     r"seasonal|volunteer|consultancy|CDI|CDD|stage|alternance|temps (?:plein|partiel)|tiempo completo|"
     r"medio tiempo|jornada completa|vollzeit|teilzeit|befristet|unbefristet|tempo integral|meio período|"
     r"tempo pieno|tempo determinato|tempo indeterminato|fulltime|parttime|voltijd|deeltijd)\b|دوام كامل|دوام جزئي|"
-    r"полная занятость|частичная занятость|全职|兼职|实习|正社員|契約社員|パート|常勤|非常勤",
+    r"полная занятость|частичная занятость|全职|兼职|实习|正社員|契約社員|パート|常勤|非常勤|" + alternatives(terms.EMPLOYMENT, is_whole=True),
     _I,
 )
 WORKPLACE: Final = re.compile(
     r"\b(?:remote(?:ly)?|hybrid|on-?site|home[- ]?based|home[- ]?office|telecommut\w+|télétravail|à distance|"
     r"teletrabajo|remoto|híbrido|a distancia|mobiles arbeiten|smart working|da remoto|thuiswerk\w*|anywhere)\b|"
-    r"عن بعد|удаленн|удалённ|远程|リモート|在宅",
+    r"عن بعد|удаленн|удалённ|远程|リモート|在宅|" + alternatives(terms.WORKPLACE),
     _I,
 )
 NOT_JOB_CLASS: Final = re.compile(

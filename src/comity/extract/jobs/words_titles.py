@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from comity.extract.jobs.words import links
+from comity.extract.jobs.words.joined import folded, words_and_pattern
 from comity.extract.jobs.words_occupations import names_occupation
 
 _GENERIC: Final = re.compile(
@@ -90,6 +92,10 @@ _NEWS: Final = re.compile(
 )
 
 
+_BUTTON_WORDS, _BUTTONS = words_and_pattern(links.BUTTONS)
+_ELSEWHERE_WORDS, _ELSEWHERE = words_and_pattern(links.NAVIGATION)
+
+
 @lru_cache(maxsize=8192)
 def is_job_title(text: str) -> bool:
     """Whether a text reads like the title of a job."""
@@ -100,14 +106,22 @@ def is_job_title(text: str) -> bool:
 @lru_cache(maxsize=8192)
 def is_generic(text: str) -> bool:
     """Whether a link's words only ask to be clicked: "Apply now", "En savoir plus", "PDF"."""
-    return not text or _GENERIC.fullmatch(text[:80].strip()) is not None
+    if not text or _GENERIC.fullmatch(text[:80].strip()) is not None:
+        return True
+    bare = folded(text[:80])
+    return not bare or bare in _BUTTON_WORDS or _BUTTONS.fullmatch(bare) is not None
 
 
 @lru_cache(maxsize=8192)
 def is_navigation(text: str) -> bool:
     """Whether a link's words lead elsewhere on the site: "All jobs", "Job alerts", "Life at …"."""
     bare = text.strip(" ›»→<>«‹")
-    return len(text) <= 100 and _NAVIGATION.fullmatch(bare) is not None and _ONE_JOB.fullmatch(bare) is None
+    if len(text) > 100:
+        return False
+    if _NAVIGATION.fullmatch(bare) is not None:
+        return _ONE_JOB.fullmatch(bare) is None
+    simple = folded(bare)
+    return simple in _ELSEWHERE_WORDS or _ELSEWHERE.fullmatch(simple) is not None
 
 
 @lru_cache(maxsize=8192)
