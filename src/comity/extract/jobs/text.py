@@ -9,13 +9,13 @@ from typing import Final
 from turbohtml import parse
 
 from comity.model.job import FoundBy, JobFound
+from comity.rules.jobs.words import visible
 
 MAX_TITLE: Final = 300
 MAX_FIELD: Final = 300
 MAX_SNIPPET: Final = 500
 # Enough markup for a snippet of plain text, and a bound for what is parsed per job.
 _MARKUP_CHARACTERS: Final = 8_000
-_UNSEEN: Final = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060\ufeff\u00ad\x00-\x08\x0e-\x1f\x7f]")
 _MARKUP: Final = re.compile(r"<[a-zA-Z!/]|&(?:[a-zA-Z]+|#\d+|#[xX][0-9a-fA-F]+);")
 # Marks of a listing, there today and gone tomorrow: "Water Officer NEW!".
 _BADGE: Final = re.compile(
@@ -30,7 +30,7 @@ _ORDINAL: Final = re.compile(r"^(?:0\d|\d{1,2}[.)])\s+(?=[^\W\d_])")
 
 def collapse(text: str) -> str:
     """Give blanks their plain form; characters that nobody sees go."""
-    return " ".join(_UNSEEN.sub("", text).split())
+    return visible(text)
 
 
 def clip(text: str, limit: int) -> str:

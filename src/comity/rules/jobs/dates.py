@@ -11,7 +11,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from comity.rules.jobs.months import MONTHS
+from comity.rules.jobs.calendars import day_of
+from comity.rules.jobs.months import month_called
 from comity.rules.jobs.relative_dates import days_from_today
 from comity.rules.jobs.words import plain
 from comity.rules.jobs.zones import zone_in
@@ -51,21 +52,29 @@ _NUMERIC: Final = re.compile(
     r"|(?<!\d)(?P<m3>\d{1,2})\s?[月월]\s?(?P<d3>\d{1,2})\s?[日일]"
     r"|(?<![\d.:])(?P<d4>\d{1,2})\.\s?(?P<m4>\d{1,2})\.(?!\s?\d)"
 )
-_LETTERS: Final = re.compile(r"[^\W\d_]{2,}(?: (?:الثاني|الاول))?")
+# Letters with their marks: `\w` ends at the vowel signs of Hindi, Thai, Burmese …
+_LETTERS: Final = re.compile(
+    r"[^\s\d\x00-@\[-`{-\xa9\u060c\u061b\u0964\u2010-\u2027\u3000-\u303f]{2,}(?: (?:الثاني|الاول|fomhair))?"
+)
+_THAI_DOT: Final = re.compile(r"(?<=[\u0e00-\u0e7f])\.(?=[\u0e00-\u0e7f])")
+_VIETNAMESE: Final = re.compile(r"(\d{1,2}) thang (\d{1,2})(?:,? (?:nam )?(\d{4}))?")
 _ORDINAL: Final = r"(?:st|nd|rd|th|er|eme|[oa°.])?"
 # 31 [December], 1er [mars], 31 de [diciembre], 31-[Dec], 2026 [December]
+_OF_THE_YEAR: Final = r"(?:\.|\s*(?:m|g|gada|оны|жылғы|жылгы|წლის|წ|թ|ခုနှစ်|ko)\b\.?,?|\s*ခုနှစ်၊?)"
 _BEFORE_MONTH: Final = re.compile(
-    rf"(?<![\d:])(?:(?P<day>\d{{1,2}}){_ORDINAL}|(?P<year>\d{{4}}))(?:\s*-\s*|/|\s+|)(?:(?:of|de|d'|the|di|من)\s*)?$"
+    rf"(?:(?<!\d)(?P<early>\d{{4}}){_OF_THE_YEAR}?\s+)?"
+    rf"(?<![\d:])(?:(?P<day>\d{{1,2}}){_ORDINAL}|(?P<year>\d{{4}}){_OF_THE_YEAR}?)"
+    r"(?:\s*-\s*|/|\s+|)(?:(?:of|de|d'|the|di|من)\s*)?$"
 )
 _YEAR_AFTER: Final = re.compile(
-    r"(?:\.?/[^\W\d_]+)?[\s.,/-]*(?:(?:de|del|do|of|عام)\s+)?(\d{4}(?!\d)|'\d{2}(?!\d)|(?<=[-/])\d{2}(?![\d:]))"
+    r"(?:\.?/[^\W\d_]+)?[\s.,/-]*(?:(?:de|del|do|of|عام|سنة|nam|พ\.?ศ\.?|ค\.?ศ\.?|ឆ្នាំ)\s*)?(\d{4}(?!\d)|'\d{2}(?!\d)|(?<=[-/])\d{2}(?![\d:]))"
 )
 # [December] 31, 2026; [December] 1-31, 2026
 _AFTER_MONTH: Final = re.compile(
     rf"\.?,?\s*(?:the )?(\d{{1,2}}){_ORDINAL}(?![\d:])(?:\s*(?:-|to|and|"
     rf"&)\s*(\d{{1,2}}){_ORDINAL}(?![\d:]))?(?:[\s,]+(\d{{4}})(?!\d))?"
 )
-_LONGEST_BEFORE_MONTH: Final = 14
+_LONGEST_BEFORE_MONTH: Final = 26
 _TIMES: Final = re.compile(
     r"(?<![\d+\-:.])(\d{1,2})(?:[:.h]|h\s|點|点|时|時)(\d{2})(?::\d\d)?(?![\d])\s*(?:hrs?|h\b|uhr)?\s*([ap])?\.?m?\b"
     r"|(?<![\d+\-:.])(\d{1,2})\s*(?:([ap])\.?\s?m\b|h\b|uhr\b|heures?\b|horas?\b|hrs\b)|\b(noon|"
@@ -86,33 +95,40 @@ class _Found(NamedTuple):
 
 
 def deadline_of(
-    text: str, *, now: datetime, zone: tzinfo | None, country: str | None, order_country: str | None
+    text: str, *, now: datetime, zone: tzinfo | None, country: str | None, order_country: str | None, language: str = ""
 ) -> datetime | None:
     """The last moment to apply, in UTC; zone and country are the job's, `order_country` says how dates are written."""
-    return _moment(text, now, zone, country, order_country, looks_back=False)
+    return _moment(text, now, zone, country, order_country, language, looks_back=False)
 
 
 def posted_of(
-    text: str, *, now: datetime, zone: tzinfo | None, country: str | None, order_country: str | None
+    text: str, *, now: datetime, zone: tzinfo | None, country: str | None, order_country: str | None, language: str = ""
 ) -> datetime | None:
     """When a job was posted, in UTC; a day that is still to come is no such date."""
-    found = _moment(text, now, zone, country, order_country, looks_back=True)
+    found = _moment(text, now, zone, country, order_country, language, looks_back=True)
     return found if found is not None and found <= now + timedelta(days=2) else None
 
 
 def _moment(
-    text: str, now: datetime, zone: tzinfo | None, country: str | None, order_country: str | None, *, looks_back: bool
+    text: str,
+    now: datetime,
+    zone: tzinfo | None,
+    country: str | None,
+    order_country: str | None,
+    language: str,
+    *,
+    looks_back: bool,
 ) -> datetime | None:
     text = text[:_LONGEST].strip()
     if not text:
         return None
     exact = _exact(text, zone, looks_back)
     if exact is None:
-        folded = plain(text)
+        folded = _THAI_DOT.sub("", plain(text))
         named = zone_in(text, country)
         here = named or zone or UTC
         today = now.astimezone(here).date()
-        found, rest = _days(folded, today, order_country, looks_back)
+        found, rest = _days(folded, today, order_country, language, looks_back)
         if (not found or _REVIEWED.search(folded)) and _OPEN.search(folded):
             return None
         day = _chosen(found, looks_back)
@@ -149,7 +165,9 @@ def _exact(text: str, zone: tzinfo | None, looks_back: bool) -> datetime | None:
     return None
 
 
-def _days(folded: str, today: date, order_country: str | None, looks_back: bool) -> tuple[list[_Found], str]:
+def _days(
+    folded: str, today: date, order_country: str | None, language: str, looks_back: bool
+) -> tuple[list[_Found], str]:
     """All days that a folded text names, and the text without them."""
     found: list[_Found] = []
     rest = folded
@@ -158,8 +176,14 @@ def _days(folded: str, today: date, order_country: str | None, looks_back: bool)
         if read is not None:
             found.append(read)
             rest = _blanked(rest, match.start(), match.end())
+    if spoken := _VIETNAMESE.search(rest):
+        day, month, year = int(spoken[1]), int(spoken[2]), spoken[3]
+        read = _found(_day(int(year), month, day)) if year else _without_year(month, day, today, looks_back)
+        if read is not None:
+            found.append(read)
+            rest = _blanked(rest, spoken.start(), spoken.end())
     for word in _LETTERS.finditer(rest):
-        month = MONTHS.get(word[0])
+        month = month_called(word[0], language)
         if month is None:
             continue
         start, end, year, day = _around(rest, word)
@@ -181,7 +205,8 @@ def _around(text: str, month: re.Match[str]) -> tuple[int, int, int | None, int 
     if before and before["day"]:
         year = _YEAR_AFTER.match(text, month.end())
         end = year.end() if year else month.end()
-        return first + before.start(), end, _year(year[1]) if year else None, int(before["day"])
+        said = _year(year[1]) if year else int(before["early"]) if before["early"] else None
+        return first + before.start(), end, said, int(before["day"])
     after = _AFTER_MONTH.match(text, month.end())
     if not after:
         return month.start(), month.end(), None, None
@@ -258,10 +283,7 @@ def _year(text: str) -> int:
 
 
 def _day(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
+    return day_of(year, month, day)
 
 
 def _found(day: date | None) -> _Found | None:

@@ -52,6 +52,7 @@ def normalize(
     level_text = tidy(found.level_raw)
     grade = (grade_in(level_text, org_type, is_field=True) if level_text else None) or grade_in(title, org_type)
     said_title, said, said_employment = plain(title), plain(snippet[:_READ_OF_SNIPPET]), plain(employment)
+    language = language_of(found.language, said_title, said)
     return JobPosting(
         canonical_hash=canonical_hash(
             org_name=org_name or found.org_name,
@@ -67,10 +68,20 @@ def normalize(
         location_raw=location,
         description_snippet=snippet,
         deadline=deadline_of(
-            tidy(found.deadline_raw), now=now, zone=zone, country=place.country_iso or home, order_country=order_country
+            tidy(found.deadline_raw),
+            now=now,
+            zone=zone,
+            country=place.country_iso or home,
+            order_country=order_country,
+            language=language,
         ),
         posted_at=posted_of(
-            tidy(found.posted_raw), now=now, zone=zone, country=place.country_iso or home, order_country=order_country
+            tidy(found.posted_raw),
+            now=now,
+            zone=zone,
+            country=place.country_iso or home,
+            order_country=order_country,
+            language=language,
         ),
         city=place.city,
         country_iso=place.country_iso,
@@ -79,7 +90,7 @@ def normalize(
         career_type=career_of(said_employment, said_title, said),
         international_eligible=is_open_to_foreigners(said_title, said, said_employment, grade),
         mission_tags=mission_tags(said_title, said),
-        language=language_of(found.language, said_title, said),
+        language=language,
     )
 
 

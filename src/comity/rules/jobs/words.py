@@ -16,6 +16,12 @@ _MOST_UNESCAPES: Final = 4  # feeds escape what was escaped before; a hostile pa
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]+"
 )
+# Joiners are seen where scripts and emoji are joined by them: Persian, Sinhala, Hindi, a family; elsewhere they are noise.
+_JOINED_SIGNS: Final = "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
+_NOISE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0e]+"
+    f"|(?<![{_JOINED_SIGNS}\u200c\u200d])[\u200c\u200d\ufe0f]+|[\u200c\u200d]+(?=\\s|$)"
+)
 _UNSEEN: Final = re.compile(_INVISIBLE.pattern[:-2] + r"\x00-\x1f\x7f-\x9f]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _ALIKE: Final[dict[int, str]] = {
@@ -55,7 +61,14 @@ def tidy(text: str, longest: int = LONGEST_LINE) -> str:
         text = again
     # Surrogates cannot be stored or sent: they are what a broken escape leaves behind.
     text = text.encode("utf-8", "replace").decode()
-    return _spaced(unicodedata.normalize("NFC", text))[:longest].strip()
+    return visible(unicodedata.normalize("NFC", text))[:longest].strip()
+
+
+def visible(text: str) -> str:
+    """Text without characters that nobody sees, and with one blank for all white space and control characters."""
+    if _UNSEEN.search(text):
+        text = _CONTROL.sub(" ", _NOISE.sub("", text))
+    return " ".join(text.split())
 
 
 @lru_cache(maxsize=512)
