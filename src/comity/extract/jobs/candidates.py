@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
@@ -65,11 +66,15 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
     titled: dict[str, list[Link]] = {}
     blocks: set[int] = set()
     everything: list[int] = []
+    anchors: set[str] | None = None
     for link in outline.links[: 2 * MOST_CANDIDATES]:
         if outline.chrome[link.element] or not link.url or "{{" in link.text:
             continue
-        if same_page(link.url, url) and ("#" not in link.url or link.url.endswith("#")):
-            continue
+        if same_page(link.url, url):
+            # A fragment is an item's own only where something on the page has that name.
+            anchors = _anchors(outline) if anchors is None else anchors
+            if unquote(link.url.partition("#")[2]) not in anchors:
+                continue
         if is_navigation(link.text) or _in_header_cell(outline, link.element):
             continue
         if is_generic(link.text) or _is_button(outline, link):
@@ -103,14 +108,14 @@ def _move_buttons(titled: dict[str, list[Link]], buttons: dict[str, list[Link]],
 
 
 def _distinct(links: list[Link]) -> list[Link]:
-    """One link per posting and words: a picture and a title often lead to the same place."""
-    seen: set[str] = set()
+    """One link per posting and words: a picture and a title often lead to the same place, two titles seldom do."""
+    seen: dict[str, set[str]] = {}
     kept: list[Link] = []
     for link in links[:MOST_CANDIDATES]:
-        key = posting_key(link.url)
-        if key not in seen:
-            seen.add(key)
+        texts = seen.setdefault(posting_key(link.url), set())
+        if not texts or (is_job_title(link.text) and link.text not in texts):
             kept.append(link)
+        texts.add(link.text)
     return kept
 
 
@@ -130,9 +135,25 @@ def _is_button(outline: Outline, link: Link) -> bool:
     return any(_BUTTON_NAME.search(outline.names[number]) for number in (link.element, parent) if number >= 0)
 
 
+def _anchors(outline: Outline) -> set[str]:
+    """Names of the places on a page to which a fragment can lead."""
+    named = (element for element in outline.elements if element.attrs)
+    return {said for element in named if (said := element.attr("id") or element.attr("name"))}
+
+
 def _in_header_cell(outline: Outline, element: int) -> bool:
-    """Whether a link sorts a table."""
-    return any(outline.tags[number] in ("th", "thead") for number in outline.ancestors(element, 6))
+    """Whether a link sorts a table; the one header of a row names what the row is about."""
+    for number in outline.ancestors(element, 8):
+        tag = outline.tags[number]
+        if tag == "thead":
+            return True
+        if tag == "th":
+            row = outline.parents[number]
+            cells = [cell for cell in range(row + 1, outline.ends[row])[:200] if outline.parents[cell] == row]
+            if (outline.elements[number].attr("scope") or "").lower() == "row":
+                return False
+            return len(cells) > 1 and all(outline.tags[cell] == "th" for cell in cells)
+    return False
 
 
 def _block(outline: Outline, element: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from turbohtml import Document
+from turbohtml import Document, parse
 
 from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
 from comity.extract.jobs.blocks import block_jobs
@@ -18,7 +18,7 @@ from comity.extract.jobs.repeated import PageWords, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.single import single_job
 from comity.extract.jobs.structured import structured_jobs
-from comity.extract.jobs.systems_pages import embedded_jobs, page_system_jobs
+from comity.extract.jobs.systems_pages import embedded_jobs, markup_in_data, page_system_jobs
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
@@ -45,6 +45,8 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
             return Listing(wall[0], message=wall[1])
     words = _page_words(outline, url, title)
     looks, sure = _by_looks(outline, words)
+    if not jobs:
+        jobs, looks = _by_data(document, outline, words, looks, sure)
     jobs = _joined(jobs, looks)
     following = next_page(document, outline, url)
     if not jobs or not sure:
@@ -102,7 +104,30 @@ def _by_machine_words(
             for found, own in structured
         ]
     wanted = hint.system if isinstance(hint, SystemHint) else None
-    return page_system_jobs(document, base=base, url=url, wanted=wanted) or embedded_jobs(document, base=base, url=url)
+    return page_system_jobs(document, base=base, url=url, wanted=wanted)
+
+
+def _by_data(
+    document: Document, outline: Outline, words: PageWords, looks: list[JobFound], sure: bool
+) -> tuple[list[JobFound], list[JobFound]]:
+    """Jobs in the page's data, and what its looks are worth beside them.
+
+    Data that tell of the jobs which the page shows are the surer source, as they are where it shows none; but a page
+    that shows jobs brings other data, too.
+    """
+    score, jobs = embedded_jobs(document, outline, url=words.url)
+    if jobs and looks:
+        titles = {found.title for found in looks}
+        shared = sum(found.title in titles for found in jobs)
+        if shared * 2 < min(len(jobs), len(titles)) and (sure or score < _SURE_SCORE):
+            jobs = []
+    if not jobs and not looks:
+        for markup in markup_in_data(document, outline):
+            inner = outline_of(parse(markup, positions=False), outline.base)
+            looks, _ = _by_looks(inner, words)
+            if looks:
+                break
+    return jobs, looks
 
 
 def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]:

@@ -50,7 +50,9 @@ _KNOWN_THOUSANDS: Final = 100
 _LONGEST_LINE: Final = 1_000
 _LONGEST_NAME: Final = 80
 _LONGEST_LABEL: Final = 60
-_NAME_LIKE: Final = re.compile(r"[^\W\d_]+(?:[\s'’-][^\W\d_]+){0,4}(?:\s?\([^()\d]{2,20}\))?")
+# Letters with their marks: `\w` ends at the vowel signs of Hindi, Thai, Burmese …
+_LETTERS: Final = r"[^\s\d\x00-@\[-`{-\xbf\u2010-\u2027\u2190-\u2bff\u3000-\u303f\uff00-\uff20]+"
+_NAME_LIKE: Final = re.compile(rf"{_LETTERS}(?:[\s'’-]{_LETTERS}){{0,4}}(?:\s?\([^()\d]{{2,20}}\))?")
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:

@@ -21,6 +21,7 @@ from comity.model.job import FoundBy, JobFound
 MOST_JOBS: Final = 5_000
 MOST_NODES: Final = 200_000
 _LEAST_SCORE: Final = 3.0
+_SURE: Final = 100.0
 _KEYS: Final = {
     "title": (
         "title jobtitle positiontitle position name jobname role vacancytitle text postingtitle vacancy "
@@ -90,9 +91,16 @@ def plain_jobs(
     value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
 ) -> list[JobFound]:
     """Jobs of an unknown answer, from the list that scores best."""
+    return best_jobs(value, url=url, found_by=found_by, least=least)[1]
+
+
+def best_jobs(
+    value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
+) -> tuple[float, list[JobFound]]:
+    """Jobs of the list that scores best, and its score."""
     posted = [found for node in postings_in(value) if (found := read_posting(node, base=url, found_by=FoundBy.JSON_LD))]
     if posted and any(not same_page(found.apply_url, url) for found in posted):
-        return posted
+        return _SURE, posted
     # Beside postings any list will do that knows their addresses.
     best: tuple[float, list[JobFound]] = (least if not posted else -10.0, [])
     for name, items in _lists(value):
@@ -107,8 +115,8 @@ def plain_jobs(
     if posted:
         # Where a posting stands inside the item that knows its address, as in JSON feeds.
         addresses = {found.title: found.apply_url for found in best[1]}
-        return [replace(found, apply_url=addresses.get(found.title, found.apply_url)) for found in posted]
-    return best[1]
+        return _SURE, [replace(found, apply_url=addresses.get(found.title, found.apply_url)) for found in posted]
+    return best
 
 
 def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
@@ -135,6 +143,11 @@ def _unwrapped(member: dict[str, object]) -> dict[str, object]:
         inner = member.get(key)
         if isinstance(inner, dict):
             return {**member, **inner}
+    for key in ("translations", "i18n", "locales", "localizations"):
+        spoken = member.get(key)
+        texts = list(spoken.values()) if isinstance(spoken, dict) else spoken
+        if isinstance(texts, list) and texts and isinstance(texts[0], dict):
+            return {**member, **texts[0]}
     if not any(_bare(key) in _MEANINGS["title"] for key in member):
         inner_objects = [inner for inner in member.values() if isinstance(inner, dict) and len(inner) > _FEW_KEYS]
         if len(inner_objects) == 1:

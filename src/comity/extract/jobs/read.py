@@ -139,9 +139,11 @@ def distinct(jobs: tuple[JobFound, ...] | list[JobFound], url: str) -> list[JobF
     for found in jobs:
         # Where jobs have no address of their own they share the page's, and only the title tells them apart.
         shared = same_page(found.apply_url, url) and "#" not in found.apply_url
-        keys = [f"url {found.title.lower()} {found.location_raw}" if shared else posting_key(found.apply_url)]
+        # One document may hold two calls: what is called differently is something else.
+        title = found.title.lower()
+        keys = [f"url {title} {found.location_raw}" if shared else f"{posting_key(found.apply_url)} {title}"]
         if found.reference and len(found.reference) > 2:
-            keys.append(f"reference {found.reference} {found.title.lower()}")
+            keys.append(f"reference {found.reference} {title}")
         place = next((places[key] for key in keys if key in places), None)
         if place is None:
             place = len(kept)

@@ -8,9 +8,10 @@ from typing import Final
 
 from turbohtml import Document
 
-from comity.extract.jobs.lenient_json import read_lenient
 from comity.extract.jobs.mapping import mapped_jobs
-from comity.extract.jobs.plain_json import plain_jobs
+from comity.extract.jobs.outline import Outline
+from comity.extract.jobs.plain_json import best_jobs
+from comity.extract.jobs.script_data import values_in
 from comity.extract.jobs.selected import selected_jobs
 from comity.extract.jobs.values import find, text_of_value
 from comity.model.job import FoundBy, JobFound
@@ -25,13 +26,13 @@ from comity.model.parser_hint import (
 )
 from comity.rules.parser_hint import json_path, template
 
-MOST_SCRIPTS: Final = 200
-_LONGEST_DATA: Final = 3_000_000
-_DATA: Final = re.compile(
-    r"(?:window\s*(?:\.|\[\s*['\"])\s*)?(?:__appData|__INITIAL_STATE__|__NEXT_DATA__|__NUXT__|__PRELOADED_STATE__|"
-    r"__remixContext|jobsData|jobs|vacancies|APP_STATE)(?:['\"]\s*\])?\s*=\s*(?=[\[{])"
-)
-_JOB_WORD: Final = re.compile(r"job|vacanc|position|opening|career", re.IGNORECASE)
+_LEAST_SCORE: Final = 4.0
+_SURE: Final = 100.0
+_MOST_NODES: Final = 200_000
+_MOST_TEXTS: Final = 5
+_LEAST_MARKUP: Final = 120
+_MOST_MARKUP: Final = 500_000
+_MARKUP: Final = re.compile(r"<(?:a|li|h[1-6]|tr|article)[\s>]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,44 +172,36 @@ _ASHBY: Final = _ashby_mapping()
 _ORGANISATION: Final = _path("organization.name")
 
 
-def embedded_jobs(document: Document, *, base: str, url: str) -> list[JobFound]:
-    """Jobs in the data that a page brings for its own scripts: Ashby's, Next.js and their like."""
-    for script in document.select("script:not([src])")[:MOST_SCRIPTS]:
-        kind = (script.attr("type") or "").lower()
-        text = script.text
-        if not 40 <= len(text) <= _LONGEST_DATA or not _JOB_WORD.search(text) or "ld+json" in kind:
-            continue
-        if "json" in kind:
-            value = read_lenient(text)
-        else:
-            found = _DATA.search(text)
-            value = read_lenient(_balanced(text, found.end())) if found else None
-        if value is None:
-            continue
+def embedded_jobs(document: Document, outline: Outline, *, url: str) -> tuple[float, list[JobFound]]:
+    """Jobs in the data that a page brings for its own scripts, and their score: Ashby's, Next.js and their like."""
+    best: tuple[float, list[JobFound]] = (0.0, [])
+    for value in values_in(document, outline):
         if find(value, _ASHBY.items):
             parts = url.split("/")
             context = {"origin": "/".join(parts[:3]), "board": parts[3].partition("?")[0] if len(parts) > 3 else ""}
             context["name"] = text_of_value(find(value, _ORGANISATION))
-            jobs = mapped_jobs(value, _ASHBY, url=base, found_by=FoundBy.APPLICANT_SYSTEM, context=context)
-        else:
-            jobs = plain_jobs(value, url=base, found_by=FoundBy.APPLICANT_SYSTEM, least=4.0)
-        if jobs:
-            return jobs
-    return []
+            jobs = mapped_jobs(value, _ASHBY, url=outline.base, found_by=FoundBy.APPLICANT_SYSTEM, context=context)
+            if jobs:
+                return _SURE, jobs
+        found = best_jobs(value, url=outline.base, found_by=FoundBy.APPLICANT_SYSTEM, least=_LEAST_SCORE)
+        if found[1] and found[0] > best[0]:
+            best = found
+    return best
 
 
-_QUOTED: Final = re.compile(r"\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)|[{}\[\]]", re.DOTALL)
-
-
-def _balanced(text: str, start: int) -> str:
-    """The value that begins at a place, to its own closing bracket."""
-    depth = 0
-    for found in _QUOTED.finditer(text, start):
-        sign = found[0]
-        if sign in "{[":
-            depth += 1
-        elif sign in "}]":
-            depth -= 1
-            if depth == 0:
-                return text[start : found.end()]
-    return text[start:]
+def markup_in_data(document: Document, outline: Outline) -> list[str]:
+    """Markup in the values of a page's data, the longest first: content systems hand whole texts to their scripts."""
+    found: dict[str, None] = {}
+    room = _MOST_NODES
+    for value in values_in(document, outline):
+        waiting = [value]
+        while waiting and room:
+            room -= 1
+            node = waiting.pop()
+            if isinstance(node, dict):
+                waiting.extend(node.values())
+            elif isinstance(node, list):
+                waiting.extend(node)
+            elif isinstance(node, str) and _LEAST_MARKUP <= len(node) <= _MOST_MARKUP and _MARKUP.search(node):
+                found[node] = None
+    return sorted(found, key=len, reverse=True)[:_MOST_TEXTS]
