@@ -35,6 +35,7 @@ from comity.model.job import FoundBy, JobFound
 MOST_JOBS: Final = 500
 _LEAST_SCORE: Final = 4.25
 _BLOCKS: Final = frozenset({"li", "div", "article", "section", "tr", "details", "dl", "ul", "ol", "p"})
+_FLAT_TITLES: Final = frozenset({"b", "strong", "u", "h3", "h4", "h5", "h6", "dt"})
 _MEMBERS: Final = frozenset({"li", "tr", "p"})
 _TELLING: Final = frozenset({"location_raw", "deadline_raw", "employment_raw", "reference", "level_raw"})
 _MOST_GROUPS: Final = 40
@@ -49,6 +50,7 @@ class _Block:
     """One element, its title with its texts, and what it says besides."""
 
     element: int
+    end: int
     title: str
     texts: range
     fields: dict[str, str]
@@ -62,9 +64,9 @@ def block_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
     """Jobs of the groups of alike elements that score enough, in document order."""
     if not page.about_careers:
         return []
-    scored: list[tuple[float, list[int], list[_Block]]] = []
-    for members in _groups(outline):
-        sample = [block for member in members[:_SAMPLE] if (block := _block(outline, member))]
+    scored: list[tuple[float, list[tuple[int, int]], list[_Block]]] = []
+    for members in (*_groups(outline), *_flat_groups(outline)):
+        sample = [block for start, end in members[:_SAMPLE] if (block := _block(outline, start, end))]
         score = _score(outline, sample, len(members[:_SAMPLE]), page)
         if score >= _LEAST_SCORE:
             scored.append((score, members, sample))
@@ -72,12 +74,11 @@ def block_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
     taken: list[tuple[int, int]] = []
     chosen: list[_Block] = []
     for _, members, sample in scored:
-        ends = [(member, outline.ends[member]) for member in members]
-        if any(start < other_end and other < end for start, end in ends[:_SAMPLE] for other, other_end in taken):
+        if any(start < other_end and other < end for start, end in members[:_SAMPLE] for other, other_end in taken):
             continue
-        more = [block for member in members[_SAMPLE:MOST_JOBS] if (block := _block(outline, member))]
+        more = [block for start, end in members[_SAMPLE:MOST_JOBS] if (block := _block(outline, start, end))]
         chosen += [*sample, *more]
-        taken += ends[:MOST_JOBS]
+        taken += members[:MOST_JOBS]
     chosen.sort(key=lambda block: block.element)
     links = _own_links(outline, chosen[:MOST_JOBS], page.url)
     return [found for block in chosen[:MOST_JOBS] if (found := _job(outline, block, page.url, links))]
@@ -88,7 +89,7 @@ def _own_links(outline: Outline, blocks: list[_Block], url: str) -> dict[int, st
     places = [link.element for link in outline.links]
     first: dict[int, str] = {}
     for block in blocks:
-        begin, end = bisect_left(places, block.element), bisect_left(places, outline.ends[block.element])
+        begin, end = bisect_left(places, block.element), bisect_left(places, block.end)
         address = next((link.url for link in outline.links[begin:end][:20] if link.url), "")
         if address and not same_page(address, url):
             first[block.element] = address
@@ -96,7 +97,7 @@ def _own_links(outline: Outline, blocks: list[_Block], url: str) -> dict[int, st
     return {element: address for element, address in first.items() if shared[posting_key(address)] == 1}
 
 
-def _groups(outline: Outline) -> list[list[int]]:
+def _groups(outline: Outline) -> list[list[tuple[int, int]]]:
     """Elements alike in tag, name and surroundings; those first that are named after jobs, then the many."""
     groups: dict[tuple[str, ...], list[int]] = {}
     bare: dict[str, str] = {"": ""}
@@ -115,14 +116,35 @@ def _groups(outline: Outline) -> list[list[int]]:
     repeated = [members for members in groups.values() if len(members) > 1]
     is_called = {id(members): JOB_CLASS.search(outline.names[members[0]]) is not None for members in repeated}
     repeated.sort(key=lambda members: (not is_called[id(members)], -len(members)))
-    return repeated[:_MOST_GROUPS]
+    return [[(member, outline.ends[member]) for member in members] for members in repeated[:_MOST_GROUPS]]
 
 
-def _block(outline: Outline, element: int) -> _Block | None:
-    end = outline.ends[element]
+def _flat_groups(outline: Outline) -> list[list[tuple[int, int]]]:
+    """Titles set off in one element, each with the lines behind it, as old pages have them: <b>Driver</b><br>Gulu<br>…"""
+    groups: dict[tuple[int, str], list[int]] = {}
+    for number, tag in enumerate(outline.tags):
+        if tag not in _FLAT_TITLES or outline.chrome[number] or outline.hidden[number]:
+            continue
+        first = outline.text_starts[number]
+        before = next((text for text in reversed(outline.texts[max(0, first - 4) : first]) if text.strip(" ")), "\n")
+        if before[-1:].isspace() and outline.parents[number] >= 0:
+            groups.setdefault((outline.parents[number], tag), []).append(number)
+    found: list[list[tuple[int, int]]] = []
+    for (parent, _), members in list(groups.items())[:MOST_JOBS]:
+        stops = [*members[1:], outline.ends[parent]]
+        # A title has lines of its own behind it.
+        behind = [(start, stop) for start, stop in zip(members, stops, strict=True) if stop > outline.ends[start] + 1]
+        if len(behind) > 1 and len(behind) * 2 > len(members):
+            found.append(behind)
+    found.sort(key=len, reverse=True)
+    return found[:_MOST_GROUPS]
+
+
+def _block(outline: Outline, element: int, end: int) -> _Block | None:
     if is_closed_between(outline, element, end):
         return None
-    marked = title_in(outline, element + 1, end)
+    is_flat = outline.tags[element] in _FLAT_TITLES
+    marked = title_in(outline, element if is_flat else element + 1, outline.ends[element] if is_flat else end)
     titled = marked or job_line(outline, element, end)
     if titled is None:
         return None
@@ -133,7 +155,7 @@ def _block(outline: Outline, element: int) -> _Block | None:
         return None
     rest = (outline.texts[index] for index in outline.text_range(element, end)[:200] if index not in texts)
     is_bare = not any(text.strip() for text in rest)
-    return _Block(element, title, texts, fields_of(outline, element, end, texts), is_bare, marked is not None)
+    return _Block(element, end, title, texts, fields_of(outline, element, end, texts), is_bare, marked is not None)
 
 
 def _score(outline: Outline, blocks: list[_Block], size: int, page: PageWords) -> float:
@@ -162,13 +184,13 @@ def _score(outline: Outline, blocks: list[_Block], size: int, page: PageWords) -
     score += 1.0 if page.about_openings else 0.5
     score += 1.5 if is_headed or OPENINGS_HEADING.search(nearby) else 0.0
     score -= 1.5 * sum(map(is_person, titles)) / size
-    score -= 2.0 * sum(BYLINE.search(_said(outline, block.element)) is not None for block in blocks) / size
+    score -= 2.0 * sum(BYLINE.search(_said(outline, block)) is not None for block in blocks) / size
     score -= 2.0 if len(set(titles)) * 2 <= len(titles) else 0.0
     return score
 
 
-def _said(outline: Outline, element: int) -> str:
-    numbers = outline.text_range(element, outline.ends[element])[:60]
+def _said(outline: Outline, block: _Block) -> str:
+    numbers = outline.text_range(block.element, block.end)[:60]
     return collapse(" ".join(outline.texts[index][:500] for index in numbers))[:1000]
 
 

@@ -35,8 +35,10 @@ _BUTTON_NAME: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta|read-?more|more
 _LONGEST_BUTTON: Final = 40
 _LONGEST_FIRST: Final = 90
 _FLAT_SIBLINGS: Final = 60
+_MOST_SHARED: Final = 4
+_LEAST_SHARED: Final = 3
 _BLOCK_TAGS: Final = frozenset(
-    {"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
+    {"p", "li", "td", "div", "dd", "section", "article", "th", "tr", "figure", "details", "h1", "h2", "h3", "h4", "h5", "h6"}
 )
 
 
@@ -64,7 +66,7 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
     """Every group of candidate items on a page, in document order of their first."""
     buttons: dict[str, list[Link]] = {}
     titled: dict[str, list[Link]] = {}
-    blocks: set[int] = set()
+    blocks: dict[int, str] = {}
     everything: list[int] = []
     anchors: set[str] | None = None
     for link in outline.links[: 2 * MOST_CANDIDATES]:
@@ -79,9 +81,8 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
             continue
         if is_generic(link.text) or _is_button(outline, link):
             block = _block(outline, link.element)
-            if block in blocks:
+            if blocks.setdefault(block, link.text) != link.text:
                 continue  # "Job description | Application form": the first is the job's own
-            blocks.add(block)
             buttons.setdefault(_signature(outline, link.element), []).append(link)
         else:
             everything.append(link.element)
@@ -113,7 +114,8 @@ def _distinct(links: list[Link]) -> list[Link]:
     kept: list[Link] = []
     for link in links[:MOST_CANDIDATES]:
         texts = seen.setdefault(posting_key(link.url), set())
-        if not texts or (is_job_title(link.text) and link.text not in texts):
+        is_other = is_job_title(link.text) and not any(text in link.text or link.text in text for text in texts)
+        if not texts or is_other:
             kept.append(link)
         texts.add(link.text)
     return kept
@@ -197,13 +199,27 @@ def _group(outline: Outline, links: list[Link], everything: list[int], *, by_but
     usual = Counter(len(path) for path in roots).most_common(1)[0][0] if roots else 1
     if len(roots) > 1:
         roots = [path[:usual] for path in roots]
+    shared: frozenset[str] = frozenset()
+    for _ in range(_MOST_SHARED):
+        items = _items(outline, links, roots, shared, by_button=by_button)
+        common, count = Counter(item.title for item in items).most_common(1)[0] if items else ("", 0)
+        if count < _LEAST_SHARED or count * 2 <= len(items):
+            break
+        shared |= {common}  # "Your tasks" over every job is the title of none
+    return Group(items, by_button)
+
+
+def _items(
+    outline: Outline, links: list[Link], roots: list[list[int]], shared: frozenset[str], *, by_button: bool
+) -> list[Item]:
     items: list[Item] = []
     for index, (link, path) in enumerate(zip(links, roots, strict=True)):
         following = roots[index + 1][-1] if index + 1 < len(roots) else None
-        item = _item(outline, link, path[-1], following, _back(outline, roots, index) if by_button else None)
+        back = _back(outline, roots, index) if by_button else None
+        item = _item(outline, link, path[-1], following, back, shared)
         if item is not None:
             items.append(item)
-    return Group(items, by_button)
+    return items
 
 
 def _back(outline: Outline, roots: list[list[int]], index: int) -> int:
@@ -237,7 +253,9 @@ def _crowded(outline: Outline, ancestor: int) -> bool:
     return outline.text_ends[ancestor] - outline.text_starts[ancestor] > 120
 
 
-def _item(outline: Outline, link: Link, root: int, following: int | None, back: int | None = None) -> Item | None:
+def _item(
+    outline: Outline, link: Link, root: int, following: int | None, back: int | None, shared: frozenset[str]
+) -> Item | None:
     start, end = root, outline.ends[root]
     if outline.tags[root] in _FLAT:
         parent = outline.parents[root]
@@ -248,9 +266,9 @@ def _item(outline: Outline, link: Link, root: int, following: int | None, back: 
     if back is None:
         titled = _title_of_link(outline, link)
     else:
-        titled = title_in(outline, start, outline.ends[root]) or _first_line(outline, root, link.text)
+        titled = title_in(outline, start, outline.ends[root], shared) or _first_line(outline, root, link.text)
         if titled is None and back < start:
-            titled = title_in(outline, back, root) or job_line(outline, back, root)
+            titled = title_in(outline, back, root, shared) or job_line(outline, back, root)
             # What stands before a button is about it; what follows, about the next.
             start, end = back, outline.ends[root]
     if titled is None:
@@ -310,13 +328,15 @@ def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
             likely = [line for line in blocks[:4] if is_job_title(line[0]) and not EMPLOYMENT.fullmatch(line[0])]
             return next(iter(likely), None) or next((line for line in blocks if not _is_remark(line[0])), blocks[0])
         children = [
-            number for number in range(element + 1, end) if outline.parents[number] == element and outline.text(number)
+            number
+            for number in range(element + 1, end)
+            if outline.parents[number] == element and any(map(str.isalpha, outline.text(number, 100)))
         ]
         bare = any(
             outline.text_owners[index] == element and outline.texts[index].strip()
             for index in range(outline.text_starts[element], outline.text_ends[element])
         )
-        if len(children) > 1 and not bare:
+        if children and not bare:  # an icon before it is no part of it
             first = children[0]
             return outline.text(first, 300), range(outline.text_starts[first], outline.text_ends[first])
     return link.text, range(outline.text_starts[element], outline.text_ends[element])
@@ -340,9 +360,17 @@ def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
     return lines
 
 
-def title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None:
-    """The title in a stretch: a heading, else an element called title, else something bold."""
+def title_in(
+    outline: Outline, start: int, end: int, shared: frozenset[str] = frozenset()
+) -> tuple[str, range] | None:
+    """The title in a stretch: a heading, else an element called title, else something bold; none that all share."""
     stretch = range(start, min(end, start + 300))
+    summary = next((number for number in stretch[:4] if outline.tags[number] == "summary"), None)
+    if summary is not None:  # what opens a part names it
+        inner = title_in(outline, summary + 1, outline.ends[summary], shared)
+        text, texts = inner or _first_of(outline, summary)
+        if len(text) >= 2 and text not in shared:
+            return text, texts
     heading = next((number for number in stretch if _is_heading(outline, number)), end)
     # What is called a title and stands above a heading that is none: the heading is that of a part.
     if heading < end and not is_job_title(outline.text(heading, 300)):
@@ -357,12 +385,24 @@ def title_in(outline: Outline, start: int, end: int) -> tuple[str, range] | None
                 text, texts = _title_text(outline, number)
                 if (
                     len(text) >= 2
+                    and text not in shared
                     and not is_generic(text)
                     and not is_navigation(text)
                     and not text.endswith((":", "："))
                 ):
                     return text, texts
     return None
+
+
+def _first_of(outline: Outline, number: int) -> tuple[str, range]:
+    """What the first element in another says, where there is more than one; else all that it says."""
+    children = [
+        inner
+        for inner in range(number + 1, outline.ends[number])
+        if outline.parents[inner] == number and any(map(str.isalpha, outline.text(inner, 100)))
+    ]
+    first = children[0] if len(children) > 1 else number
+    return outline.text(first, 300), range(outline.text_starts[first], outline.text_ends[first])
 
 
 def _title_text(outline: Outline, number: int) -> tuple[str, range]:

@@ -47,6 +47,8 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
     looks, sure = _by_looks(outline, words)
     if not jobs:
         jobs, looks = _by_data(document, outline, words, looks, sure)
+    if not jobs and not looks and words.about_careers and outline.has_weak_chrome:
+        looks, sure = _by_looks(outline_of(document, base, is_lenient=True), words)
     jobs = _joined(jobs, looks)
     following = next_page(document, outline, url)
     if not jobs or not sure:
@@ -140,11 +142,19 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
         # A table leaves room for a list beside it, but not for another reading of its own rows.
         beside = [found for found in repeated if found.found_by is not FoundBy.TABLE]
         fresh = [found for found in beside if posting_key(found.apply_url) not in known and found.title not in titles]
-        return [*tables, *(fresh if score >= _SURE_SCORE else [])], True
+        return [*_filled(tables, repeated), *(fresh if score >= _SURE_SCORE else [])], True
     if repeated:
         return repeated, score >= _SURE_SCORE
     headed, blocks = linkless_jobs(outline, words), block_jobs(outline, words)
     return (blocks if len(blocks) > len(headed) else headed) or single_job(outline, words), False
+
+
+def _filled(tables: list[JobFound], repeated: list[JobFound]) -> list[JobFound]:
+    """Rows of tables with the place that their looks tell, where no header that we can read does."""
+    if any(found.location_raw for found in tables):
+        return tables
+    places = {(found.title, found.apply_url): found.location_raw for found in repeated}
+    return [replace(found, location_raw=places.get((found.title, found.apply_url), "")) for found in tables]
 
 
 def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:

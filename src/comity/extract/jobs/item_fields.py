@@ -37,7 +37,7 @@ from comity.rules.jobs.words import key
 _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
 _PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
-_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s|\n)\s*")
+_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s(?![A-Z]{2,3}(?!\w))|\n)\s*")
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
 _BEHIND: Final = re.compile(
     r"^\s?(?:,|–|—|-|\()\s*([^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,3}"
@@ -77,8 +77,12 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
         if index in title_texts:
             continue
         text = outline.texts[index]
+        owner = outline.text_owners[index]
+        if index in outline.spoken and not outline.chrome[owner] and meaning_of(outline.spoken[index]) in TAKEN_AS_SAID:
+            lines.append(f"{outline.spoken[index].rstrip(':： ')}:")
+        if outline.chrome[owner] and meaning_of(text[:_LONGEST_LABEL]) is None:
+            continue  # words for screen readers may be a label
         if text != "\n" and (line := collapse(text[:_LONGEST_LINE])):
-            owner = outline.text_owners[index]
             if (
                 outline.tags[owner] in ("dt", "th", "label")
                 or "label" in outline.names[owner]

@@ -15,7 +15,7 @@ from turbohtml import Document, Element, Text
 
 from comity.extract.jobs.addresses import resolve
 from comity.extract.jobs.text import collapse
-from comity.extract.jobs.words_pages import CHROME_WORDS
+from comity.extract.jobs.words_pages import CHROME_WORDS, STRONG_CHROME_WORDS
 
 MAX_ELEMENTS: Final = 100_000
 MAX_DEPTH: Final = 400
@@ -89,6 +89,10 @@ class Outline:
     """For every element: the number of the first text behind it."""
     texts: list[str] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    spoken: dict[int, str] = field(default_factory=dict)
+    """What icons and cells say of themselves in attributes, by the number of the text that follows."""
+    has_weak_chrome: bool = False
+    """Whether something counts as furniture only by a name that a list of jobs might have, too."""
 
     def text_range(self, start: int, end: int) -> range:
         """Numbers of the texts from the beginning of one element to the end of what lies before another."""
@@ -117,11 +121,14 @@ class Outline:
         return found
 
 
-def outline_of(document: Document, base: str) -> Outline:
-    """Walk a page once; what lies deeper or further than the bounds is left out."""
+def outline_of(document: Document, base: str, *, is_lenient: bool = False) -> Outline:
+    """Walk a page once; what lies deeper or further than the bounds is left out.
+
+    Leniently, only what is furniture beyond doubt counts as such: "related-offers" may be the list itself.
+    """
     outline = Outline(base)
     flagged: list[bool] = []
-    _walk(document, outline, flagged)
+    _walk(document, outline, flagged, is_lenient)
     _mark_chrome(outline, flagged)
     _take_links(outline)
     return outline
@@ -138,7 +145,7 @@ _BLOCKS: Final = frozenset(
 )
 
 
-def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
+def _walk(document: Document, outline: Outline, flagged: list[bool], is_lenient: bool) -> None:
     root = document.select_one("body") or document.root
     if root is None:
         return
@@ -167,7 +174,7 @@ def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
         ends.append(number + 1)
         outline.elements.append(node)
         outline.text_starts.append(len(texts))
-        flagged.append(_take_attributes(outline, tag, node))
+        flagged.append(_take_attributes(outline, tag, node, is_lenient))
         if tag in _BREAKS or tag in _BLOCKS:
             texts.append("\n")
             owners.append(number)
@@ -180,14 +187,32 @@ def _walk(document: Document, outline: Outline, flagged: list[bool]) -> None:
             )
 
 
-def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
+_NAMING: Final = ("data-ui", "data-qa", "data-testid", "data-test", "data-automation-id", "data-field", "itemprop")
+_SPEAKING: Final = ("data-label", "data-title", "data-th", "data-header", "title", "aria-label", "alt")
+_SPEAKING_TAGS: Final = frozenset({"abbr", "i", "img", "svg", "span", "em", "td", "th", "div", "dd", "li", "p"})
+_LONGEST_SPOKEN: Final = 50
+_HUMPS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def _name(node: Element) -> str:
+    """What an element is called: class, id and what tests and scripts call it; "dutyStation" is "duty-station"."""
+    said = [node.attr("class") or "", node.attr("id") or "", *(node.attr(name) or "" for name in _NAMING)]
+    name = " ".join(filter(None, said))[:300]
+    return (_HUMPS.sub("-", name) if not name.islower() else name).lower().strip()
+
+
+def _take_attributes(outline: Outline, tag: str, node: Element, is_lenient: bool) -> bool:
     """Keep what an element is called; say whether that marks it as furniture of the site."""
     if not node.attrs:
         outline.names.append("")
         outline.hidden.append(False)
         return tag in _CHROME_TAGS or tag == "header"
-    name = f"{node.attr('class') or ''} {node.attr('id') or ''}".lower().strip()[:300]
+    name = _name(node)
     outline.names.append(name)
+    if tag in _SPEAKING_TAGS:
+        spoken = next((said for attribute in _SPEAKING if (said := node.attr(attribute))), "")
+        if spoken and len(spoken) <= _LONGEST_SPOKEN:
+            outline.spoken.setdefault(len(outline.texts), spoken)
     style = node.attr("style") or ""
     outline.hidden.append(
         node.attr("hidden") is not None or ("none" in style and "display:none" in style.replace(" ", "").lower())
@@ -196,7 +221,12 @@ def _take_attributes(outline: Outline, tag: str, node: Element) -> bool:
         return False
     if tag in _CHROME_TAGS or tag == "header" or (node.attr("role") or "").lower() in _CHROME_ROLES:
         return True
-    return bool(name) and CHROME_WORDS.search(name) is not None
+    if not name or CHROME_WORDS.search(name) is None:
+        return False
+    if STRONG_CHROME_WORDS.search(name) is None:
+        outline.has_weak_chrome = True
+        return not is_lenient
+    return True
 
 
 def _mark_chrome(outline: Outline, flagged: list[bool]) -> None:

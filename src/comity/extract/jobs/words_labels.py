@@ -193,6 +193,7 @@ _EASTERN: Final = re.compile(
     "(?P<deadline_raw>締切|〆切|応募期限|截止)|(?P<location_raw>勤務地|勤務場所|工作地|地点)|(?P<title>職名|職種|岗位|职位|職位)|(?P<posted_raw>掲載|公開日|发布)"
 )
 _LONGEST_EASTERN: Final = 12
+_HOUR: Final = re.compile(r"[\s,–-]*(?:klo |um |à |at |kl\.? )?\d{1,2}[:.h]\d{2}(?:\s?[ap]\.?m\.?)?(?:\s?\(?[A-Z]{2,5}\)?)?")
 _COLON: Final = re.compile(r"\s*[:：]\s*")
 _WORD: Final = re.compile(r"[^\s!-&(-,.:-@\[-`{-~،؛।|]+")
 
@@ -223,10 +224,16 @@ def meaning_of(label: str) -> str | None:
 def labelled(line: str) -> tuple[str, str] | None:
     """Split "Closing date: 3 May" into meaning and value; the value may be empty."""
     found = _LABEL_LINE.match(line[:400])
-    if found is None:
+    if found is not None and (meaning := meaning_of(found[1])):
+        return meaning, found[2].strip()
+    # "Batas akhir 12 Desember 2026": a date right behind its label.
+    date = DATE.search(line[:_LONGEST_VALUE])
+    before = line[: date.start()].rstrip(" :：-–—(") if date and date.start() > 1 else ""
+    meaning = meaning_of(before) if 2 < len(before) <= _LONGEST_LABEL else None
+    if date is None or meaning not in ("deadline_raw", "posted_raw"):
         return None
-    meaning = meaning_of(found[1])
-    return (meaning, found[2].strip()) if meaning else None
+    hour = _HOUR.match(line, date.end())
+    return meaning, line[date.start() : hour.end() if hour else date.end()].strip()
 
 
 def without_label(title: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from comity.extract.jobs.words.occupations import ANYWHERE, STEMS
+from comity.extract.jobs.words.occupations import ANYWHERE, INSIDE, STEMS
 
 # Beginnings of words, so that "Koordinatorin" and "managers" count as well.
 _STEMS: Final = r"""
@@ -140,7 +140,7 @@ def _by_first_letter(stems: str) -> str:
 
 
 _WORDS: Final = re.compile(rf"(?<!\w)(?:{_by_first_letter(' '.join((_STEMS, *STEMS.values())))})", re.IGNORECASE)
-_INSIDE: Final = re.compile(_by_first_letter(_ENDINGS), re.IGNORECASE)
+_INSIDE: Final = re.compile(_by_first_letter(" ".join((_ENDINGS, *INSIDE.values()))), re.IGNORECASE)
 
 
 def names_occupation(text: str) -> bool:

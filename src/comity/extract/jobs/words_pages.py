@@ -200,6 +200,13 @@ CHROME_WORDS: Final = re.compile(
     r"$)",
     _I,
 )
+# Names that no list of jobs has.
+STRONG_CHROME_WORDS: Final = re.compile(
+    r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|submenu|breadcrumbs?|footer|cookies?|consent|gdpr|cc-window|onetrust\w*|"
+    r"pagination|pager|page-numbers|social|socials|share|sharing|sharedaddy|language-switcher|languages?|lang-switch\w*|"
+    r"skip-link|topbar|top-bar|top-nav|masthead|tagcloud|comments?|newsletter|login-box|modal|popup|quicklinks)(?=[\s_-]|$)",
+    _I,
+)
 CHALLENGE: Final = re.compile(
     r"_cf_chl_opt|cdn-cgi/challenge-platform|cf-challenge|cf_chl_|hcaptcha\.com/captcha|challenge-form|"
     r"g-recaptcha-response.{0,400}(?:robot|human|unusual)|px-captcha|perimeterx|_Incapsula_Resource|"
@@ -276,13 +283,16 @@ PREVIOUS_WORDS: Final = re.compile(
     r"prev|previous|précédent|anterior|zurück|vorherige|precedente|vorige|السابق|назад|предыдущ|上一|前へ|newer", _I
 )
 PLACE_CLASS: Final = re.compile(
-    r"(?:^|[\s_-])(?:locations?|loc|city|place|duty-?station|country|region|office|lieu|ville|ort|standort|"
+    r"(?:^|[\s_-])(?:locations?|loc|city|place|places|duty[-_]?stations?|duty|station|work[-_]?place|cities|stadt|plats|sted|"
+    r"country|region|office|lieu|ville|ort|standort|miejsce|lokalizacja|mesto|lokacija|misto|helyszin|hely|konum|sehir|lokasi|"
+    r"paikka|sijainti|paikkakunta|where|area|town|locality|address[-_]?locality|job[-_]?geo|"
     r"einsatzort|arbeitsort|ubicacion|lugar|sede|ciudad|localizacao|local|cidade|luogo|locatie|plaats|joblocation|"
     r"job-?location|map-?marker\w*|fa-map\w*|geo|icon-location|location_on|kinmuchi)(?=[\s_-]|$)",
     _I,
 )
 DEADLINE_CLASS: Final = re.compile(
-    r"(?:^|[\s_-])(?:deadline|closing|closing-?date|close-?date|date-?limite|expir\w*|due-?date|valid-?through|"
+    r"(?:^|[\s_-])(?:deadline|closing|closing[-_]?date|close[-_]?date|closes|end|ends|due|hatarido|termin|rok|frist|until|"
+    r"application[-_]?(?:end|close)\w*|date-?limite|expir\w*|due-?date|valid-?through|"
     r"valid-?until|dl|frist|bewerbungsfrist|fecha-?limite|cierre|prazo|scadenza|sluitingsdatum|end-?date|"
     r"shimekiri)(?=[\s_-]|$)",
     _I,
@@ -293,7 +303,7 @@ ORGANISATION_CLASS: Final = re.compile(
 )
 PLACE_ICON: Final = re.compile(
     r"map-marker|map-pin|fa-location|location-dot|icon-location|geo-alt|dashicons-location|glyphicon-map|icon-pin|"
-    r"location_on|marker",
+    r"location_on|marker|bi-geo|icon-map|icon-place|pin\b",
     _I,
 )
 APPLY_WORDS: Final = re.compile(

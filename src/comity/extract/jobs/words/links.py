@@ -94,7 +94,7 @@ BUTTONS: Final[dict[str, str]] = {
 NAVIGATION: Final[dict[str, str]] = {
     "en": "our work|what we do|who we are|where we work|programmes|programs|resources|publications|media|gallery|sitemap|accessibility"
     "|search|careers home|back|back to top|login|my account|my profile|saved jobs|faq|help|partners|procurement|tenders|share this"
-    "|job categories|by department|by location|clear all|reset|sort by .{1,20}|filter|close|follow us|share|tweet|e-?mail|print",
+    "|job categories|by department|by location|clear all|reset|sort by .{1,20}|filter|close|rss|atom|xml|feed|rss feed|subscribe.{0,20}|follow us|share|tweet|e-?mail|print",
     "sv": "hem|om oss|kontakt|nyheter|kontakta oss|logga in|alla lediga jobb|alla jobb|lediga jobb|jobba hos oss|integritetspolicy|start",
     "da": "hjem|om os|kontakt|nyheder|kontakt os|log ind|alle stillinger|ledige stillinger|forside|privatlivspolitik",
     "nb": "hjem|om oss|kontakt|nyheter|kontakt oss|logg inn|alle stillinger|ledige stillinger|forside|personvern",

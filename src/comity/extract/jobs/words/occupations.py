@@ -180,6 +180,25 @@ STEMS: Final[dict[str, str]] = {
     "zu": "umphathi umqondisi umhleli uthisha unesi umshayeli",
     "af": "bestuurder koördineerder onderwyser verpleeg ingenieur assistent direkteur navorser",
 }
+# Languages that put words together: anywhere in a word.
+INSIDE: Final[dict[str, str]] = {
+    "fi": "kehittäj opettaj hoitaj päällik asiantuntij työntekij suunnittelij johtaj insinöör tutkij avustaj ohjaaj sihteer"
+    " lääkäri koordinaattor konsultti neuvoj vastaav kuljettaj myyj valmentaj",
+    "hu": "vezető munkatárs mérnök koordinátor pedagógus szerelő asszisztens gondozó menedzser tanácsadó fejlesztő előadó orvos"
+    " referens kezelő ügyintéző",
+    "sv": "lärare sköterska ledare\\b chef\\b ingenjör handläggare utvecklare assistent samordnare biträde tekniker rådgivare"
+    " konsult\\b forskare sekreterare",
+    "da": "leder\\b lærer medarbejder konsulent sygeplejerske udvikler chef\\b assistent ingeniør rådgiver koordinator arbejder"
+    " hjælper",
+    "nb": "lærer pleier rådgiver ingeniør utvikler arbeider\\b koordinator sjef\\b terapeut fører\\b",
+    "is": "stjóri fræðing kennari fulltrúi ráðgjafi",
+    "et": "juht\\b õpetaja spetsialist insener töötaja juhataja",
+    "nl": "medewerker leider\\b adviseur verpleegkundig ontwikkelaar begeleider coördinator beheerder docent\\b",
+    "de": "ingenieur entwickler koordinator pädagog referent berater assistent",
+    "lt": "inžinier specialist koordinator",
+    "el": "μηχανικ",
+    "tr": "mühendis",
+}
 # Scripts that join words, or letters to their vowel signs: anywhere in the text.
 ANYWHERE: Final[dict[str, str]] = {
     "ar": "منسّق|مشرفة|ميسّر|ميسر|محامي|محام|نائب|قائد|سكرتير|مراقب|محرر|صيدلي|حارس|طباخ|مبرمج|مطور|أستاذ|قابلة"
