@@ -7,7 +7,7 @@ from typing import Final
 
 from turbohtml import Document, parse
 
-from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve
+from comity.extract.jobs.addresses import host_of, path_of, posting_key, resolve, same_page
 from comity.extract.jobs.blocks import block_jobs
 from comity.extract.jobs.boards import board_of, is_scripted, shown_by_script
 from comity.extract.jobs.linkless import linkless_jobs
@@ -24,6 +24,7 @@ from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
 from comity.model.job import FILLED_BY_SCRIPTS, FoundBy, JobFound, Listing, ListingKind
 from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
+from comity.rules.jobs.words import key
 
 # Below this a run of items is believed only where the page does not say that there are no openings.
 _SURE_SCORE: Final = 5.0
@@ -44,6 +45,10 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
         if wall is not None:
             return Listing(wall[0], message=wall[1])
     words = _page_words(outline, url, title)
+    own = single_job(outline, words, title)
+    if own:
+        # A page's own posting, not those that it shows beside it; what machines are told of it is the surer.
+        return Listing(ListingKind.JOBS, tuple(_in_language(_of_title(jobs, own[0]) or own, language)))
     looks, sure = _by_looks(outline, words)
     if not jobs:
         jobs, looks = _by_data(document, outline, words, looks, sure)
@@ -146,7 +151,21 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
     if repeated:
         return repeated, score >= _SURE_SCORE
     headed, blocks = linkless_jobs(outline, words), block_jobs(outline, words)
-    return (blocks if len(blocks) > len(headed) else headed) or single_job(outline, words), False
+    return (blocks if len(blocks) > len(headed) else headed), False
+
+
+def _of_title(jobs: list[JobFound], own: JobFound) -> list[JobFound]:
+    """Of the jobs that machines are told of, the one that the page is about, with what only its text says."""
+    for found in jobs:
+        if key(found.title) == key(own.title) or (len(jobs) == 1 and same_page(found.apply_url, own.apply_url)):
+            return [
+                replace(
+                    found,
+                    location_raw=found.location_raw or own.location_raw,
+                    deadline_raw=found.deadline_raw or own.deadline_raw,
+                )
+            ]
+    return []
 
 
 def _filled(tables: list[JobFound], repeated: list[JobFound]) -> list[JobFound]:

@@ -70,6 +70,20 @@ def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dic
     return fields
 
 
+def labels_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, set[str]]:
+    """What is labelled between two elements, and the values that each kind of label has."""
+    found: dict[str, set[str]] = {}
+    lines = _lines(outline, start, end, title_texts)
+    for index, line in enumerate(lines):
+        said = labelled(line)
+        if said is None and (meaning := meaning_of(line) if len(line) <= _LONGEST_LABEL and " " in line else None):
+            said = (meaning, "")
+        if said is not None and said[0] in TAKEN_AS_SAID:
+            value = said[1] or (lines[index + 1] if index + 1 < len(lines) else "")
+            found.setdefault(said[0], set()).add(value.strip(" :："))
+    return found
+
+
 def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[str]:
     """Texts of the stretch; runs inside one block stay together only where a separator does not part them."""
     lines: list[str] = []
@@ -83,11 +97,7 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
         if outline.chrome[owner] and meaning_of(text[:_LONGEST_LABEL]) is None:
             continue  # words for screen readers may be a label
         if text != "\n" and (line := collapse(text[:_LONGEST_LINE])):
-            if (
-                outline.tags[owner] in ("dt", "th", "label")
-                or "label" in outline.names[owner]
-                or _leads(outline, index)
-            ):
+            if _is_label(outline, owner) or _leads(outline, index):
                 line = f"{line.rstrip(':： ')}:"
             elif _DEPARTMENT_NAME.search(outline.names[owner]):
                 line = f"Department: {line}"
@@ -96,6 +106,27 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
             if len(lines) >= _MOST_LINES:
                 break
     return lines
+
+
+def _is_label(outline: Outline, owner: int) -> bool:
+    """Whether an element is one that labels the next: <dt>, <th>, what is called so, or the first of two cells."""
+    if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
+        return True
+    cell = owner
+    for _ in range(3):
+        if cell < 0 or outline.tags[cell] in ("td", "table", "body"):
+            break
+        cell = outline.parents[cell]
+    if cell < 0 or outline.tags[cell] != "td" or outline.tags[outline.parents[cell]] != "tr":
+        return False
+    row = outline.parents[cell]
+    following = outline.ends[cell]
+    return (
+        cell == row + 1
+        and following < outline.ends[row]
+        and outline.ends[following] == outline.ends[row]
+        and meaning_of(outline.text(cell, _LONGEST_LABEL)) is not None
+    )
 
 
 def _leads(outline: Outline, index: int) -> bool:

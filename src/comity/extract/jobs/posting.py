@@ -8,11 +8,13 @@ from typing import Final
 from comity.extract.jobs.addresses import resolve
 from comity.extract.jobs.text import job, plain
 from comity.extract.jobs.values import text_of_value
+from comity.extract.jobs.words_labels import labelled_fields
 from comity.model.job import FoundBy, JobFound
 
 MOST_OBJECTS: Final = 50_000
 MOST_POSTINGS: Final = 5_000
 _MOST_PLACES: Final = 10
+_READ_OF_DESCRIPTION: Final = 8_000
 _ADDRESS_PARTS: Final = ("addressLocality", "addressRegion", "addressCountry")
 
 
@@ -59,7 +61,9 @@ def read_posting(node: dict[str, object], *, base: str, found_by: FoundBy, langu
         org_name=_organisation(node.get("hiringOrganization")),
         location_raw=_places(node.get("jobLocation")) or _text(node.get("applicantLocationRequirements")),
         description_snippet=_text(node.get("description")),
-        deadline_raw=_text(node.get("validThrough")) or _text(node.get("applicationDeadline")),
+        deadline_raw=_text(node.get("validThrough"))
+        or _text(node.get("applicationDeadline"))
+        or labelled_fields(plain(_text(node.get("description")), _READ_OF_DESCRIPTION)).get("deadline_raw", ""),
         posted_raw=_text(node.get("datePosted")),
         employment_raw=", ".join(_texts(node.get("employmentType"))),
         workplace_raw=_text(node.get("jobLocationType")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from comity.extract.jobs.words import links, openings, terms
+from comity.extract.jobs.words import links, openings, parts, terms
 from comity.extract.jobs.words.joined import alternatives
 
 _I: Final = re.IGNORECASE
@@ -130,9 +130,11 @@ POSTING_PART: Final = re.compile(
     r"aufgaben|anforderungen|stellenbeschreibung|qualifikation|"
     r"atribuições|qualificações|requisiti|mansioni|competenze|functie-?eisen|taken\b|jouw profiel|"
     r"المهام|المسؤوليات|المتطلبات|المؤهلات|обязанности|"
-    r"требования|условия|职责|要求|任职|仕事内容|応募資格|必須)",
+    r"требования|условия|职责|要求|任职|仕事内容|応募資格|必須|" + alternatives(parts.PARTS) + ")",
     _I,
 )
+# Over a list of other jobs, beside the one that a page is about.
+OTHER_JOBS: Final = re.compile("|".join(parts.OTHERS.values()), _I)
 CLOSED_MARK: Final = re.compile(
     r"(?:plazo (?:cerrado|finalizado|vencido)|en (?:resolución|proceso)|(?:this )?(?:position|vacancy|job|role|"
     r"post|application|applications)?\s?(?:is |are |has been |"
