@@ -79,3 +79,27 @@ def posting_key(url: str) -> str:
         return url
     kept = [pair for pair in parts.query.split("&") if pair and not _TRACKING.match(pair)]
     return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}?{'&'.join(kept)}#{parts.fragment}"
+
+
+_NESTED: Final = re.compile(r"[?&][^=&#]{1,40}=(?:https?(?::|%3a)|%2f%2f|//|[^&#]{0,200}https?(?::|%3a)(?://|%2f%2f))", re.IGNORECASE)
+_SOCIAL: Final = re.compile(
+    r"(?:^|\.)(?:facebook\.com|fb\.com|twitter\.com|x\.com|linkedin\.com|lnkd\.in|t\.me|telegram\.me|wa\.me|"
+    r"whatsapp\.com|pinterest\.\w+|reddit\.com|instagram\.com|youtube\.com|youtu\.be|vk\.com|ok\.ru|xing\.com|addtoany\.com|"
+    r"addthis\.com|sharethis\.com|line\.me|weibo\.com|tumblr\.com|getpocket\.com|threads\.net|bsky\.app|tiktok\.com|"
+    r"viber\.com|flipboard\.com|plus\.google\.com|snapchat\.com|kakao\.com|messenger\.com)$",
+    re.IGNORECASE,
+)
+
+
+def leads_away(url: str) -> bool:
+    """Whether an address is for sharing, following or signing in: a social site, or one that is handed another address."""
+    host = host_of(url)
+    if _SOCIAL.search(host):
+        return not ("linkedin.com" in host and "/jobs/view/" in url)
+    return _NESTED.search(url) is not None
+
+
+def own_query(url: str) -> str:
+    """The query of an address without parameters that hold another address."""
+    query = url.partition("#")[0].partition("?")[2]
+    return "&".join(pair for pair in query.split("&") if not _NESTED.match(f"?{pair}"))

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from comity.extract.jobs.addresses import posting_key, same_page
+from comity.extract.jobs.addresses import leads_away, posting_key, same_page
 from comity.extract.jobs.candidates import job_line, title_in, without_states
 from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import Outline
@@ -90,7 +90,8 @@ def _own_links(outline: Outline, blocks: list[_Block], url: str) -> dict[int, st
     first: dict[int, str] = {}
     for block in blocks:
         begin, end = bisect_left(places, block.element), bisect_left(places, block.end)
-        address = next((link.url for link in outline.links[begin:end][:20] if link.url), "")
+        inside = outline.links[begin:end][:20]
+        address = next((link.url for link in inside if link.url and not leads_away(link.url)), "")
         if address and not same_page(address, url):
             first[block.element] = address
     shared = Counter(posting_key(address) for address in first.values())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from comity.extract.jobs.addresses import posting_key, same_page
+from comity.extract.jobs.addresses import leads_away, posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_dates import DATE
@@ -70,7 +70,7 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
     everything: list[int] = []
     anchors: set[str] | None = None
     for link in outline.links[: 2 * MOST_CANDIDATES]:
-        if outline.chrome[link.element] or not link.url or "{{" in link.text:
+        if outline.chrome[link.element] or not link.url or "{{" in link.text or leads_away(link.url):
             continue
         if same_page(link.url, url):
             # A fragment is an item's own only where something on the page has that name.

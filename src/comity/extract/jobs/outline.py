@@ -131,6 +131,7 @@ def outline_of(document: Document, base: str, *, is_lenient: bool = False) -> Ou
     _walk(document, outline, flagged, is_lenient)
     _mark_chrome(outline, flagged)
     _take_links(outline)
+    _mark_menus(outline)
     return outline
 
 
@@ -286,7 +287,57 @@ def _take_links(outline: Outline) -> None:
             continue
         if href not in addresses:
             addresses[href] = resolve(href, outline.base)
-        text = outline.text(number, 400) or collapse(element.attr("aria-label") or element.attr("title") or "")[:300]
+        text = _shown_text(outline, number)
+        text = text or collapse(element.attr("aria-label") or element.attr("title") or "")[:300]
         outline.links.append(Link(number, addresses[href], text))
         if len(outline.links) >= MAX_LINKS:
             return
+
+
+def _shown_text(outline: Outline, link: int) -> str:
+    """What a link shows; words for screen readers only where it shows none."""
+    numbers = range(outline.text_starts[link], outline.text_ends[link])[:100]
+    shown = "".join(outline.texts[index] for index in numbers if not outline.chrome[outline.text_owners[index]])
+    return collapse(shown[:1000])[:400] or outline.text(link, 400)
+
+
+_ROOT: Final = re.compile(r"^https?://[^/?#]+/?(?:index\.\w{2,5}|home|[a-z]{2}(?:-[a-z]{2})?/?)?$", re.IGNORECASE)
+_LEAST_MENU: Final = 3
+_MOST_ROOT_LINKS: Final = 30
+
+
+def _mark_menus(outline: Outline) -> None:
+    """Furniture by its shape: nothing but links, one of them to the site's first page, is a menu in any language."""
+    places = [link.element for link in outline.links]
+    roots = [link.element for link in outline.links if not outline.chrome[link.element] and _ROOT.match(link.url)]
+    for element in roots[:_MOST_ROOT_LINKS]:
+        menu = -1
+        for near in outline.ancestors(element, 8):
+            if outline.tags[near] in _NEVER_MENU or not _is_linked_only(outline, near, places):
+                break
+            if bisect_left(places, outline.ends[near]) - bisect_left(places, near) >= _LEAST_MENU:
+                menu = near
+        if menu >= 0:
+            for number in range(menu, outline.ends[menu]):
+                outline.chrome[number] = True
+
+
+_NEVER_MENU: Final = frozenset({"html", "body", "main", "article", "form"})
+_MOST_MENU_TEXTS: Final = 200
+
+
+def _is_linked_only(outline: Outline, element: int, places: list[int]) -> bool:
+    """Whether next to nothing is said in an element outside its links, and no heading stands in it."""
+    begin, stop = outline.text_starts[element], outline.text_ends[element]
+    if stop - begin > _MOST_MENU_TEXTS:
+        return False
+    if any(outline.tags[number] in HEADINGS for number in range(element, outline.ends[element])):
+        return False
+    first, last = bisect_left(places, element), bisect_left(places, outline.ends[element])
+    linked = {
+        index for place in places[first:last] for index in range(outline.text_starts[place], outline.text_ends[place])
+    }
+    outside = sum(
+        sum(map(str.isalnum, outline.texts[index])) for index in range(begin, stop) if index not in linked
+    )
+    return outside <= _LEAST_MENU

@@ -11,7 +11,7 @@ from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import Final
 
-from comity.extract.jobs.addresses import path_of
+from comity.extract.jobs.addresses import own_query, path_of
 from comity.extract.jobs.candidates import Group, Item, groups_of
 from comity.extract.jobs.item_fields import fields_of
 from comity.extract.jobs.outline import HEADINGS, Outline
@@ -78,7 +78,10 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
         _drop_strangers(run)
         run.score = _score(outline, run, page)
     # Where titles are links, they lead to the jobs, and buttons beside them to forms.
-    runs.sort(key=lambda run: (run.group.by_button, -run.score, run.items[0].start))
+    # Of two links in one item, the heading's own is the job's.
+    runs.sort(
+        key=lambda run: (run.group.by_button, -run.score - 1.0 * _is_headed(outline, run.items[0]), run.items[0].start)
+    )
     taken: list[tuple[int, int]] = []
     accepted: list[tuple[Item, dict[str, str]]] = []
     kin: set[int] = set()
@@ -99,6 +102,14 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     accepted.sort(key=lambda pair: pair[0].start)
     jobs = [found for item, fields in accepted[:MOST_JOBS] if (found := _job(outline, item, fields))]
     return jobs, max((run.score for run in runs), default=0.0)
+
+
+def _is_headed(outline: Outline, item: Item) -> bool:
+    """Whether an item's link is in a heading or around one."""
+    link = item.link.element
+    around = outline.ancestors(link, 3)
+    inside = range(link + 1, min(outline.ends[link], link + 12))
+    return any(outline.tags[number] in HEADINGS for number in (*around, *inside))
 
 
 def _drop_strangers(run: _Run) -> None:
@@ -204,7 +215,7 @@ def _address_score(url: str, page_url: str) -> float:
         return -2.5
     if SYSTEM_HOST.search(url[:200]):
         return 1.5
-    query = url.partition("?")[2].lower()
+    query = own_query(url).lower()
     if JOB_PATH.search(said) or JOB_PATH.search(query):
         return 1.5
     if is_document:

@@ -66,11 +66,12 @@ def single_job(outline: Outline, page: PageWords, document_title: str = "") -> l
 
 def _heading(outline: Outline, document_title: str) -> int | None:
     """The element that names what a page is about: its heading, or else what its title says, too."""
-    said = {key(part) for part in _TITLE_PARTS.split(document_title)[:4]} - {""}
+    said = [part for part in map(key, _TITLE_PARTS.split(document_title)[:4]) if part]
     shown = [number for number, tag in enumerate(outline.tags) if tag in HEADINGS and not outline.chrome[number]]
-    for number in shown[:20]:
-        if key(outline.text(number, 250)) in said:
-            return number
+    headings = {key(outline.text(number, 250)): number for number in reversed(shown[:30])}
+    for part in said:  # what a page is about comes first, the site's name last
+        if part in headings:
+            return headings[part]
     first = next((number for number in shown if outline.tags[number] in ("h1", "h2")), None)
     if first is not None and outline.tags[first] == "h1":
         return first

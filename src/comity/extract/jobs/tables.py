@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from comity.extract.jobs.addresses import same_page
+from comity.extract.jobs.addresses import leads_away, same_page
 from comity.extract.jobs.outline import Link, Outline
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_labels import TAKEN_AS_SAID, meaning_of
@@ -190,7 +190,7 @@ def _row(
     title = ""
     address = ""
     for link in links.get(title_cell, []):
-        if link.url and not same_page(link.url, url):
+        if link.url and not same_page(link.url, url) and not leads_away(link.url):
             address = address or link.url
             if not is_generic(link.text) and not title:
                 title, address = link.text, link.url
@@ -204,7 +204,7 @@ def _row(
                 link.url
                 for place in (*cells, outline.parents[title_cell])
                 for link in links.get(place, [])
-                if link.url and not same_page(link.url, url)
+                if link.url and not same_page(link.url, url) and not leads_away(link.url)
             ),
             "",
         )

@@ -93,7 +93,7 @@ _NEWS: Final = re.compile(
 
 
 _BUTTON_WORDS, _BUTTONS = words_and_pattern(links.BUTTONS)
-_ELSEWHERE_WORDS, _ELSEWHERE = words_and_pattern(links.NAVIGATION)
+_ELSEWHERE_WORDS, _ELSEWHERE = words_and_pattern({**links.NAVIGATION, **{f"{language} keeping": said for language, said in links.KEEPING.items()}})
 
 
 @lru_cache(maxsize=8192)
