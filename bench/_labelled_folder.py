@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
+from zoneinfo import ZoneInfo
 
 from comity.extract.jobs import read_listing
 from comity.model.job import JobFound, SourceType
 from comity.rules.jobs.normalize import normalize
+from comity.rules.jobs.place import locate
 
 FIELDS = ("apply_url", "location_raw", "deadline")
 Posting = dict[str, str | None]
@@ -97,8 +99,16 @@ def pages_of(folder: Path) -> Iterator[Page]:
 def _shown(found: JobFound, url: str, now: datetime) -> Posting:
     posting = normalize(found, org_name="", org_type=None, source_country=None, now=now)
     own = found.apply_url if _bare(found.apply_url) != _bare(url) else None
-    deadline = posting.deadline.date().isoformat() if posting.deadline else None
-    return {"title": found.title, "apply_url": own, "location_raw": found.location_raw or None, "deadline": deadline}
+    # A label says the day as the page does: where the job is, or, where the page names an hour, in UTC.
+    zones = (ZoneInfo(locate(found.location_raw, found.country_raw).zone or "UTC"), ZoneInfo("UTC"))
+    days = [posting.deadline.astimezone(zone).date().isoformat() for zone in zones] if posting.deadline else [None, None]
+    return {
+        "title": found.title,
+        "apply_url": own,
+        "location_raw": found.location_raw or None,
+        "deadline": days[0],
+        "deadline_utc": days[1],
+    }
 
 
 def _bare(url: str) -> str:
@@ -116,6 +126,8 @@ def _same(name: str, wanted: Posting, found: Posting) -> bool:
         return any(_address(one) == _address(found.get(name)) for one in right) or (
             found.get(name) is None and isinstance(others, list)
         )
+    if name == "deadline" and wanted.get(name) and wanted[name] == found.get("deadline_utc"):
+        return True
     return _fold(wanted.get(name)) == _fold(found.get(name))
 
 

@@ -13,8 +13,8 @@ from comity.extract.jobs.addresses import leads_away, posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_dates import DATE
-from comity.extract.jobs.words_labels import meaning_of, without_label
-from comity.extract.jobs.words_pages import EMPLOYMENT
+from comity.extract.jobs.words_labels import labelled, meaning_of, without_label
+from comity.extract.jobs.words_pages import BADGE_CLASS, EMPLOYMENT
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 
 MOST_CANDIDATES: Final = 6_000
@@ -32,6 +32,7 @@ _TITLE_NAME: Final = re.compile(
 _TITLE_TAGS: Final = ("strong", "b", "summary", "dt", "button", "th")
 _BOLD_STYLE: Final = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)")
 _BUTTON_NAME: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta|read-?more|more-link)(?=[\s_-]|$)")
+_PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
 _LONGEST_BUTTON: Final = 40
 _LONGEST_FIRST: Final = 90
 _FLAT_SIBLINGS: Final = 60
@@ -88,18 +89,20 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
             everything.append(link.element)
             titled.setdefault(_signature(outline, link.element), []).append(link)
     for signature in list(titled):
-        _move_buttons(titled, buttons, signature)
-    groups = [_group(outline, _distinct(links), everything, by_button=False) for links in titled.values()]
-    groups += [_group(outline, _own(links, url), everything, by_button=True) for links in buttons.values()]
+        _move_buttons(outline, titled, buttons, signature)
+    groups = [_group(outline, _distinct(outline, links), everything, by_button=False) for links in titled.values()]
+    groups += [_group(outline, _own(outline, links, url), everything, by_button=True) for links in buttons.values()]
     return [group for group in groups if group.items]
 
 
-def _move_buttons(titled: dict[str, list[Link]], buttons: dict[str, list[Link]], signature: str) -> None:
+def _move_buttons(
+    outline: Outline, titled: dict[str, list[Link]], buttons: dict[str, list[Link]], signature: str
+) -> None:
     """Links that say the same, but lead to different places, are buttons in other words."""
     by_text: dict[str, list[Link]] = {}
     for link in titled[signature]:
         by_text.setdefault(link.text, []).append(link)
-    same = [links for links in by_text.values() if len(links) > 1 and len(_distinct(links)) > 1]
+    same = [links for links in by_text.values() if len(links) > 1 and len(_distinct(outline, links)) > 1]
     for links in same:
         if not is_job_title(links[0].text):  # "Driver" twice is two jobs
             buttons.setdefault(signature, []).extend(links)
@@ -108,22 +111,29 @@ def _move_buttons(titled: dict[str, list[Link]], buttons: dict[str, list[Link]],
         del titled[signature]
 
 
-def _distinct(links: list[Link]) -> list[Link]:
+def _distinct(outline: Outline, links: list[Link]) -> list[Link]:
     """One link per posting and words: a picture and a title often lead to the same place, two titles seldom do."""
-    seen: dict[str, set[str]] = {}
+    seen: dict[str, dict[str, int]] = {}
     kept: list[Link] = []
     for link in links[:MOST_CANDIDATES]:
-        texts = seen.setdefault(posting_key(link.url), set())
-        is_other = is_job_title(link.text) and not any(text in link.text or link.text in text for text in texts)
-        if not texts or is_other:
+        texts = seen.setdefault(posting_key(link.url), {})
+        row = _row(outline, link.element)
+        is_other = is_job_title(link.text) or (row >= 0 and row not in texts.values())
+        if not texts or (is_other and not any(text in link.text or link.text in text for text in texts)):
             kept.append(link)
-        texts.add(link.text)
+        texts[link.text] = row
     return kept
 
 
-def _own(links: list[Link], url: str) -> list[Link]:
+def _row(outline: Outline, element: int) -> int:
+    """The member of a list or table in which a link stands; -1 where it stands in none."""
+    near = (number for number in outline.ancestors(element, 6) if outline.tags[number] in ("li", "tr", "article"))
+    return next(near, -1)
+
+
+def _own(outline: Outline, links: list[Link], url: str) -> list[Link]:
     """One link per posting. Where all buttons lead to one form, the jobs have no address but the page's."""
-    distinct = _distinct(links)
+    distinct = _distinct(outline, links)
     if len(distinct) > 1 or len(links) < 2:
         return distinct
     return [Link(link.element, url, link.text) for link in links[:MOST_CANDIDATES]]
@@ -200,8 +210,9 @@ def _group(outline: Outline, links: list[Link], everything: list[int], *, by_but
     if len(roots) > 1:
         roots = [path[:usual] for path in roots]
     shared: frozenset[str] = frozenset()
+    is_flat = not by_button and _is_flat(outline, [path[-1] for path in roots])
     for _ in range(_MOST_SHARED):
-        items = _items(outline, links, roots, shared, by_button=by_button)
+        items = _items(outline, links, roots, shared, by_button=by_button, is_flat=is_flat)
         common, count = Counter(item.title for item in items).most_common(1)[0] if items else ("", 0)
         if count < _LEAST_SHARED or count * 2 <= len(items):
             break
@@ -210,13 +221,19 @@ def _group(outline: Outline, links: list[Link], everything: list[int], *, by_but
 
 
 def _items(
-    outline: Outline, links: list[Link], roots: list[list[int]], shared: frozenset[str], *, by_button: bool
+    outline: Outline,
+    links: list[Link],
+    roots: list[list[int]],
+    shared: frozenset[str],
+    *,
+    by_button: bool,
+    is_flat: bool,
 ) -> list[Item]:
     items: list[Item] = []
     for index, (link, path) in enumerate(zip(links, roots, strict=True)):
         following = roots[index + 1][-1] if index + 1 < len(roots) else None
         back = _back(outline, roots, index) if by_button else None
-        item = _item(outline, link, path[-1], following, back, shared)
+        item = _item(outline, link, path[-1], following, back, shared, is_flat=is_flat)
         if item is not None:
             items.append(item)
     return items
@@ -253,11 +270,31 @@ def _crowded(outline: Outline, ancestor: int) -> bool:
     return outline.text_ends[ancestor] - outline.text_starts[ancestor] > 120
 
 
+def _is_flat(outline: Outline, roots: list[int]) -> bool:
+    """Whether what belongs to an item stands behind it in elements of its own: a pin, a date or a label between items."""
+    telling = apart = 0
+    for root, following in zip(roots, roots[1:], strict=False):
+        if outline.parents[root] != outline.parents[following]:
+            continue
+        apart += 1
+        between = range(outline.text_ends[root], outline.text_starts[following])[:20]
+        said = [line for index in between if (line := collapse(outline.texts[index][:300]))]
+        telling += any(_PIN.search(line) or DATE.search(line) or labelled(line) for line in said)
+    return telling > 0 and telling * 2 >= apart
+
+
 def _item(
-    outline: Outline, link: Link, root: int, following: int | None, back: int | None, shared: frozenset[str]
+    outline: Outline,
+    link: Link,
+    root: int,
+    following: int | None,
+    back: int | None,
+    shared: frozenset[str],
+    *,
+    is_flat: bool,
 ) -> Item | None:
     start, end = root, outline.ends[root]
-    if outline.tags[root] in _FLAT:
+    if outline.tags[root] in _FLAT or is_flat:
         parent = outline.parents[root]
         limit = outline.ends[parent] if parent >= 0 else end
         if following is not None and outline.parents[following] == parent:
@@ -339,7 +376,9 @@ def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
         if children and not bare:  # an icon before it is no part of it
             first = children[0]
             return outline.text(first, 300), range(outline.text_starts[first], outline.text_ends[first])
-    return link.text, range(outline.text_starts[element], outline.text_ends[element])
+    shown = _without_badges(outline, element) if end > element + 1 else ""
+    text = shown if shown and shown in link.text else link.text
+    return text, range(outline.text_starts[element], outline.text_ends[element])
 
 
 def _is_remark(line: str) -> bool:
@@ -411,7 +450,23 @@ def _title_text(outline: Outline, number: int) -> tuple[str, range]:
         lines = [line for line in _block_lines(outline, number) if line[0]]
         if len(lines) > 1:
             return next((line for line in lines[:4] if is_job_title(line[0])), lines[0])
-    return outline.text(number, 300), range(outline.text_starts[number], outline.text_ends[number])
+    return _without_badges(outline, number), range(outline.text_starts[number], outline.text_ends[number])
+
+
+def _without_badges(outline: Outline, element: int) -> str:
+    """What an element says without marks such as "New", which stand in an element of their own."""
+    end = outline.ends[element]
+    if end == element + 1:
+        return outline.text(element, 300)
+    badges = {
+        index
+        for number in range(element + 1, end)[:40]
+        if outline.names[number] and BADGE_CLASS.search(outline.names[number])
+        for index in range(outline.text_starts[number], outline.text_ends[number])
+    }
+    numbers = range(outline.text_starts[element], outline.text_ends[element])[:100]
+    bare = collapse("".join(outline.texts[index] for index in numbers if index not in badges)[:1000])[:300]
+    return bare if len(bare) > 2 else outline.text(element, 300)
 
 
 def _is_heading(outline: Outline, number: int) -> bool:

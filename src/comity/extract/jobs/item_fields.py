@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from comity.extract.jobs.outline import Outline
-from comity.extract.jobs.places import is_name, is_place
+from comity.extract.jobs.places import is_known_place, is_name, is_place
 from comity.extract.jobs.text import MAX_SNIPPET, clip, collapse
 from comity.extract.jobs.words_dates import DATE, before_deadline, deadline_in, is_open_ended
 from comity.extract.jobs.words_labels import (
@@ -34,29 +34,38 @@ from comity.extract.jobs.words_titles import is_generic, is_job_title, is_naviga
 from comity.rules.jobs.cities import cities_called
 from comity.rules.jobs.words import key
 
+# Set beside a place that is only what nothing else explains.
+GUESSED: Final = "guessed"
 _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
 _PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
-_SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s(?![A-Z]{2,3}(?!\w))|\n)\s*")
+SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s(?![A-Z]{2,3}(?!\w))|\n)\s*")
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
+# Letters with their marks: `\w` ends at the vowel signs of Hindi, Thai, Burmese …
+_LETTERS: Final = r"[^\s\d\x00-@\[-`{-\xbf\u2010-\u2027\u2190-\u2bff\u3000-\u303f\uff00-\uff20]+"
 _BEHIND: Final = re.compile(
-    r"^\s?(?:,|–|—|-|\()\s*([^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,3}"
-    r"(?:, [^\W\d_a-z][^\W\d_]+(?:[ '’-][^\W\d_]+){0,2})?)(?:[.;)]|\s[–—-]\s|$)"
+    rf"^\s?(?:,|–|—|-|\()\s*((?![a-z]){_LETTERS}(?:[ '’-]{_LETTERS}){{0,3}}"
+    rf"(?:, (?![a-z]){_LETTERS}(?:[ '’-]{_LETTERS}){{0,2}})?)(?:[.;)]|\s[–—-]\s|$)"
 )
 _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
 _DEPARTMENT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:dept|department|category|team|abteilung)(?=[\s_-]|$)")
-_MOST_NAMES: Final = 3
+_MOST_NAMES: Final = 6
 _KNOWN_THOUSANDS: Final = 100
 _LONGEST_LINE: Final = 1_000
 _LONGEST_NAME: Final = 80
 _LONGEST_LABEL: Final = 60
-# Letters with their marks: `\w` ends at the vowel signs of Hindi, Thai, Burmese …
-_LETTERS: Final = r"[^\s\d\x00-@\[-`{-\xbf\u2010-\u2027\u2190-\u2bff\u3000-\u303f\uff00-\uff20]+"
 _NAME_LIKE: Final = re.compile(rf"{_LETTERS}(?:[\s'’-]{_LETTERS}){{0,4}}(?:\s?\([^()\d]{{2,20}}\))?")
 
 
 def fields_of(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
     """Raw fields of the job between two elements, its title's own texts left out."""
+    fields = guessed_fields(outline, start, end, title_texts)
+    fields.pop(GUESSED, None)
+    return fields
+
+
+def guessed_fields(outline: Outline, start: int, end: int, title_texts: range) -> dict[str, str]:
+    """Raw fields, with a mark beside a place that is only guessed; those who ask have other items to compare with."""
     fields: dict[str, str] = {}
     lines = _lines(outline, start, end, title_texts)
     _by_labels(lines, fields)
@@ -101,7 +110,7 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
                 line = f"{line.rstrip(':： ')}:"
             elif _DEPARTMENT_NAME.search(outline.names[owner]):
                 line = f"Department: {line}"
-            for part in _SPLIT.split(_PIN.sub(" | Location: ", line)):
+            for part in SPLIT.split(_PIN.sub(" | Location: ", line)):
                 lines += split_at_labels(part) if part else []
             if len(lines) >= _MOST_LINES:
                 break
@@ -226,7 +235,8 @@ def _after(outline: Outline, number: int) -> str:
 
 def _behind_title(lines: list[str], fields: dict[str, str]) -> None:
     """A place right behind the title in the same line: "Hydrologist, Wageningen. Closes …"."""
-    found = _BEHIND.match(_NUMBER_OF_POSTS.sub("", lines[0])) if lines and "location_raw" not in fields else None
+    first = next((line for line in lines if any(map(str.isalpha, line))), "")
+    found = _BEHIND.match(_NUMBER_OF_POSTS.sub("", first)) if "location_raw" not in fields else None
     if found:
         place = found[1].strip()
         if not (is_job_title(place) or is_navigation(place) or _is_no_place(place) or EMPLOYMENT.search(place)):
@@ -253,6 +263,7 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             known += 1
         else:
             rest.append(bare)
+    is_only = len(rest) == 1
     if 1 < len(rest) <= _MOST_NAMES:
         # "London | Impact | Full time": a team beside it is no town that everybody knows.
         rest = [bare for bare in rest if _NAME_LIKE.fullmatch(bare) and _is_known_city(bare)]
@@ -260,6 +271,8 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
         return
     if not (is_job_title(rest[0]) or is_navigation(rest[0]) or _is_no_place(rest[0])):
         fields["location_raw"] = rest[0]
+        if is_only and not is_known_place(rest[0]):
+            fields[GUESSED] = "place"
 
 
 def _is_known_city(text: str) -> bool:

@@ -3,45 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from comity.extract.jobs.words_pages import EMPLOYMENT, WORKPLACE
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
+from comity.rules.jobs.place import is_named_place
 
-_COUNTRIES: Final = """
-Afghanistan|Albania|Algeria|Angola|Argentina|Armenia|Australia|Austria|Azerbaijan|Bahrain|Bangladesh|Belarus|
-Belgium|Belize|Benin|Bhutan|
-Bolivia|Bosnia|Botswana|Brazil|Bulgaria|Burkina Faso|Burundi|Cambodia|Cameroon|Canada|Cape Verde|
-Central African Republic|CAR|Chad|Chile|China|
-Colombia|Comoros|Congo|Costa Rica|C[oô]te d['’]Ivoire|Ivory Coast|Croatia|Cuba|Cyprus|Czech(?:ia| Republic)|
-Denmark|Djibouti|Dominican Republic|DRC|RDC|
-Ecuador|Egypt|El Salvador|Eritrea|Estonia|Eswatini|Ethiopia|EU|Europe|Fiji|Finland|France|Gabon|Gambia|Georgia|
-Germany|Ghana|Greece|Guatemala|Guinea|
-Guyana|Haiti|Honduras|Hungary|Iceland|India|Indonesia|Iran|Iraq|Ireland|Israel|Italy|Jamaica|Japan|Jordan|
-Kazakhstan|Kenya|Kosovo|Kuwait|Kyrgyzstan|
-Laos?|Latvia|Lebanon|Lesotho|Liberia|Libya|Lithuania|Luxembourg|Madagascar|Malawi|Malaysia|Maldives|Mali|Malta|
-Mauritania|Mauritius|Mexico|Moldova|
-Mongolia|Montenegro|Morocco|Mozambique|Myanmar|Namibia|Nepal|Netherlands|New Zealand|Nicaragua|Niger|Nigeria|
-North Macedonia|Norway|Oman|Pakistan|
-Palestine|oPt|Panama|Papua New Guinea|PNG|Paraguay|Peru|Philippines|Poland|Portugal|Qatar|Romania|Russia|Rwanda|
-Saudi Arabia|Senegal|Serbia|Sierra Leone|
-Singapore|Slovakia|Slovenia|Solomon Islands|Somalia|South Africa|South Korea|Korea|South Sudan|Spain|Sri Lanka|
-Sudan|Suriname|Sweden|Switzerland|
-Syria|Taiwan|Tajikistan|Tanzania|Thailand|Timor-Leste|Togo|Tunisia|Turkey|Türkiye|Turkmenistan|UAE|Uganda|UK|
-Ukraine|United Arab Emirates|
-United Kingdom|United States|USA?|Uruguay|Uzbekistan|Vanuatu|Venezuela|Viet ?nam|Yemen|Zambia|Zimbabwe|Global|
-Worldwide|Multiple locations|Various|
-Allemagne|Belgique|Suisse|Sénégal|Niger|Tchad|Mauritanie|Maroc|Tunisie|Liban|Cameroun|Guinée|Bénin|Haïti|
-Centrafrique|République [\\w’' ]{3,30}|Royaume-Uni|
-Alemania|España|México|Perú|Bolivia|Chile|Ecuador|Haití|Honduras|Panamá|Deutschland|Österreich|Schweiz|
-bundesweit|Frankreich|
-Brasil|Moçambique|Angola|Cabo Verde|Italia|Svizzera|Germania|Nederland|België|Россия|Казахстан|Украина|Кыргызстан
-"""
-_COUNTRY: Final = re.compile(r"(?<!\w)(?:" + _COUNTRIES.replace("\n", "") + r")(?!\w)")
-_PARTS: Final = re.compile(
-    r"^[^\W\d_][\w'’.\- ()]{1,40}(?:,|，|、|/| - | – )\s?[^\W\d_][\w'’.\- ()]{1,40}(?:(?:,|"
-    r"/)\s?[\w'’.\- ]{2,40}){0,2}$"
-)
 _NOT_PLACE: Final = re.compile(
     r"[:€$£%@]|\b(?:and|und|et|y|posted|salary|grade|team|department|months?|years?|hours?|days?|weeks?|contract|"
     r"ago|with|for|you|we|our)\b|\d{4}",
@@ -58,6 +26,33 @@ _LINKING: Final = frozenset(
     )
 )
 _LONGEST: Final = 70
+_MOST_PARTS: Final = 4
+_MOST_WORDS: Final = 5
+_APART: Final = re.compile(r"\s*[,;/|،、]\s*|\s[-–—]\s")
+_BRACKETS: Final = re.compile(r"\s*\(([^()]{2,40})\)")
+_CODE: Final = re.compile(r"[A-Z]{2,3}")
+_OPEN: Final = re.compile(
+    r"(?:global|worldwide|multiple(?: locations| duty stations)?|various(?: locations)?|several locations|any location|"
+    r"bundesweit|deutschlandweit|nationwide|plusieurs lieux|varias sedes|field(?:-based)?|europe|africa|asia|latin america|"
+    r"middle east|west africa|east africa|southern africa|central africa|MENA|EMEA|APAC|EU)",
+    re.IGNORECASE,
+)
+_OTHER_SCRIPT: Final = re.compile("[\u0370-\u1fff\u3040-\ud7ff]")
+# Words by which organisations are known, whatever country stands behind them.
+ORGANISATION: Final = re.compile(
+    r"\b(?:foundation|trust|university|college|school|ministry|council|agency|fund|programme|program|committee|institute|"
+    r"association|ngo|ltd|inc|llc|plc|gmbh|e\.? ?v|society|centre|center|red cross|red crescent|hospital|clinic|department|"
+    r"group|network|alliance|union|bank|organi[sz]ation|mission|commission|secretariat|federation|consortium|company|"
+    r"corporation|authority|bureau|initiative|project|partners?|services|solutions|international|children|relief|rescue|aid|"
+    r"oxfam|unicef|undp|unhcr|unops|wfp|fao|unesco|ifrc|icrc|iom|msf|nrc|drc|irc|acted|care|caritas|mercy corps|plan|"
+    r"world vision|goal|tearfund|solidar\w+|médecins|medecins|action|handicap|terre des|save the|fondation|ministère|"
+    r"université|école|comité|organisation|réseau|agence|institut|centre|fonds|fundaci[oó]n|universidad|ministerio|instituto|"
+    r"asociaci[oó]n|consejo|agencia|comit[eé]|organizaci[oó]n|stiftung|universität|hochschule|verein|ministerium|verband|"
+    r"gesellschaft|fundação|universidade|associação|fondazione|università|associazione|stichting|universiteit|vereniging|"
+    r"fundacja|uniwersytet|stowarzyszenie|nadace|univerzita|fondacija|univerzitet|alapítvány|egyetem|fundația|universitatea|"
+    r"vakfı|derneği|üniversitesi|säätiö|yliopisto|stiftelsen?|universitetet|yayasan|universitas)(?!\w)",
+    re.IGNORECASE,
+)
 
 
 def is_name(text: str) -> bool:
@@ -72,8 +67,33 @@ def is_place(text: str) -> bool:
         return False
     if is_generic(text) or is_navigation(text) or is_job_title(text):
         return False
-    if _COUNTRY.search(text) or _EASTERN.search(text):
+    if is_known_place(text) or _EASTERN.search(text):
         return True
     if WORKPLACE.search(text):
         return len(text) <= 50
-    return _PARTS.match(text) is not None and is_name(text) and EMPLOYMENT.search(text) is None and text[0].isupper()
+    return False
+
+
+@lru_cache(maxsize=8192)
+def is_known_place(text: str) -> bool:
+    """Whether a text is the name of a country, a region or a town, or several of them; organisations are none.
+
+    "Lwala, Kenya" is a place, though few know Lwala; "Save the Children Kenya" and "Oxfam, Kenya" are not.
+    """
+    if not 2 <= len(text) <= _LONGEST or ORGANISATION.search(text) or EMPLOYMENT.search(text):
+        return False
+    bare = _BRACKETS.sub("", text)
+    if bare != text and bare.strip() and is_known_place(bare):
+        return True
+    parts = [part.strip() for part in _APART.split(_BRACKETS.sub(r", \1", text)) if part.strip()]
+    if not 1 <= len(parts) <= _MOST_PARTS or not all(len(part.split()) <= _MOST_WORDS and is_name(part) for part in parts):
+        return False
+    known = [is_named_place(part) for part in parts]
+    if len(parts) == 1:
+        return known[0] or _OPEN.fullmatch(text) is not None
+    return known[-1] or (known[0] and len(parts) == 2 and _CODE.fullmatch(parts[1]) is not None) or all(known)
+
+
+def may_be_known(text: str) -> bool:
+    """Whether the gazetteer knows places in the script of a text, so that not being in it says something."""
+    return not _OTHER_SCRIPT.search(text)

@@ -13,7 +13,8 @@ from typing import Final
 
 from comity.extract.jobs.addresses import own_query, path_of
 from comity.extract.jobs.candidates import Group, Item, groups_of
-from comity.extract.jobs.item_fields import fields_of
+from comity.extract.jobs.columns import settle_places
+from comity.extract.jobs.item_fields import guessed_fields
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_dates import deadline_in
@@ -75,6 +76,7 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     runs = [run for group in groups_of(outline, page.url) for run in _runs(outline, group, room)]
     runs = [run for run in runs if run.items]
     for run in runs:
+        settle_places(outline, run.items, run.fields)
         _drop_strangers(run)
         run.score = _score(outline, run, page)
     # Where titles are links, they lead to the jobs, and buttons beside them to forms.
@@ -140,7 +142,7 @@ def _runs(outline: Outline, group: Group, room: list[int]) -> list[_Run]:
             continue
         runs[-1].items.append(item)
         room[0] -= len(outline.text_range(item.start, item.end))
-        runs[-1].fields.append(fields_of(outline, item.start, item.end, item.title_texts) if room[0] > 0 else {})
+        runs[-1].fields.append(guessed_fields(outline, item.start, item.end, item.title_texts) if room[0] > 0 else {})
     return runs
 
 

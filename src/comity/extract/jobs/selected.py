@@ -10,6 +10,7 @@ from turbohtml import Document, Element
 from comity.extract.jobs.addresses import resolve
 from comity.extract.jobs.mapping import FIELD_NAMES
 from comity.extract.jobs.text import job
+from comity.extract.jobs.words_pages import BADGE_CLASS
 from comity.model.job import FoundBy, JobFound
 from comity.model.parser_hint import HintField, Selector, SelectorHint
 
@@ -50,10 +51,20 @@ def _first(item: Element, selectors: tuple[Selector, ...]) -> str:
     for selector in selectors:
         element = item.select_one(selector.css) if selector.css else item
         if element is not None:
-            said = element.attr(selector.attribute) if selector.attribute else element.to_text()[:_LONGEST]
+            said = element.attr(selector.attribute) if selector.attribute else _shown(element)
             if said and said.strip():
                 return said.strip()
     return ""
+
+
+def _shown(element: Element) -> str:
+    """What an element says, without a mark such as "New" that stands in an element of its own at its end."""
+    text = element.to_text()[:_LONGEST].strip()
+    for badge in element.select("[class]")[:20]:
+        mark = badge.to_text().strip()
+        if mark and BADGE_CLASS.search((badge.attr("class") or "").lower()) and text.endswith(mark) and text != mark:
+            text = text[: -len(mark)].strip()
+    return text
 
 
 def selected_next(document: Document, hint: SelectorHint, base: str) -> str:

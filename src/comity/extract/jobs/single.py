@@ -27,6 +27,7 @@ _MOST_LINES: Final = 300
 _SET_OFF: Final = frozenset({"b", "strong", "font", "span", "div", "p", "td", "center", "big", "u"})
 _LEAST_SCORE: Final = 4.0
 _LEAST_WORD: Final = 4
+_LEAST_SIGNS: Final = 3
 _LONGEST_LINE: Final = 300
 _MOST_TIMES: Final = 2
 _LIST: Final = re.compile(r"一覧|リスト|列表|목록|\b(?:lists?|lista|liste|übersicht|overview|table)\b", re.IGNORECASE)
@@ -58,7 +59,7 @@ def single_job(outline: Outline, page: PageWords, document_title: str = "") -> l
     score += 1.0 * ("deadline_raw" in fields)
     if score < _LEAST_SCORE or not (known or labels) or is_closed_between(outline, heading, end):
         return []
-    if not is_job_title(title) and len(known) + len(labels) < 3:
+    if not is_job_title(title) and (not known or len(known) + len(labels) < _LEAST_SIGNS):
         return []
     found = job(title=title, apply_url=page.url.partition("#")[0], found_by=FoundBy.CARDS, **fields)
     return [found] if found else []

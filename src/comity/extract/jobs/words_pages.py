@@ -209,6 +209,10 @@ STRONG_CHROME_WORDS: Final = re.compile(
     r"skip-link|topbar|top-bar|top-nav|masthead|tagcloud|comments?|newsletter|login-box|modal|popup|quicklinks)(?=[\s_-]|$)",
     _I,
 )
+# Marks beside a title.
+BADGE_CLASS: Final = re.compile(
+    r"(?:^|[\s_-])(?:badges?|tags?|pills?|chips?|ribbon|flag|status|is-new|new|label-new|tag-container|sticker)(?=[\s_-]|$)", _I
+)
 CHALLENGE: Final = re.compile(
     r"_cf_chl_opt|cdn-cgi/challenge-platform|cf-challenge|cf_chl_|hcaptcha\.com/captcha|challenge-form|"
     r"g-recaptcha-response.{0,400}(?:robot|human|unusual)|px-captcha|perimeterx|_Incapsula_Resource|"
