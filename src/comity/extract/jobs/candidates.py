@@ -301,7 +301,7 @@ def _item(
             limit = min(limit, following)
         end = _flat_end(outline, end, limit)
     if back is None:
-        titled = _title_of_link(outline, link)
+        titled = _title_of_link(outline, link, shared)
     else:
         titled = title_in(outline, start, outline.ends[root], shared) or _first_line(outline, root, link.text)
         if titled is None and back < start:
@@ -352,15 +352,19 @@ def _flat_end(outline: Outline, start: int, limit: int) -> int:
     return min(limit, start + _FLAT_SIBLINGS)
 
 
-def _title_of_link(outline: Outline, link: Link) -> tuple[str, range] | None:
-    """A link's title: a heading in it, an element called so, or its first line."""
+def _title_of_link(outline: Outline, link: Link, shared: frozenset[str]) -> tuple[str, range] | None:
+    """A link's title: a heading in it, an element called so, or its first line; none that all items share."""
     element = link.element
     end = outline.ends[element]
     if end > element + 1:
-        found = title_in(outline, element + 1, end)
+        found = title_in(outline, element + 1, end, shared)
         if found and len(found[0]) >= 3:
             return found
-        blocks = [line for line in _block_lines(outline, element) if line[0] and meaning_of(line[0]) is None]
+        blocks = [
+            line
+            for line in _block_lines(outline, element)
+            if line[0] and line[0] not in shared and meaning_of(line[0]) is None
+        ]
         if len(blocks) > 1:
             likely = [line for line in blocks[:4] if is_job_title(line[0]) and not EMPLOYMENT.fullmatch(line[0])]
             return next(iter(likely), None) or next((line for line in blocks if not _is_remark(line[0])), blocks[0])

@@ -14,20 +14,27 @@ from comity.extract.jobs.linkless import linkless_jobs
 from comity.extract.jobs.outline import Outline, outline_of
 from comity.extract.jobs.page_kind import error_words, no_openings_words, wall_kind
 from comity.extract.jobs.paging import next_page
-from comity.extract.jobs.repeated import PageWords, repeated_jobs
+from comity.extract.jobs.repeated import PageWords, Reading, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.single import single_job
 from comity.extract.jobs.structured import structured_jobs
 from comity.extract.jobs.systems_pages import embedded_jobs, markup_in_data, page_system_jobs
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
+from comity.extract.jobs.words.openings import OPENINGS
 from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
+from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 from comity.model.job import FILLED_BY_SCRIPTS, FoundBy, JobFound, Listing, ListingKind
 from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
 from comity.rules.jobs.words import key
 
 # Below this a run of items is believed only where the page does not say that there are no openings.
 _SURE_SCORE: Final = 5.0
+# Languages in which most jobs are known by their titles.
+_FLUENT: Final = frozenset({"en", "fr", "es", "de", "pt", "it", "nl"})
+_MOST_SAMPLES: Final = 150
+_LONGEST_SAMPLE: Final = 60
+_LEAST_KNOWN: Final = 3
 
 
 def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | None) -> Listing:
@@ -44,7 +51,7 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
         wall = wall_kind(document, outline, body=body, url=url, title=title)
         if wall is not None:
             return Listing(wall[0], message=wall[1])
-    words = _page_words(outline, url, title)
+    words = _page_words(outline, url, title, language)
     own = single_job(outline, words, title)
     if own:
         # A page's own posting, not those that it shows beside it; what machines are told of it is the surer.
@@ -187,14 +194,29 @@ def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:
     return sure
 
 
-def _page_words(outline: Outline, url: str, title: str) -> PageWords:
+def _page_words(outline: Outline, url: str, title: str, language: str = "") -> PageWords:
     heading = next((outline.text(number, 200) for number, tag in enumerate(outline.tags) if tag == "h1"), "")
     address = f"{host_of(url)} {path_of(url)}".replace("-", " ").replace("_", " ").replace(".", " ")
     said = f"{title}\n{heading}\n{address}"
     about_openings = OPENINGS_HEADING.search(f"{heading}\n{title}") is not None
     return PageWords(
-        url=url, about_careers=about_openings or CAREERS.search(said) is not None, about_openings=about_openings
+        url=url,
+        about_careers=about_openings or CAREERS.search(said) is not None,
+        about_openings=about_openings,
+        reading=_reading(outline, language),
     )
+
+
+def _reading(outline: Outline, language: str) -> Reading:
+    """How well the words of a page are known, by the language that it names and by the links that we can read."""
+    code = language.replace("_", "-").partition("-")[0].lower()
+    if code in _FLUENT:
+        return Reading.FLUENT
+    texts = list(dict.fromkeys(link.text for link in outline.links[:_MOST_SAMPLES] if 1 < len(link.text) <= _LONGEST_SAMPLE))
+    known = sum(is_navigation(text) or is_generic(text) or is_job_title(text) for text in texts)
+    if known >= _LEAST_KNOWN and known * 6 >= len(texts):
+        return Reading.FAIR if code in OPENINGS else Reading.FLUENT
+    return Reading.NONE
 
 
 def _title(document: Document) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from comity.extract.jobs.words_pages import EMPLOYMENT, WORKPLACE
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
-from comity.rules.jobs.place import is_named_place
+from comity.rules.jobs.place import is_named_place, is_place_code
 
 _NOT_PLACE: Final = re.compile(
     r"[:€$£%@]|\b(?:and|und|et|y|posted|salary|grade|team|department|months?|years?|hours?|days?|weeks?|contract|"
@@ -30,7 +30,6 @@ _MOST_PARTS: Final = 4
 _MOST_WORDS: Final = 5
 _APART: Final = re.compile(r"\s*[,;/|،、]\s*|\s[-–—]\s")
 _BRACKETS: Final = re.compile(r"\s*\(([^()]{2,40})\)")
-_CODE: Final = re.compile(r"[A-Z]{2,3}")
 _OPEN: Final = re.compile(
     r"(?:global|worldwide|multiple(?: locations| duty stations)?|various(?: locations)?|several locations|any location|"
     r"bundesweit|deutschlandweit|nationwide|plusieurs lieux|varias sedes|field(?:-based)?|europe|africa|asia|latin america|"
@@ -91,7 +90,7 @@ def is_known_place(text: str) -> bool:
     known = [is_named_place(part) for part in parts]
     if len(parts) == 1:
         return known[0] or _OPEN.fullmatch(text) is not None
-    return known[-1] or (known[0] and len(parts) == 2 and _CODE.fullmatch(parts[1]) is not None) or all(known)
+    return known[-1] or is_place_code(parts[-1])
 
 
 def may_be_known(text: str) -> bool:

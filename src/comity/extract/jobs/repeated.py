@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right, insort
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from comity.extract.jobs.addresses import own_query, path_of
@@ -47,6 +48,20 @@ _MOST_WORDS: Final = 200_000  # texts that are looked at for fields
 _PERSON: Final = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ]\.)?(?: [A-ZÀ-Þ][\w'’-]+){1,2}")
 _DOCUMENT: Final = re.compile(r"\.(?:pdf|docx?|odt|rtf)$")
 _HEADING_REACH: Final = 400
+_LEAST_ITEMS: Final = 3
+_LONGEST_TITLE: Final = 160
+_MOST_TITLE_WORDS: Final = 16
+
+
+class Reading(Enum):
+    """How well the words of a page are known."""
+
+    FLUENT = 3.25
+    """Most jobs are known by their titles: a list without any is none. The value is the least score of a list."""
+    FAIR = 2.0
+    """Headings and labels are known, titles often not."""
+    NONE = 0.4
+    """Nothing is known: only structure speaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,8 @@ class PageWords:
     url: str
     about_careers: bool
     about_openings: bool
+    reading: Reading = Reading.FLUENT
+    """How well we know the language: where we do not, the shape of a list must do."""
 
 
 @dataclass(slots=True)
@@ -87,8 +104,14 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     taken: list[tuple[int, int]] = []
     accepted: list[tuple[Item, dict[str, str]]] = []
     kin: set[int] = set()
+    least = {LEAST_SCORE, _KIN_SCORE}
+    if page.about_careers and page.reading is not Reading.FLUENT and not any(_is_sure(run) for run in runs):
+        # Where no list is known by its words, the one that looks most like it is taken.
+        likely = _likeliest(outline, runs, page)
+        runs = [run for run in runs if run.group is likely]
+        least = {min(least), page.reading.value}
     for run in runs:
-        if run.is_apart or run.score < (_KIN_SCORE if id(run.group) in kin else LEAST_SCORE):
+        if run.is_apart or run.score < (min(least) if id(run.group) in kin else max(least)):
             continue
         fresh = [
             (item, fields) for item, fields in zip(run.items, run.fields, strict=True) if not _overlaps(taken, item)
@@ -104,6 +127,47 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     accepted.sort(key=lambda pair: pair[0].start)
     jobs = [found for item, fields in accepted[:MOST_JOBS] if (found := _job(outline, item, fields))]
     return jobs, max((run.score for run in runs), default=0.0)
+
+
+def _is_sure(run: _Run) -> bool:
+    return not run.is_apart and run.score >= LEAST_SCORE
+
+
+def _likeliest(outline: Outline, runs: list[_Run], page: PageWords) -> Group | None:
+    """Of the groups that have the shape of a list, the one that scores best; the longer one of two alike."""
+    groups: dict[int, list[_Run]] = {}
+    for run in runs:
+        if not run.is_apart and run.score >= min(page.reading.value, _KIN_SCORE):
+            groups.setdefault(id(run.group), []).append(run)
+    best: tuple[float, Group] | None = None
+    for members in groups.values():
+        items = [item for run in members for item in run.items]
+        if max(run.score for run in members) < page.reading.value or not _is_list(outline, items, members):
+            continue
+        score = max(run.score for run in members) + min(1.0, 0.1 * len(items)) - 0.5 * members[0].group.by_button
+        if best is None or score > best[0]:
+            best = (score, members[0].group)
+    return best[1] if best else None
+
+
+def _is_list(outline: Outline, items: list[Item], runs: list[_Run]) -> bool:
+    """Whether items are alike and each is one thing: short titles that differ, own addresses, and more than a title."""
+    size = len(items)
+    if size < _LEAST_ITEMS:
+        return False
+    titles = {item.title for item in items}
+    addresses = {item.link.url for item in items}
+    if len(titles) * 3 < size * 2 or len(addresses) * 3 < size * 2:
+        return False
+    if any(len(item.title) > _LONGEST_TITLE for item in items) or sum(map(_is_sentence, titles)) * 3 > len(titles):
+        return False
+    told = sum(bool(_words(outline, item).removeprefix(item.title).strip(" -–—|:→»")) for item in items)
+    dated = sum(bool({"deadline_raw", "posted_raw", "location_raw"} & said.keys()) for run in runs for said in run.fields)
+    return told * 2 >= size or dated * 2 >= size
+
+
+def _is_sentence(title: str) -> bool:
+    return title.endswith((".", "!", "?", "…", "。", "।", "؟")) or len(title.split()) > _MOST_TITLE_WORDS
 
 
 def _is_headed(outline: Outline, item: Item) -> bool:

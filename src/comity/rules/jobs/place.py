@@ -93,16 +93,20 @@ def locate(location: str, country_text: str = "", source_country: str | None = N
     return Place(city.name if city else None, country, city.zone if city else only_zone_of(country))
 
 
+def is_place_code(text: str) -> bool:
+    """Whether letters stand for a country or a state, as behind a comma."""
+    return bool(_CODES.fullmatch(text)) and (text in REGIONS_BY_LETTERS or country_of_code(text) is not None)
+
+
 def is_named_place(text: str) -> bool:
     """Whether a text is the name of a country, of a region, or of a town; not of a village that shares a word's name."""
     letters = "".join(sign for sign in text if sign.isalpha())
     part = _read(text[:_LONGEST])
     if part is None or key(text) in _WORDS_NOT_PLACES:
         return False
-    if len(letters) <= 3 and key(text) not in _SHORT_NAMES | {"uk", "us"}:
-        return False  # "HR" is Croatia's code, and a department
-    if letters.isupper():
-        return part.is_firm
+    if letters.isupper() and (len(letters) <= 3 or len(text.split()) == 1):
+        # "HR" is Croatia's code, and a department; "BANDO" shouts, and is a town.
+        return key(text) in _SHORT_NAMES | {"uk", "us"} or any(city.thousands >= _KNOWN_THOUSANDS for city in part.cities)
     return part.is_firm or bool(part.regions) or any(city.is_own_name for city in part.cities)
 
 
