@@ -1,7 +1,7 @@
 """A folder of labelled pages (NAME.html beside NAME.json), and how a reading of them is scored.
 
-A label says `url`, `content_type`, `language`, `kind` and `postings`, each with `title`, `apply_url` (null where an item
-has no link of its own; `apply_url_any` lists others that are as right), `location_raw` and `deadline` (a day).
+A label says `url`, `content_type`, `language`, `kind` and `postings`, each with `title`, `apply_url` (null where an
+item has no link of its own; `apply_url_any` lists others that are as right), `location_raw` and `deadline` (a day).
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def _shown(found: JobFound, url: str, now: datetime) -> Posting:
     own = found.apply_url if _bare(found.apply_url) != _bare(url) else None
     # A label says the day as the page does: where the job is, or, where the page names an hour, in UTC.
     zones = (ZoneInfo(locate(found.location_raw, found.country_raw).zone or "UTC"), ZoneInfo("UTC"))
-    days = [posting.deadline.astimezone(zone).date().isoformat() for zone in zones] if posting.deadline else [None, None]
+    days = (
+        [posting.deadline.astimezone(zone).date().isoformat() for zone in zones] if posting.deadline else [None, None]
+    )
     return {
         "title": found.title,
         "apply_url": own,

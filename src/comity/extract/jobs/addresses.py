@@ -81,7 +81,9 @@ def posting_key(url: str) -> str:
     return f"{parts.netloc.removeprefix('www.')}{parts.path.rstrip('/')}?{'&'.join(kept)}#{parts.fragment}"
 
 
-_NESTED: Final = re.compile(r"[?&][^=&#]{1,40}=(?:https?(?::|%3a)|%2f%2f|//|[^&#]{0,200}https?(?::|%3a)(?://|%2f%2f))", re.IGNORECASE)
+_NESTED: Final = re.compile(
+    r"[?&][^=&#]{1,40}=(?:https?(?::|%3a)|%2f%2f|//|[^&#]{0,200}https?(?::|%3a)(?://|%2f%2f))", re.IGNORECASE
+)
 _SOCIAL: Final = re.compile(
     r"(?:^|\.)(?:facebook\.com|fb\.com|twitter\.com|x\.com|linkedin\.com|lnkd\.in|t\.me|telegram\.me|wa\.me|"
     r"whatsapp\.com|pinterest\.\w+|reddit\.com|instagram\.com|youtube\.com|youtu\.be|vk\.com|ok\.ru|xing\.com|addtoany\.com|"
@@ -92,7 +94,7 @@ _SOCIAL: Final = re.compile(
 
 
 def leads_away(url: str) -> bool:
-    """Whether an address is for sharing, following or signing in: a social site, or one that is handed another address."""
+    """Whether an address is for sharing or following: that of a social site, or one that is handed another address."""
     host = host_of(url)
     if _SOCIAL.search(host):
         return not ("linkedin.com" in host and "/jobs/view/" in url)

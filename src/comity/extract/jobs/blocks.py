@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from comity.extract.jobs.addresses import leads_away, posting_key, same_page
-from comity.extract.jobs.candidates import job_line, title_in, without_states
+from comity.extract.jobs.candidates import without_states
 from comity.extract.jobs.item_fields import fields_of
+from comity.extract.jobs.item_titles import job_line, title_in
 from comity.extract.jobs.outline import Outline
 from comity.extract.jobs.repeated import PageWords, above, called_jobs, is_closed_between, is_person
 from comity.extract.jobs.text import collapse, job
@@ -121,7 +122,7 @@ def _groups(outline: Outline) -> list[list[tuple[int, int]]]:
 
 
 def _flat_groups(outline: Outline) -> list[list[tuple[int, int]]]:
-    """Titles set off in one element, each with the lines behind it, as old pages have them: <b>Driver</b><br>Gulu<br>…"""
+    """Titles set off in one element, each with the lines behind it, as old pages have: <b>Driver</b><br>Gulu<br>…"""
     groups: dict[tuple[int, str], list[int]] = {}
     for number, tag in enumerate(outline.tags):
         if tag not in _FLAT_TITLES or outline.chrome[number] or outline.hidden[number]:

@@ -39,19 +39,19 @@ def settle_places(outline: Outline, items: list[Item], fields: list[dict[str, st
     sure: Counter[Column] = Counter()
     filled: Counter[Column] = Counter()
     for texts, said in zip(cells, fields, strict=False):
-        for column, text in texts.items():
-            filled[column] += 1
+        for place, text in texts.items():
+            filled[place] += 1
             if is_known_place(text):
-                sure[column] += 1
+                sure[place] += 1
             if text == said.get("location_raw") and GUESSED not in said:
-                votes[column] += 1
+                votes[place] += 1
     column = _best(votes, sure, filled, len(cells))
     for texts, said in zip(cells, fields, strict=False):
         is_guess = said.pop(GUESSED, None) is not None
-        place = said.get("location_raw", "")
-        if column is not None and (not place or is_guess) and (text := texts.get(column, "")) and _may_be_place(text):
+        named = said.get("location_raw", "")
+        if column is not None and (not named or is_guess) and (text := texts.get(column, "")) and _may_be_place(text):
             said["location_raw"] = text
-        elif is_guess and column is None and len(cells) >= _LEAST_UNKNOWN and may_be_known(place):
+        elif is_guess and column is None and len(cells) >= _LEAST_UNKNOWN and may_be_known(named):
             del said["location_raw"]
     for said in fields[_MOST_ITEMS:]:
         said.pop(GUESSED, None)

@@ -212,7 +212,9 @@ def _reading(outline: Outline, language: str) -> Reading:
     code = language.replace("_", "-").partition("-")[0].lower()
     if code in _FLUENT:
         return Reading.FLUENT
-    texts = list(dict.fromkeys(link.text for link in outline.links[:_MOST_SAMPLES] if 1 < len(link.text) <= _LONGEST_SAMPLE))
+    texts = list(
+        dict.fromkeys(link.text for link in outline.links[:_MOST_SAMPLES] if 1 < len(link.text) <= _LONGEST_SAMPLE)
+    )
     known = sum(is_navigation(text) or is_generic(text) or is_job_title(text) for text in texts)
     if known >= _LEAST_KNOWN and known * 6 >= len(texts):
         return Reading.FAIR if code in OPENINGS else Reading.FLUENT

@@ -39,7 +39,9 @@ GUESSED: Final = "guessed"
 _MOST_LINES: Final = 120
 _MOST_ELEMENTS: Final = 400
 _PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
-SPLIT: Final = re.compile(r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s(?![A-Z]{2,3}(?!\w))|\n)\s*")
+SPLIT: Final = re.compile(
+    r"\s*(?:[|•·‖‣◦\u231a-\u23ff\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]|\s[–—]\s(?![A-Z]{2,3}(?!\w))|\n)\s*"
+)
 _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+$")
 # Letters with their marks: `\w` ends at the vowel signs of Hindi, Thai, Burmese …
 _LETTERS: Final = r"[^\s\d\x00-@\[-`{-\xbf\u2010-\u2027\u2190-\u2bff\u3000-\u303f\uff00-\uff20]+"

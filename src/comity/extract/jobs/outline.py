@@ -337,7 +337,5 @@ def _is_linked_only(outline: Outline, element: int, places: list[int]) -> bool:
     linked = {
         index for place in places[first:last] for index in range(outline.text_starts[place], outline.text_ends[place])
     }
-    outside = sum(
-        sum(map(str.isalnum, outline.texts[index])) for index in range(begin, stop) if index not in linked
-    )
+    outside = sum(sum(map(str.isalnum, outline.texts[index])) for index in range(begin, stop) if index not in linked)
     return outside <= _LEAST_MENU

@@ -32,17 +32,19 @@ _APART: Final = re.compile(r"\s*[,;/|،、]\s*|\s[-–—]\s")
 _BRACKETS: Final = re.compile(r"\s*\(([^()]{2,40})\)")
 _OPEN: Final = re.compile(
     r"(?:global|worldwide|multiple(?: locations| duty stations)?|various(?: locations)?|several locations|any location|"
-    r"bundesweit|deutschlandweit|nationwide|plusieurs lieux|varias sedes|field(?:-based)?|europe|africa|asia|latin america|"
-    r"middle east|west africa|east africa|southern africa|central africa|MENA|EMEA|APAC|EU)",
+    r"bundesweit|deutschlandweit|nationwide|plusieurs lieux|varias sedes|field(?:-based)?|europe|africa|asia|"
+    r"latin america|middle east|west africa|east africa|southern africa|central africa|MENA|EMEA|APAC|EU)",
     re.IGNORECASE,
 )
+_CODE: Final = re.compile(r"[A-Z]{2,3}")
 _OTHER_SCRIPT: Final = re.compile("[\u0370-\u1fff\u3040-\ud7ff]")
 # Words by which organisations are known, whatever country stands behind them.
 ORGANISATION: Final = re.compile(
     r"\b(?:foundation|trust|university|college|school|ministry|council|agency|fund|programme|program|committee|institute|"
-    r"association|ngo|ltd|inc|llc|plc|gmbh|e\.? ?v|society|centre|center|red cross|red crescent|hospital|clinic|department|"
-    r"group|network|alliance|union|bank|organi[sz]ation|mission|commission|secretariat|federation|consortium|company|"
-    r"corporation|authority|bureau|initiative|project|partners?|services|solutions|international|children|relief|rescue|aid|"
+    r"association|ngo|ltd|inc|llc|plc|gmbh|e\.? ?v|society|centre|center|red cross|red crescent|hospital|clinic|"
+    r"department|group|network|alliance|union|bank|organi[sz]ation|mission|commission|secretariat|federation|consortium|company|"
+    r"corporation|authority|bureau|initiative|project|partners?|services|solutions|international|children|relief|"
+    r"rescue|aid|"
     r"oxfam|unicef|undp|unhcr|unops|wfp|fao|unesco|ifrc|icrc|iom|msf|nrc|drc|irc|acted|care|caritas|mercy corps|plan|"
     r"world vision|goal|tearfund|solidar\w+|médecins|medecins|action|handicap|terre des|save the|fondation|ministère|"
     r"université|école|comité|organisation|réseau|agence|institut|centre|fonds|fundaci[oó]n|universidad|ministerio|instituto|"
@@ -85,12 +87,14 @@ def is_known_place(text: str) -> bool:
     if bare != text and bare.strip() and is_known_place(bare):
         return True
     parts = [part.strip() for part in _APART.split(_BRACKETS.sub(r", \1", text)) if part.strip()]
-    if not 1 <= len(parts) <= _MOST_PARTS or not all(len(part.split()) <= _MOST_WORDS and is_name(part) for part in parts):
+    if not 1 <= len(parts) <= _MOST_PARTS or not all(
+        len(part.split()) <= _MOST_WORDS and is_name(part) for part in parts
+    ):
         return False
     known = [is_named_place(part) for part in parts]
     if len(parts) == 1:
         return known[0] or _OPEN.fullmatch(text) is not None
-    return known[-1] or is_place_code(parts[-1])
+    return known[-1] or is_place_code(parts[-1]) or (known[0] and _CODE.fullmatch(parts[-1]) is not None)
 
 
 def may_be_known(text: str) -> bool:

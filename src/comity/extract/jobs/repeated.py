@@ -108,8 +108,9 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     if page.about_careers and page.reading is not Reading.FLUENT and not any(_is_sure(run) for run in runs):
         # Where no list is known by its words, the one that looks most like it is taken.
         likely = _likeliest(outline, runs, page)
-        runs = [run for run in runs if run.group is likely]
-        least = {min(least), page.reading.value}
+        around = {outline.parents[item.root] for item in likely.items} if likely else set()
+        runs = [run for run in runs if run.group is likely or outline.parents[run.items[0].root] in around]
+        least = {min(_KIN_SCORE, page.reading.value), page.reading.value}
     for run in runs:
         if run.is_apart or run.score < (min(least) if id(run.group) in kin else max(least)):
             continue
@@ -162,7 +163,9 @@ def _is_list(outline: Outline, items: list[Item], runs: list[_Run]) -> bool:
     if any(len(item.title) > _LONGEST_TITLE for item in items) or sum(map(_is_sentence, titles)) * 3 > len(titles):
         return False
     told = sum(bool(_words(outline, item).removeprefix(item.title).strip(" -–—|:→»")) for item in items)
-    dated = sum(bool({"deadline_raw", "posted_raw", "location_raw"} & said.keys()) for run in runs for said in run.fields)
+    dated = sum(
+        bool({"deadline_raw", "posted_raw", "location_raw"} & said.keys()) for run in runs for said in run.fields
+    )
     return told * 2 >= size or dated * 2 >= size
 
 

@@ -69,7 +69,12 @@ def _sources(document: Document, outline: Outline) -> Iterator[tuple[str, bool]]
             later.append(text)
     for element in outline.elements:
         for said in element.attrs.values() if element.attrs else ():
-            if isinstance(said, str) and len(said) >= _LEAST and said.lstrip()[:1] in ("{", "[") and _TITLED.search(said):
+            if (
+                isinstance(said, str)
+                and len(said) >= _LEAST
+                and said.lstrip()[:1] in ("{", "[")
+                and _TITLED.search(said)
+            ):
                 yield said, True
     for text in later:
         yield text, False

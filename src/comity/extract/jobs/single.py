@@ -99,17 +99,17 @@ def _is_site_name(outline: Outline, title: str) -> bool:
 
 def _end(outline: Outline, heading: int) -> int:
     """Where the posting stops: at the list of other jobs, or at the end of what holds it."""
-    around = next(
-        (near for near in outline.ancestors(heading) if outline.tags[near] in ("main", "article")), None
-    )
+    around = next((near for near in outline.ancestors(heading) if outline.tags[near] in ("main", "article")), None)
     end = outline.ends[around] if around is not None else len(outline.tags)
     for number in range(outline.ends[heading], end):
         if outline.tags[number] not in HEADINGS or outline.chrome[number]:
             continue
         text = outline.text(number, 200)
-        if OTHER_JOBS.fullmatch(text.strip(" :")) or OPENINGS_HEADING.search(text) or NOT_JOBS_HEADING.search(text):
-            if not POSTING_PART.search(text):
-                return number
+        is_other = (
+            OTHER_JOBS.fullmatch(text.strip(" :")) or OPENINGS_HEADING.search(text) or NOT_JOBS_HEADING.search(text)
+        )
+        if is_other and not POSTING_PART.search(text):
+            return number
     return end
 
 

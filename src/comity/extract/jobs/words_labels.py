@@ -193,7 +193,9 @@ _EASTERN: Final = re.compile(
     "(?P<deadline_raw>締切|〆切|応募期限|截止)|(?P<location_raw>勤務地|勤務場所|工作地|地点)|(?P<title>職名|職種|岗位|职位|職位)|(?P<posted_raw>掲載|公開日|发布)"
 )
 _LONGEST_EASTERN: Final = 12
-_HOUR: Final = re.compile(r"[\s,–-]*(?:klo |um |à |at |kl\.? )?\d{1,2}[:.h]\d{2}(?:\s?[ap]\.?m\.?)?(?:\s?\(?[A-Z]{2,5}\)?)?")
+_HOUR: Final = re.compile(
+    r"[\s,–-]*(?:klo |um |à |at |kl\.? )?\d{1,2}[:.h]\d{2}(?:\s?[ap]\.?m\.?)?(?:\s?\(?[A-Z]{2,5}\)?)?"
+)
 _COLON: Final = re.compile(r"\s*[:：]\s*")
 _WORD: Final = re.compile(r"[^\s!-&(-,.:-@\[-`{-~،؛।|]+")
 

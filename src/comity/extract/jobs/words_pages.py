@@ -54,7 +54,9 @@ NO_OPENINGS: Final = re.compile(
     r"該当する求人.{0,10}(?:ありません|見つかりません)"
     r"|현재.{0,20}(?:채용|모집).{0,15}(?:없습니다|않습니다|없음)|(?:채용|모집) ?(?:중인|공고).{0,15}(?:없습니다|"
     r"없음)|inga lediga (?:tjänster|jobb)|brak (?:aktualnych )?ofert(?: pracy)?|"
-    r"açık pozisyon(?:umuz)? (?:bulunmamaktadır|yok)|ei avoimia (?:työpaikkoja|paikkoja)|ingen ledige stillinger|" + alternatives(openings.NO_OPENINGS) + ")",
+    r"açık pozisyon(?:umuz)? (?:bulunmamaktadır|yok)|ei avoimia (?:työpaikkoja|paikkoja)|ingen ledige stillinger|"
+    + alternatives(openings.NO_OPENINGS)
+    + ")",
     _I,
 )
 OPENINGS_HEADING: Final = re.compile(
@@ -142,7 +144,9 @@ CLOSED_MARK: Final = re.compile(
     r"(?:poste |offre )?(?:pourvue?|clôturée?|expirée?|fermée?)|(?:convocatoria |vacante )?(?:cerrad[ao]|"
     r"cubiert[ao]|finalizad[ao]|vencid[ao])|(?:stelle )?(?:besetzt|vergeben|geschlossen|abgelaufen)|"
     r"(?:vaga )?(?:encerrad[ao]|preenchid[ao])|(?:bando )?(?:scadut[ao]|chius[ao])|(?:vacature )?(?:gesloten|"
-    r"vervuld|ingevuld)|مغلق[ةه]?|منتهي[ةه]?|(?:вакансия )?закрыта|已结束|已截止|已关闭|募集終了|受付終了|" + alternatives(terms.CLOSED) + ")[.!]?",
+    r"vervuld|ingevuld)|مغلق[ةه]?|منتهي[ةه]?|(?:вакансия )?закрыта|已结束|已截止|已关闭|募集終了|受付終了|"
+    + alternatives(terms.CLOSED)
+    + ")[.!]?",
     _I,
 )
 CLOSED_HEADING: Final = re.compile(
@@ -211,7 +215,8 @@ STRONG_CHROME_WORDS: Final = re.compile(
 )
 # Marks beside a title.
 BADGE_CLASS: Final = re.compile(
-    r"(?:^|[\s_-])(?:badges?|tags?|pills?|chips?|ribbon|flag|status|is-new|new|label-new|tag-container|sticker)(?=[\s_-]|$)", _I
+    r"(?:^|[\s_-])(?:badges?|tags?|pills?|chips?|ribbon|flag|status|is-new|new|label-new|tag-container|sticker)(?=[\s_-]|$)",
+    _I,
 )
 CHALLENGE: Final = re.compile(
     r"_cf_chl_opt|cdn-cgi/challenge-platform|cf-challenge|cf_chl_|hcaptcha\.com/captcha|challenge-form|"
@@ -338,7 +343,8 @@ EMPLOYMENT: Final = re.compile(
     r"seasonal|volunteer|consultancy|CDI|CDD|stage|alternance|temps (?:plein|partiel)|tiempo completo|"
     r"medio tiempo|jornada completa|vollzeit|teilzeit|befristet|unbefristet|tempo integral|meio período|"
     r"tempo pieno|tempo determinato|tempo indeterminato|fulltime|parttime|voltijd|deeltijd)\b|دوام كامل|دوام جزئي|"
-    r"полная занятость|частичная занятость|全职|兼职|实习|正社員|契約社員|パート|常勤|非常勤|" + alternatives(terms.EMPLOYMENT, is_whole=True),
+    r"полная занятость|частичная занятость|全职|兼职|实习|正社員|契約社員|パート|常勤|非常勤|"
+    + alternatives(terms.EMPLOYMENT, is_whole=True),
     _I,
 )
 WORKPLACE: Final = re.compile(

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from comity.extract.jobs.words import links
+from comity.extract.jobs.words import links, navigation
 from comity.extract.jobs.words.joined import folded, words_and_pattern
 from comity.extract.jobs.words_occupations import names_occupation
 
@@ -93,7 +93,9 @@ _NEWS: Final = re.compile(
 
 
 _BUTTON_WORDS, _BUTTONS = words_and_pattern(links.BUTTONS)
-_ELSEWHERE_WORDS, _ELSEWHERE = words_and_pattern({**links.NAVIGATION, **{f"{language} keeping": said for language, said in links.KEEPING.items()}})
+_ELSEWHERE_WORDS, _ELSEWHERE = words_and_pattern(
+    {**navigation.NAVIGATION, **{f"{language} keeping": said for language, said in navigation.KEEPING.items()}}
+)
 
 
 @lru_cache(maxsize=8192)

@@ -177,8 +177,11 @@ def _days(
             found.append(read)
             rest = _blanked(rest, match.start(), match.end())
     if spoken := _VIETNAMESE.search(rest):
-        day, month, year = int(spoken[1]), int(spoken[2]), spoken[3]
-        read = _found(_day(int(year), month, day)) if year else _without_year(month, day, today, looks_back)
+        read = (
+            _found(_day(int(spoken[3]), int(spoken[2]), int(spoken[1])))
+            if spoken[3]
+            else _without_year(int(spoken[2]), int(spoken[1]), today, looks_back)
+        )
         if read is not None:
             found.append(read)
             rest = _blanked(rest, spoken.start(), spoken.end())

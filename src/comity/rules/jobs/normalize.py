@@ -73,7 +73,7 @@ def normalize(
             zone=zone,
             country=place.country_iso or home,
             order_country=order_country,
-            language=language,
+            language=language or "",
         ),
         posted_at=posted_of(
             tidy(found.posted_raw),
@@ -81,7 +81,7 @@ def normalize(
             zone=zone,
             country=place.country_iso or home,
             order_country=order_country,
-            language=language,
+            language=language or "",
         ),
         city=place.city,
         country_iso=place.country_iso,

@@ -99,14 +99,16 @@ def is_place_code(text: str) -> bool:
 
 
 def is_named_place(text: str) -> bool:
-    """Whether a text is the name of a country, of a region, or of a town; not of a village that shares a word's name."""
+    """Whether a text is the name of a country, a region or a town, and not one of the words that are towns, too."""
     letters = "".join(sign for sign in text if sign.isalpha())
     part = _read(text[:_LONGEST])
     if part is None or key(text) in _WORDS_NOT_PLACES:
         return False
     if letters.isupper() and (len(letters) <= 3 or len(text.split()) == 1):
         # "HR" is Croatia's code, and a department; "BANDO" shouts, and is a town.
-        return key(text) in _SHORT_NAMES | {"uk", "us"} or any(city.thousands >= _KNOWN_THOUSANDS for city in part.cities)
+        return key(text) in _SHORT_NAMES | {"uk", "us"} or any(
+            city.thousands >= _KNOWN_THOUSANDS for city in part.cities
+        )
     return part.is_firm or bool(part.regions) or any(city.is_own_name for city in part.cities)
 
 

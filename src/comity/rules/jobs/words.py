@@ -16,7 +16,7 @@ _MOST_UNESCAPES: Final = 4  # feeds escape what was escaped before; a hostile pa
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]+"
 )
-# Joiners are seen where scripts and emoji are joined by them: Persian, Sinhala, Hindi, a family; elsewhere they are noise.
+# Joiners are seen where scripts and emoji need them: Persian, Sinhala, Hindi, a family; elsewhere they are noise.
 _JOINED_SIGNS: Final = "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 _NOISE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0e]+"

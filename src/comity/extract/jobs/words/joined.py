@@ -9,7 +9,9 @@ from typing import Final
 from comity.rules.jobs.words import plain
 
 # Scripts that put no blanks between words, or write vowels as marks, so that a word has no edge that `re` knows.
-_JOINED: Final = re.compile("[\u0900-\u0dff\u0e00-\u0eff\u1000-\u109f\u1200-\u137f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_JOINED: Final = re.compile(
+    "[\u0900-\u0dff\u0e00-\u0eff\u1000-\u109f\u1200-\u137f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
 _SYNTAX: Final = re.compile(r"[\\()\[\]{}?*+.^$]")
 _ARROWS: Final = re.compile(
     r"(?:[\s›»→>+…:!.]|\(?\b(?:pdf|docx?|odt|xlsx?)\b[^()]{0,20}\)?)+$|^[\s«‹←<]+|\u200c|\u200d", re.IGNORECASE
@@ -17,7 +19,7 @@ _ARROWS: Final = re.compile(
 
 
 def alternatives(table: Mapping[str, str], *, is_whole: bool = False) -> str:
-    """Every entry of a table as one group; entries begin at a word's edge, and end there, too, if they are whole words."""
+    """Every entry of a table as one group; entries begin at a word's edge, and end at one if they are whole words."""
     apart: dict[str, None] = {}
     joined: dict[str, None] = {}
     for entries in table.values():

@@ -1,4 +1,4 @@
-"""Labels before a value or over a column, in languages written in Latin letters; see `labels_scripts` for the others."""
+"""Labels before a value or over a column, in languages written in Latin letters; `labels_scripts` has the others."""
 
 from __future__ import annotations
 
@@ -8,22 +8,29 @@ from typing import Final
 LABELS: Final[dict[str, dict[str, str]]] = {
     "en": {
         "title": "vacancy name|job position|role title|call|assignment title|announcement",
-        "location_raw": "duty station and country|location of work|work station|duty location|assignment location|hub",
+        "location_raw": (
+            "duty station and country|location of work|work station|duty location|assignment location|hub"
+        ),
         "deadline_raw": (
-            "closing for application|closing for applications|application end date|applications due|application closes"
-            "|deadline to apply|deadline for application|deadline for submission|last day to apply|apply no later than"
-            "|closing time|application closing|posting end date|posting close date|closing deadline|applications by"
-            "|application period ends|final date|end of application period|vacancy closing date|bid deadline"
+            "closing for application|closing for applications|application end date|applications due"
+            "|application closes|deadline to apply|deadline for application|deadline for submission|last day to apply"
+            "|apply no later than|closing time|application closing|posting end date|posting close date"
+            "|closing deadline|applications by|application period ends|final date|end of application period"
+            "|vacancy closing date|bid deadline"
         ),
         "posted_raw": "posting start date|advertised|first posted|date advertised|application start date|job posted",
         "employment_raw": "contract modality|type of employment|contract length|working time|job schedule|shift",
-        "reference": "advertisement no|advert no|requisition number|announcement no|job req|vacancy ref|notice number",
+        "reference": (
+            "advertisement no|advert no|requisition number|announcement no|job req|vacancy ref|notice number"
+        ),
         "level_raw": "function group|function group/grade|pay grade|pay band|salary band|band|grade/band",
         "department": "function|functional area|practice area|discipline|office/unit|entity|bureau|network|portfolio",
     },
     "sv": {
         "title": "tjänst|befattning|roll|rubrik|annons|yrkesroll|ledig tjänst",
-        "location_raw": "ort|placeringsort|plats|arbetsplats|stad|arbetsort|placering|kontor|land|kommun|stationering",
+        "location_raw": (
+            "ort|placeringsort|plats|arbetsplats|stad|arbetsort|placering|kontor|land|kommun|stationering"
+        ),
         "deadline_raw": (
             "sista ansökningsdag|sista ansökningsdatum|ansök senast|sista dag att ansöka|ansökan senast|sista dag"
             "|söktid till|söks senast|slutdatum|ansökningstid till"
@@ -56,7 +63,9 @@ LABELS: Final[dict[str, dict[str, str]]] = {
     },
     "fi": {
         "title": "tehtävä|tehtävänimike|työtehtävä|avoin työpaikka|työpaikka|nimike|ammattinimike|virka",
-        "location_raw": "sijainti|paikkakunta|toimipaikka|työpaikan sijainti|kaupunki|kunta|työskentelypaikka|maa|alue",
+        "location_raw": (
+            "sijainti|paikkakunta|toimipaikka|työpaikan sijainti|kaupunki|kunta|työskentelypaikka|maa|alue"
+        ),
         "deadline_raw": (
             "hakuaika päättyy|haku päättyy|viimeinen hakupäivä|hakuaika|hae viimeistään|hakemukset viimeistään"
             "|määräaika|päättyy|hakemuksen jättöaika päättyy"
@@ -88,7 +97,9 @@ LABELS: Final[dict[str, dict[str, str]]] = {
     "lv": {
         "title": "amats|vakance|amata nosaukums|pozīcija|darba vieta",
         "location_raw": "atrašanās vieta|darba vietas adrese|pilsēta|vieta|adrese|reģions",
-        "deadline_raw": "pieteikšanās termiņš|termiņš|pieteikties līdz|pieteikumu iesniegšanas termiņš|pieteikšanās līdz",
+        "deadline_raw": (
+            "pieteikšanās termiņš|termiņš|pieteikties līdz|pieteikumu iesniegšanas termiņš|pieteikšanās līdz"
+        ),
         "posted_raw": "publicēts|ievietots|datums|publicēšanas datums",
         "employment_raw": "darba laiks|slodze|darba veids|līguma veids",
         "department": "nodaļa|struktūrvienība|joma",
@@ -98,8 +109,8 @@ LABELS: Final[dict[str, dict[str, str]]] = {
         "title": "pareigos|pareigybė|pozicija|darbo skelbimas|pareigų pavadinimas|darbo vieta",
         "location_raw": "vieta|miestas|darbo vietos adresas|vietovė|darbovietė|savivaldybė",
         "deadline_raw": (
-            "kandidatuoti iki|paraiškų pateikimo terminas|terminas|galioja iki|prašymus teikti iki|skelbimas galioja iki"
-            "|dokumentus teikti iki"
+            "kandidatuoti iki|paraiškų pateikimo terminas|terminas|galioja iki|prašymus teikti iki"
+            "|skelbimas galioja iki|dokumentus teikti iki"
         ),
         "posted_raw": "paskelbta|įdėta|data|skelbimo data",
         "employment_raw": "darbo laikas|darbo pobūdis|etatas|sutarties tipas|darbo sutartis",
@@ -110,9 +121,9 @@ LABELS: Final[dict[str, dict[str, str]]] = {
         "title": "stanowisko|nazwa stanowiska|oferta pracy|oferta|tytuł|ogłoszenie|wakat",
         "location_raw": "lokalizacja|miejsce pracy|miasto|miejscowość|siedziba|oddział|województwo|kraj|region|biuro",
         "deadline_raw": (
-            "termin składania aplikacji|termin składania ofert|aplikuj do|termin aplikowania|termin nadsyłania zgłoszeń"
-            "|termin składania dokumentów|ważne do|oferta ważna do|zgłoszenia do|data zakończenia|termin|termin zgłoszeń"
-            "|składanie ofert do|aplikacje do|dokumenty do"
+            "termin składania aplikacji|termin składania ofert|aplikuj do|termin aplikowania"
+            "|termin nadsyłania zgłoszeń|termin składania dokumentów|ważne do|oferta ważna do|zgłoszenia do"
+            "|data zakończenia|termin|termin zgłoszeń|składanie ofert do|aplikacje do|dokumenty do"
         ),
         "posted_raw": "data publikacji|opublikowano|dodano|data dodania|data ogłoszenia",
         "employment_raw": "rodzaj umowy|wymiar etatu|forma zatrudnienia|typ umowy|wymiar czasu pracy|etat|umowa",
@@ -129,7 +140,9 @@ LABELS: Final[dict[str, dict[str, str]]] = {
             "|termín podání přihlášky|přihlaste se do|nejpozději do|termín přihlášek|lhůta"
         ),
         "posted_raw": "zveřejněno|datum zveřejnění|přidáno|vyvěšeno|publikováno|datum",
-        "employment_raw": "úvazek|typ úvazku|pracovní úvazek|typ smlouvy|pracovní poměr|druh pracovního poměru|smlouva",
+        "employment_raw": (
+            "úvazek|typ úvazku|pracovní úvazek|typ smlouvy|pracovní poměr|druh pracovního poměru|smlouva"
+        ),
         "department": "oddělení|odbor|útvar|tým|obor|fakulta",
         "reference": "číslo pozice|referenční číslo|ref číslo|číslo jednací|č j",
         "org_name": "zaměstnavatel|firma|společnost|organizace|instituce",
@@ -138,7 +151,9 @@ LABELS: Final[dict[str, dict[str, str]]] = {
     "sk": {
         "title": "pozícia|názov pozície|pracovná pozícia|voľné miesto|voľná pozícia|funkcia|pracovné miesto",
         "location_raw": "miesto|miesto výkonu práce|lokalita|mesto|pracovisko|miesto práce|kraj|obec|krajina",
-        "deadline_raw": "termín podania žiadosti|uzávierka|uzávierka prihlášok|prihlášky do|termín|platí do|najneskôr do",
+        "deadline_raw": (
+            "termín podania žiadosti|uzávierka|uzávierka prihlášok|prihlášky do|termín|platí do|najneskôr do"
+        ),
         "posted_raw": "zverejnené|dátum zverejnenia|pridané|publikované|dátum",
         "employment_raw": "úväzok|typ úväzku|druh pracovného pomeru|pracovný pomer|typ zmluvy|zmluva",
         "department": "oddelenie|odbor|útvar|tím",
@@ -148,7 +163,8 @@ LABELS: Final[dict[str, dict[str, str]]] = {
     "hu": {
         "title": "pozíció|állás|munkakör|állás megnevezése|munkakör megnevezése|beosztás|állásajánlat|álláshely",
         "location_raw": (
-            "helyszín|munkavégzés helye|hely|munkahely|város|település|telephely|ország|munkavégzés helyszíne|megye|iroda"
+            "helyszín|munkavégzés helye|hely|munkahely|város|település|telephely|ország|munkavégzés helyszíne|megye"
+            "|iroda"
         ),
         "deadline_raw": (
             "jelentkezési határidő|határidő|pályázati határidő|pályázat benyújtásának határideje|beadási határidő"
@@ -167,8 +183,9 @@ LABELS: Final[dict[str, dict[str, str]]] = {
         "title": "post|postul|poziție|denumirea postului|funcția|funcție|titlu|anunț|post vacant|concurs",
         "location_raw": "locație|locul de muncă|oraș|localitate|sediu|județ|loc|țară|locația|punct de lucru",
         "deadline_raw": (
-            "termen limită|data limită|termen de depunere|termen|termen limită de aplicare|aplică până la|valabil până la"
-            "|depunere dosare până la|data limită de depunere|termen limită pentru depunerea dosarelor|data expirării"
+            "termen limită|data limită|termen de depunere|termen|termen limită de aplicare|aplică până la"
+            "|valabil până la|depunere dosare până la|data limită de depunere"
+            "|termen limită pentru depunerea dosarelor|data expirării"
         ),
         "posted_raw": "publicat|data publicării|publicat la|postat|adăugat|data",
         "employment_raw": "tip contract|tipul contractului|normă|program|tip normă|tipul jobului|durata",
@@ -236,7 +253,9 @@ LABELS: Final[dict[str, dict[str, str]]] = {
     "az": {
         "title": "vakansiya|vəzifə|iş elanı|vəzifənin adı|peşə",
         "location_raw": "yer|şəhər|iş yeri|ünvan|məkan|bölgə",
-        "deadline_raw": "son müraciət tarixi|son tarix|bitmə tarixi|son müddət|elanın bitmə tarixi|müraciət üçün son tarix",
+        "deadline_raw": (
+            "son müraciət tarixi|son tarix|bitmə tarixi|son müddət|elanın bitmə tarixi|müraciət üçün son tarix"
+        ),
         "posted_raw": "dərc olunub|elan tarixi|yerləşdirilib|tarix",
         "employment_raw": "iş rejimi|məşğulluq növü|müqavilə növü|iş qrafiki",
         "department": "şöbə|departament",

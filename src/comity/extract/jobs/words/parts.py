@@ -6,14 +6,21 @@ from typing import Final
 
 # Duties, requirements, what is offered.
 PARTS: Final[dict[str, str]] = {
-    "en": "how to apply|application procedure|we offer|what we offer|selection criteria|minimum requirements|background"
-    "|main duties|key duties|job summary|education|languages?|required documents|functions",
+    "en": (
+        "how to apply|application procedure|we offer|what we offer|selection criteria|minimum requirements|background"
+        "|main duties|key duties|job summary|education|languages?|required documents|functions"
+    ),
     "fr": "profil recherché|missions principales|conditions|nous offrons|pour postuler|activités|contexte",
     "es": "funciones|requisitos|ofrecemos|perfil requerido|tareas|cómo postular|formación requerida",
     "pt": "atribuições|oferecemos|perfil|competências|o que oferecemos|habilitações",
     "it": "requisiti|attività|offriamo|profilo|responsabilità|cosa offriamo",
-    "de": "ihre aufgaben|ihr profil|wir bieten|wir erwarten|deine aufgaben|dein profil|das erwartet|das bringen|anforderungsprofil",
-    "nl": "functieomschrijving|wij vragen|wij bieden|wat ga je doen|wie ben jij|wat bieden wij|jouw taken|functie-eisen",
+    "de": (
+        "ihre aufgaben|ihr profil|wir bieten|wir erwarten|deine aufgaben|dein profil|das erwartet|das bringen"
+        "|anforderungsprofil"
+    ),
+    "nl": (
+        "functieomschrijving|wij vragen|wij bieden|wat ga je doen|wie ben jij|wat bieden wij|jouw taken|functie-eisen"
+    ),
     "sv": "arbetsuppgifter|kvalifikationer|om tjänsten|vi erbjuder|din profil|om rollen|vi söker dig",
     "da": "arbejdsopgaver|kvalifikationer|om jobbet|vi tilbyder|dine opgaver|ansvarsområder|om dig",
     "nb": "arbeidsoppgaver|kvalifikasjoner|vi tilbyr|personlige egenskaper|om stillingen|utdanning",
@@ -28,7 +35,10 @@ PARTS: Final[dict[str, str]] = {
     "hu": "feladatok|elvárások|amit kínálunk|követelmények|munkaköri leírás|főbb feladatok|kínálunk|feladatkör",
     "ro": "responsabilități|cerințe|oferim|atribuții|descrierea postului|condiții|ce oferim",
     "hr": "opis posla|uvjeti|kvalifikacije|odgovornosti|nudimo|opis radnog mjesta",
-    "sr": "opis posla|uslovi|kvalifikacije|odgovornosti|nudimo|опис посла|услови|квалификације|одговорности|нудимо|zaduženja|задужења",
+    "sr": (
+        "opis posla|uslovi|kvalifikacije|odgovornosti|nudimo|опис посла|услови|квалификације|одговорности|нудимо"
+        "|zaduženja|задужења"
+    ),
     "sl": "opis dela|pogoji|ponujamo|zahteve|opis del in nalog",
     "mk": "опис на работа|услови|квалификации|нудиме|одговорности",
     "sq": "përgjegjësitë|kërkesat|kualifikimet|ofrojmë",
@@ -66,25 +76,42 @@ PARTS: Final[dict[str, str]] = {
 }
 # Over a list of other jobs, beside the one that a page is about.
 OTHERS: Final[dict[str, str]] = {
-    "en": "(?:similar|related|other|more|further|recommended|featured|latest|recent) (?:\\w+ )?(?:jobs?|positions?|vacanc\\w+|roles?"
-    "|openings?|opportunit\\w+|postings?)|you (?:may|might) (?:also )?(?:like|be interested).{0,30}|people also viewed|jobs like this",
+    "en": (
+        "(?:similar|related|other|more|further|recommended|featured|latest|recent) (?:\\w+ )?(?:jobs?|positions?"
+        "|vacanc\\w+|roles?|openings?|opportunit\\w+|postings?)|you (?:may|might) (?:also )?(?:like"
+        "|be interested).{0,30}|people also viewed|jobs like this"
+    ),
     "fr": "(?:autres|offres similaires|postes similaires|ces offres|offres qui).{0,40}",
-    "es": "(?:otras|otros|más) (?:ofertas|vacantes|puestos|convocatorias|empleos).{0,20}|(?:ofertas|vacantes|empleos) (?:similares|relacionad\\w+)",
-    "pt": "(?:outras|mais) (?:vagas|oportunidades|ofertas).{0,20}|(?:vagas|ofertas|oportunidades) (?:semelhantes|similares|relacionadas)",
+    "es": (
+        "(?:otras|otros|más) (?:ofertas|vacantes|puestos|convocatorias|empleos).{0,20}|(?:ofertas|vacantes"
+        "|empleos) (?:similares|relacionad\\w+)"
+    ),
+    "pt": (
+        "(?:outras|mais) (?:vagas|oportunidades|ofertas).{0,20}|(?:vagas|ofertas|oportunidades) (?:semelhantes"
+        "|similares|relacionadas)"
+    ),
     "it": "(?:altre|posizioni simili|offerte simili|annunci simili).{0,30}",
-    "de": "(?:ähnliche|weitere|andere|verwandte) (?:stellen|jobs|positionen|vakanzen)\\w*|das könnte (?:sie|dich).{0,30}",
+    "de": (
+        "(?:ähnliche|weitere|andere|verwandte) (?:stellen|jobs|positionen|vakanzen)\\w*|das könnte (?:sie|dich).{0,30}"
+    ),
     "nl": "(?:andere|vergelijkbare|gerelateerde|meer) (?:vacatures|functies).{0,20}",
     "sv": "(?:liknande|andra|fler|relaterade) (?:jobb|tjänster|annonser)",
     "da": "(?:lignende|andre|flere|relaterede) (?:job|stillinger)",
     "nb": "(?:lignende|andre|flere|relaterte) (?:stillinger|jobber)",
-    "fi": "(?:muita|muut|vastaavia|samankaltaisia) (?:avoimia )?(?:työpaikkoja|työpaikat|tehtäviä|paikkoja|ilmoituksia)",
+    "fi": (
+        "(?:muita|muut|vastaavia|samankaltaisia) (?:avoimia )?(?:työpaikkoja|työpaikat|tehtäviä|paikkoja|ilmoituksia)"
+    ),
     "pl": "(?:podobne|inne|pozostałe|powiązane) (?:oferty|stanowiska|ogłoszenia).{0,20}",
     "cs": "(?:podobné|další|související) (?:pozice|nabídky|místa|inzeráty).{0,20}|podobná místa|další volná místa",
     "sk": "(?:podobné|ďalšie|súvisiace) (?:pozície|ponuky|miesta).{0,20}",
     "hu": "(?:hasonló|további|egyéb|kapcsolódó) (?:állás|pozíci|munk|hirdet)\\w*",
-    "ro": "(?:posturi|joburi|anunțuri|oferte|poziții) similare|alte (?:posturi|joburi|poziții|oferte|anunțuri).{0,20}",
+    "ro": (
+        "(?:posturi|joburi|anunțuri|oferte|poziții) similare|alte (?:posturi|joburi|poziții|oferte|anunțuri).{0,20}"
+    ),
     "hr": "(?:slični|slična|ostali|ostala|drugi) (?:natječaji|oglasi|radna mjesta|poslovi)",
-    "sr": "(?:slični|slicni|ostali|drugi) (?:konkursi|oglasi|poslovi)|(?:слични|остали|други) (?:конкурси|огласи|послови)",
+    "sr": (
+        "(?:slični|slicni|ostali|drugi) (?:konkursi|oglasi|poslovi)|(?:слични|остали|други) (?:конкурси|огласи|послови)"
+    ),
     "bg": "(?:подобни|други|още) (?:обяви|позиции|работни места)",
     "uk": "(?:схожі|подібні|інші) вакансії",
     "ru": "(?:похожие|другие|еще|ещё|схожие) вакансии",
@@ -95,7 +122,7 @@ OTHERS: Final[dict[str, str]] = {
     "tr": "(?:benzer|diğer|ilgili) (?:ilanlar|pozisyonlar|iş ilanları)",
     "he": "משרות (?:דומות|נוספות|קשורות)|עוד משרות",
     "ar": "(?:وظائف|شواغر|فرص) (?:مشابهة|أخرى|مماثلة|ذات صلة)",
-    "fa": "(?:مشاغل|فرصت\u200cهای شغلی|آگهی\u200cهای|فرصتهای شغلی|موقعیت\u200cهای شغلی) (?:مشابه|مرتبط|دیگر)",
+    "fa": "(?:مشاغل|فرصت‌های شغلی|آگهی‌های|فرصتهای شغلی|موقعیت‌های شغلی) (?:مشابه|مرتبط|دیگر)",
     "hi": "(?:समान|अन्य|संबंधित|मिलती-जुलती) (?:नौकरियाँ|नौकरियां|रिक्तियाँ|रिक्तियां|पद)",
     "bn": "(?:অনুরূপ|অন্যান্য|একই ধরনের|সম্পর্কিত) (?:চাকরি|পদ|নিয়োগ)",
     "th": "(?:งาน|ตำแหน่ง|ตำแหน่งงาน)(?:ที่คล้ายกัน|ใกล้เคียง|อื่นๆ|ที่เกี่ยวข้อง|ที่ใกล้เคียง|คล้ายกัน)",

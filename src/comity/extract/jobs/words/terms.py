@@ -1,4 +1,4 @@
-"""Words for kinds of employment, places of work, and what stands before a last day or over what is closed, by language."""
+"""Words for kinds of employment and places of work, before a last day, and over what is closed, by language."""
 
 from __future__ import annotations
 
@@ -8,33 +8,74 @@ EMPLOYMENT: Final[dict[str, str]] = {
     "sv": "heltid|deltid|tillsvidare\\w*|visstid\\w*|vikariat|timanställning|sommarjobb|provanställning|praktik",
     "da": "fuldtid|deltid|fastansættelse|tidsbegrænset|vikariat|studiejob|praktik",
     "nb": "heltid|deltid|fast stilling|vikariat|midlertidig|engasjement|sommerjobb|prosjektstilling",
-    "fi": "kokoaikainen|osa-aikainen|vakituinen|määräaikainen|sijaisuus|toistaiseksi|kesätyö|harjoittelu|kokopäivätyö|osa-aikatyö",
+    "fi": (
+        "kokoaikainen|osa-aikainen|vakituinen|määräaikainen|sijaisuus|toistaiseksi|kesätyö|harjoittelu|kokopäivätyö"
+        "|osa-aikatyö"
+    ),
     "is": "fullt starf|hlutastarf|tímabundið",
     "et": "täistööaeg|osaline tööaeg|tähtajatu|tähtajaline|täiskoormus|osakoormus",
     "lv": "pilna slodze|nepilna slodze|pilna laika|nepilna laika|uz nenoteiktu laiku|uz noteiktu laiku",
     "lt": "visa darbo diena|pilnas etatas|nepilnas etatas|terminuota|neterminuota|visą darbo dieną|puse etato",
-    "pl": "pełny etat|pełen etat|część etatu|pół etatu|umowa o pracę|umowa zlecenie|b2b|umowa na czas \\w+|staż|niepełny etat",
-    "cs": "plný úvazek|částečný úvazek|zkrácený úvazek|hlavní pracovní poměr|hpp|dpp|dpč|doba neurčitá|doba určitá|poloviční úvazek|zástup",
+    "pl": (
+        "pełny etat|pełen etat|część etatu|pół etatu|umowa o pracę|umowa zlecenie|b2b|umowa na czas \\w+|staż"
+        "|niepełny etat"
+    ),
+    "cs": (
+        "plný úvazek|částečný úvazek|zkrácený úvazek|hlavní pracovní poměr|hpp|dpp|dpč|doba neurčitá|doba určitá"
+        "|poloviční úvazek|zástup"
+    ),
     "sk": "plný úväzok|čiastočný úväzok|trvalý pracovný pomer|tpp|dohoda|skrátený úväzok|doba neurčitá|doba určitá",
-    "hu": "teljes munkaidő\\w*|részmunkaidő\\w*|teljes munkaidős|részmunkaidős|határozatlan|határozott|határozott idejű|napi \\d óra|távmunka|4 órás|8 órás",
-    "ro": "normă întreagă|jumătate de normă|perioadă nedeterminată|perioadă determinată|part-time|full-time|colaborare|stagiu",
-    "hr": "puno radno vrijeme|nepuno radno vrijeme|neodređeno|određeno|na neodređeno(?: vrijeme)?|na određeno(?: vrijeme)?|stalni radni odnos|pripravništvo",
-    "sr": "puno radno vreme|nepuno radno vreme|na neodređeno(?: vreme)?|na određeno(?: vreme)?|stalni radni odnos|praksa|honorarno"
-    "|пуно радно време|непуно радно време|на неодређено(?: време)?|на одређено(?: време)?|стални радни однос|пракса|хонорарно",
+    "hu": (
+        "teljes munkaidő\\w*|részmunkaidő\\w*|teljes munkaidős|részmunkaidős|határozatlan|határozott|határozott idejű"
+        "|napi \\d óra|távmunka|4 órás|8 órás"
+    ),
+    "ro": (
+        "normă întreagă|jumătate de normă|perioadă nedeterminată|perioadă determinată|part-time|full-time|colaborare"
+        "|stagiu"
+    ),
+    "hr": (
+        "puno radno vrijeme|nepuno radno vrijeme|neodređeno|određeno|na neodređeno(?: vrijeme)?"
+        "|na određeno(?: vrijeme)?|stalni radni odnos|pripravništvo"
+    ),
+    "sr": (
+        "puno radno vreme|nepuno radno vreme|na neodređeno(?: vreme)?|na određeno(?: vreme)?|stalni radni odnos"
+        "|praksa|honorarno|пуно радно време|непуно радно време|на неодређено(?: време)?|на одређено(?: време)?"
+        "|стални радни однос|пракса|хонорарно"
+    ),
     "sl": "polni delovni čas|krajši delovni čas|nedoločen čas|določen čas|za nedoločen čas|za določen čas",
     "mk": "полно работно време|скратено работно време|неопределено|определено",
     "sq": "kohë të plotë|kohë të pjesshme|me orar të plotë|afat të caktuar",
-    "bg": "пълно работно време|непълно работно време|постоянна работа|пълен работен ден|срочен|безсрочен|почасова|стаж|трудов договор",
-    "uk": "повна зайнятість|часткова зайнятість|неповна зайнятість|повний робочий день|неповний робочий день|постійна|тимчасова|стажування|проєктна|строковий договір",
-    "ru": "полный день|неполный день|полный рабочий день|неполный рабочий день|стажировка|проектная работа|временная|постоянная|срочный договор|совместительство",
-    "el": "πλήρης απασχόληση|μερική απασχόληση|ορισμένου χρόνου|αορίστου χρόνου|πλήρους απασχόλησης|μερικής απασχόλησης|πρακτική άσκηση|σύμβαση έργου|μόνιμη",
-    "tr": "tam zamanlı|yarı zamanlı|süreli|süresiz|belirsiz süreli|belirli süreli|dönemsel|staj|proje bazlı|sözleşmeli|kadrolu",
+    "bg": (
+        "пълно работно време|непълно работно време|постоянна работа|пълен работен ден|срочен|безсрочен|почасова|стаж"
+        "|трудов договор"
+    ),
+    "uk": (
+        "повна зайнятість|часткова зайнятість|неповна зайнятість|повний робочий день|неповний робочий день|постійна"
+        "|тимчасова|стажування|проєктна|строковий договір"
+    ),
+    "ru": (
+        "полный день|неполный день|полный рабочий день|неполный рабочий день|стажировка|проектная работа|временная"
+        "|постоянная|срочный договор|совместительство"
+    ),
+    "el": (
+        "πλήρης απασχόληση|μερική απασχόληση|ορισμένου χρόνου|αορίστου χρόνου|πλήρους απασχόλησης|μερικής απασχόλησης"
+        "|πρακτική άσκηση|σύμβαση έργου|μόνιμη"
+    ),
+    "tr": (
+        "tam zamanlı|yarı zamanlı|süreli|süresiz|belirsiz süreli|belirli süreli|dönemsel|staj|proje bazlı|sözleşmeli"
+        "|kadrolu"
+    ),
     "az": "tam iş günü|yarım iş günü|tam ştat|müddətli|müddətsiz|tam məşğulluq",
     "kk": "толық жұмыс күні|жартылай жұмыс күні|толық емес|уақытша|тұрақты",
     "hy": "լրիվ դրույք|կես դրույք|լրիվ աշխատանքային օր|ժամկետային|մշտական",
-    "ka": "სრული განაკვეთი|ნახევარი განაკვეთი|არასრული განაკვეთი|სრული დატვირთვა|ვადიანი|უვადო|დროებითი|სრულ განაკვეთზე",
+    "ka": (
+        "სრული განაკვეთი|ნახევარი განაკვეთი|არასრული განაკვეთი|სრული დატვირთვა|ვადიანი|უვადო|დროებითი|სრულ განაკვეთზე"
+    ),
     "he": "משרה מלאה|משרה חלקית|חצי משרה|זמני|קבוע|מילוי מקום|פרילנס|היקף משרה מלא|התמחות|\\d{2,3}% משרה",
-    "ar": "دوام كامل|دوام جزئي|بدوام كامل|بدوام جزئي|عقد محدد المدة|عقد مؤقت|مؤقت|دائم|تدريب|عقد دائم|عقد سنوي|استشارية|محدد المدة",
+    "ar": (
+        "دوام كامل|دوام جزئي|بدوام كامل|بدوام جزئي|عقد محدد المدة|عقد مؤقت|مؤقت|دائم|تدريب|عقد دائم|عقد سنوي|استشارية"
+        "|محدد المدة"
+    ),
     "fa": "تمام‌وقت|تمام وقت|تماموقت|پاره‌وقت|پاره وقت|پارهوقت|قراردادی|پروژه‌ای|کارآموزی|رسمی|پیمانی|دورکاری",
     "ur": "کل وقتی|جز وقتی|مستقل|عارضی|کنٹریکٹ",
     "hi": "पूर्णकालिक|अंशकालिक|संविदा|स्थायी|अस्थायी|अनुबंध|पूर्ण कालिक|इंटर्नशिप|परामर्श",
@@ -53,12 +94,24 @@ EMPLOYMENT: Final[dict[str, str]] = {
     "am": "ቋሚ|ጊዜያዊ|ኮንትራት|የሙሉ ጊዜ|በኮንትራት|በቋሚነት",
     "ca": "jornada completa|jornada parcial|temps complet|temps parcial|indefinit|temporal|mitja jornada",
     "ko": "정규직|계약직|파트타임|인턴|기간제|시간제|무기계약직|상근|비상근|아르바이트|프리랜서",
-    "ja": "正職員|契約職員|嘱託職員|アルバイト|派遣社員|パートタイム|フルタイム|任期付|業務委託|有期雇用|無期雇用|非常勤職員|常勤職員|有給インターン",
+    "ja": (
+        "正職員|契約職員|嘱託職員|アルバイト|派遣社員|パートタイム|フルタイム|任期付|業務委託|有期雇用|無期雇用"
+        "|非常勤職員|常勤職員|有給インターン"
+    ),
     "zh": "全職|兼職|合同制|实习生|正式|长期|短期|劳务派遣|约聘|約聘|合同工|編制|全日制|兼任|專任|事业编",
     "fr": "temps complet|mi-temps|intérim|contrat à durée \\w+|volontariat|prestation|bénévolat",
-    "es": "media jornada|tiempo parcial|contrato indefinido|contrato temporal|indefinido|prácticas|por proyecto|locación de servicios",
-    "pt": "período integral|tempo completo|tempo parcial|efetivo|termo certo|termo incerto|sem termo|estágio|prestação de serviços|clt",
-    "it": "part time|full time|a tempo determinato|a tempo indeterminato|co\\.?co\\.?co|partita iva|apprendistato|collaborazione",
+    "es": (
+        "media jornada|tiempo parcial|contrato indefinido|contrato temporal|indefinido|prácticas|por proyecto"
+        "|locación de servicios"
+    ),
+    "pt": (
+        "período integral|tempo completo|tempo parcial|efetivo|termo certo|termo incerto|sem termo|estágio"
+        "|prestação de serviços|clt"
+    ),
+    "it": (
+        "part time|full time|a tempo determinato|a tempo indeterminato|co\\.?co\\.?co|partita iva|apprendistato"
+        "|collaborazione"
+    ),
     "de": "vollzeit|teilzeit|minijob|geringfügig|werkvertrag|honorarbasis|ehrenamt\\w*",
     "nl": "bepaalde tijd|onbepaalde tijd|tijdelijk|stage|vrijwilligers\\w*|zzp",
 }
@@ -109,8 +162,11 @@ UNTIL: Final[dict[str, str]] = {
 }
 # A badge that says that the job is gone.
 CLOSED: Final[dict[str, str]] = {
-    "en": "recruitment (?:closed|completed|cancelled)|cancelled|selection completed|under (?:review|evaluation)|evaluation ongoing"
-    "|deadline (?:passed|expired)|closed for applications|position filled|not accepting applications",
+    "en": (
+        "recruitment (?:closed|completed|cancelled)|cancelled|selection completed|under (?:review|evaluation)"
+        "|evaluation ongoing|deadline (?:passed|expired)|closed for applications|position filled"
+        "|not accepting applications"
+    ),
     "sv": "tillsatt|avslutad|stängd|ansökningstiden har gått ut",
     "da": "besat|lukket|udløbet",
     "nb": "besatt|lukket|utløpt|fristen er utløpt",
