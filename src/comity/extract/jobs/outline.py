@@ -247,11 +247,17 @@ def _mark_chrome(outline: Outline, flagged: list[bool]) -> None:
             tag = outline.tags[number]
             has_main = at < len(mains) and mains[at] < end and (tag != "header" or outline.tags[mains[at]] == "main")
             is_large = (outline.text_ends[number] - outline.text_starts[number]) * 2 > whole
-            if has_main or (tag == "header" and inside[number]) or (tag not in ("nav", "footer") and is_large):
+            is_part = (tag == "header" and inside[number]) or (tag == "footer" and _is_in_item(outline, number))
+            if has_main or is_part or (tag not in ("nav", "footer") and is_large):
                 own = False
         outline.chrome.append(inherited or own)
         if parent >= 0 and outline.hidden[parent]:
             outline.hidden[number] = True
+
+
+def _is_in_item(outline: Outline, number: int) -> bool:
+    """Whether a footer is that of an article or a member of a list."""
+    return any(outline.tags[near] in ("article", "li") for near in outline.ancestors(number, 6))
 
 
 # What a script does on a click: location.href = '…', window.open('…'), openJob("…").

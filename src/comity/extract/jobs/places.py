@@ -8,7 +8,7 @@ from typing import Final
 
 from comity.extract.jobs.words_pages import EMPLOYMENT, WORKPLACE
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
-from comity.rules.jobs.place import is_named_place, is_place_code
+from comity.rules.jobs.place import is_named_place, is_place_code, is_well_known
 
 _NOT_PLACE: Final = re.compile(
     r"[:€$£%@]|\b(?:and|und|et|y|posted|salary|grade|team|department|months?|years?|hours?|days?|weeks?|contract|"
@@ -37,6 +37,8 @@ _OPEN: Final = re.compile(
     re.IGNORECASE,
 )
 _CODE: Final = re.compile(r"[A-Z]{2,3}")
+_BEHIND_TITLE: Final = re.compile(r",\s+|\s[-–—|]\s|\s[-–—](?=[^\s\d])|\s?\(|\s+in\s+")
+_LONGEST_TITLE: Final = 200
 _OTHER_SCRIPT: Final = re.compile("[\u0370-\u1fff\u3040-\ud7ff]")
 # Words by which organisations are known, whatever country stands behind them.
 ORGANISATION: Final = re.compile(
@@ -100,3 +102,13 @@ def is_known_place(text: str) -> bool:
 def may_be_known(text: str) -> bool:
     """Whether the gazetteer knows places in the script of a text, so that not being in it says something."""
     return not _OTHER_SCRIPT.search(text)
+
+
+def place_in_title(title: str) -> str:
+    """The place at the end of a title: "Water Officer - Nairobi, Kenya", "Driver (Juba)"; empty where there is none."""
+    for found in _BEHIND_TITLE.finditer(title[:_LONGEST_TITLE]):
+        said = title[found.end() :].strip()
+        said = said[:-1].strip() if found[0].endswith("(") and said.endswith(")") else said
+        if is_known_place(said) and not is_job_title(said) and ("," in said or is_well_known(said)):
+            return said
+    return ""

@@ -5,6 +5,7 @@ Keys are compared without case and separators, so `jobTitle`, `job_title` and `J
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -117,6 +118,23 @@ def best_jobs(
         addresses = {found.title: found.apply_url for found in best[1]}
         return _SURE, [replace(found, apply_url=addresses.get(found.title, found.apply_url)) for found in posted]
     return best
+
+
+def without_addresses(value: object, *, url: str) -> str:
+    """What to do about a list that has jobs but not their addresses; empty where there is no such list."""
+    for name, items in _lists(value):
+        fields = _fields(items)
+        if "title" not in fields or _score(name, items, fields) < _LEAST_SCORE - 1.0:
+            continue
+        titles = [title for item in items[:MOST_JOBS] if (title := _said(item, fields["title"]))]
+        if titles and not any(_job(item, fields, url, FoundBy.LIST) for item in items[:20]):
+            path = name.strip(".") or "$"
+            number = next((key for key in ("id", *fields.get("reference", ())) if key in items[0]), "id")
+            origin = "/".join(url.split("/", 3)[:3])
+            hint = {"items": path, "title": fields["title"][0], "url": f"{origin}/…/{{{number}}}"}
+            said = json.dumps(hint, ensure_ascii=False)
+            return f"{len(titles)} jobs without addresses (“{titles[0][:60]}” …); a parser hint can say them: {said}"
+    return ""
 
 
 def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:

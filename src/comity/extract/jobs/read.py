@@ -11,7 +11,7 @@ from comity.extract.jobs.html_listing import read_page
 from comity.extract.jobs.mapping import has_items, mapped_jobs
 from comity.extract.jobs.octets import BodyKind, json_of, kind_of, text_of, tree_of
 from comity.extract.jobs.paging import is_onward
-from comity.extract.jobs.plain_json import next_in_json, plain_jobs, trouble_in
+from comity.extract.jobs.plain_json import next_in_json, plain_jobs, trouble_in, without_addresses
 from comity.extract.jobs.systems import find_system, next_offset, system_jobs
 from comity.extract.jobs.values import first_said
 from comity.extract.jobs.xml_tree import is_ended, read_xml
@@ -71,8 +71,12 @@ def _read_value(value: object, url: str, hint: ParserHint | None) -> Listing:
     jobs = plain_jobs(value, url=url)
     if not jobs and _is_empty_list(value):
         return Listing(ListingKind.NO_OPENINGS, message="the answer holds an empty list")
+    message = "" if jobs else without_addresses(value, url=url)
     return _listed(
-        jobs, next_in_json(value, url), empty=ListingKind.NOTHING_FOUND, message="nothing in the answer looks like jobs"
+        jobs,
+        next_in_json(value, url),
+        empty=ListingKind.NOTHING_FOUND,
+        message=message or "nothing in the answer looks like jobs",
     )
 
 

@@ -17,6 +17,7 @@ from comity.extract.jobs.candidates import Group, Item, groups_of
 from comity.extract.jobs.columns import settle_places
 from comity.extract.jobs.item_fields import guessed_fields
 from comity.extract.jobs.outline import HEADINGS, Outline
+from comity.extract.jobs.places import is_known_place
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_dates import deadline_in
 from comity.extract.jobs.words_pages import (
@@ -94,6 +95,7 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     runs = [run for run in runs if run.items]
     for run in runs:
         settle_places(outline, run.items, run.fields)
+        _place_by_heading(outline, run)
         _drop_strangers(run)
         run.score = _score(outline, run, page)
     # Where titles are links, they lead to the jobs, and buttons beside them to forms.
@@ -128,6 +130,16 @@ def repeated_jobs(outline: Outline, page: PageWords) -> tuple[list[JobFound], fl
     accepted.sort(key=lambda pair: pair[0].start)
     jobs = [found for item, fields in accepted[:MOST_JOBS] if (found := _job(outline, item, fields))]
     return jobs, max((run.score for run in runs), default=0.0)
+
+
+def _place_by_heading(outline: Outline, run: _Run) -> None:
+    """Jobs that are grouped by place have it in the heading above them."""
+    if any("location_raw" in said for said in run.fields):
+        return
+    heading, _ = above(outline, run.items[0].start)
+    if is_known_place(heading):
+        for said in run.fields:
+            said["location_raw"] = heading
 
 
 def _is_sure(run: _Run) -> bool:

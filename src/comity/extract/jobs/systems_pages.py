@@ -94,25 +94,9 @@ PAGES: Final = (
         ),
     ),
     PageSystem(
-        ApplicantSystem.SMARTRECRUITERS,
-        'li.opening-job a[href*="smartrecruiters.com"]',
-        _hint("li.opening-job", title=".job-title, h4", url="a", employment=".job-desc"),
-    ),
-    PageSystem(
         ApplicantSystem.BAMBOOHR,
         "li.BambooHR-ATS-Jobs-Item a",
         _hint("li.BambooHR-ATS-Jobs-Item", title="a", url="a", location=".BambooHR-ATS-Location"),
-    ),
-    PageSystem(
-        ApplicantSystem.TEAMTAILOR,
-        '#jobs_list_container li a[href*="/jobs/"]',
-        _hint(
-            "#jobs_list_container > li",
-            title='a span.text-block-base-link, a[href*="/jobs/"]',
-            url="a",
-            location=".text-md span:nth-of-type(3), .text-base span:nth-of-type(3)",
-            workplace=".inline-flex",
-        ),
     ),
     PageSystem(
         ApplicantSystem.PERSONIO,

@@ -8,6 +8,7 @@ from typing import Final
 
 from turbohtml import parse
 
+from comity.extract.jobs.places import place_in_title
 from comity.model.job import FoundBy, JobFound
 from comity.rules.jobs.words import visible
 
@@ -63,4 +64,6 @@ def job(*, title: str, apply_url: str, found_by: FoundBy, **fields: str) -> JobF
         for name, value in fields.items()
         if value
     }
+    if not kept.get("location_raw") and (place := place_in_title(title)):
+        kept["location_raw"] = place
     return JobFound(title=title, apply_url=apply_url, found_by=found_by, **kept)

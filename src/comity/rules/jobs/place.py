@@ -98,6 +98,14 @@ def is_place_code(text: str) -> bool:
     return bool(_CODES.fullmatch(text)) and (text in REGIONS_BY_LETTERS or country_of_code(text) is not None)
 
 
+def is_well_known(text: str) -> bool:
+    """Whether a name is that of a country or of a large town, which nobody takes for something else."""
+    part = _read(text[:_LONGEST])
+    if part is None or not part.is_firm:
+        return False
+    return _NAMED in part.weights.values() or any(city.thousands >= _RIVAL_THOUSANDS for city in part.cities)
+
+
 def is_named_place(text: str) -> bool:
     """Whether a text is the name of a country, a region or a town, and not one of the words that are towns, too."""
     letters = "".join(sign for sign in text if sign.isalpha())
