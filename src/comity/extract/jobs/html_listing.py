@@ -53,6 +53,8 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
             return Listing(wall[0], message=wall[1])
     words = _page_words(outline, url, title, language)
     own = single_job(outline, words, title)
+    if not own and len(jobs) > 1:
+        own = _of_page(jobs, outline, url)
     if own:
         # A page's own posting, not those that it shows beside it; what machines are told of it is the surer.
         return Listing(ListingKind.JOBS, tuple(_in_language(_of_title(jobs, own[0]) or own, language)))
@@ -161,6 +163,12 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
     return (blocks if len(blocks) > len(headed) else headed), False
 
 
+def _of_page(jobs: list[JobFound], outline: Outline, url: str) -> list[JobFound]:
+    """Of several jobs that machines are told of, the one whose address and title are the page's own."""
+    headings = {key(outline.text(number, 250)) for number, tag in enumerate(outline.tags) if tag == "h1"}
+    return [found for found in jobs if same_page(found.apply_url, url) and key(found.title) in headings][:1]
+
+
 def _of_title(jobs: list[JobFound], own: JobFound) -> list[JobFound]:
     """Of the jobs that machines are told of, the one that the page is about, with what only its text says."""
     for found in jobs:
@@ -216,8 +224,10 @@ def _reading(outline: Outline, language: str) -> Reading:
         dict.fromkeys(link.text for link in outline.links[:_MOST_SAMPLES] if 1 < len(link.text) <= _LONGEST_SAMPLE)
     )
     known = sum(is_navigation(text) or is_generic(text) or is_job_title(text) for text in texts)
+    if code and code not in OPENINGS:
+        return Reading.NONE
     if known >= _LEAST_KNOWN and known * 6 >= len(texts):
-        return Reading.FAIR if code in OPENINGS else Reading.FLUENT
+        return Reading.FAIR if code else Reading.FLUENT
     return Reading.NONE
 
 

@@ -36,6 +36,10 @@ _LIST: Final = re.compile(r"一覧|リスト|列表|목록|\b(?:lists?|lista|lis
 def single_job(outline: Outline, page: PageWords, document_title: str = "") -> list[JobFound]:
     """The job of a page that advertises only one: duties and requirements under its title, or labels and a last day."""
     heading = _heading(outline, document_title)
+    if heading is not None and is_generic(outline.text(heading, 250)):  # "Vacancy details" stands over the title
+        heading = next(
+            (number for number in range(heading + 1, len(outline.tags)) if outline.tags[number] in HEADINGS), None
+        )
     if heading is None:
         return []
     title = without_label(outline.text(heading, 250))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from comity.extract.jobs.addresses import leads_away, same_page
 from comity.extract.jobs.outline import Link, Outline
+from comity.extract.jobs.places import is_known_place
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_labels import TAKEN_AS_SAID, meaning_of
 from comity.extract.jobs.words_pages import CLOSED_HEADING, NO_OPENINGS, NOT_JOBS_HEADING
@@ -150,12 +152,18 @@ def _read(
     title_column = meanings.index("title")
     found: list[JobFound] = []
     job_like = 0
+    place = ""
     for cells in rows[index + 1 : index + 1 + _MOST_ROWS]:
-        if len(cells) <= title_column or (len(set(cells)) == 1 and len(meanings) > 1):
+        if cells and len(set(cells)) == 1 and len(meanings) > 1:
+            # A row of one cell is a heading over those that follow.
+            said = outline.text(cells[0], 100)
+            place = said if is_known_place(said) else ""
+            continue
+        if len(cells) <= title_column:
             continue
         read = _row(outline, cells, meanings, title_column, links, url)
         if read is not None:
-            found.append(read)
+            found.append(replace(read, location_raw=read.location_raw or place))
             job_like += is_job_title(read.title)
     evidence = (
         3 * (job_like / len(found) if found else 0)

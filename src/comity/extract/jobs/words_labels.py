@@ -193,6 +193,16 @@ _EASTERN: Final = re.compile(
     "(?P<deadline_raw>締切|〆切|応募期限|截止)|(?P<location_raw>勤務地|勤務場所|工作地|地点)|(?P<title>職名|職種|岗位|职位|職位)|(?P<posted_raw>掲載|公開日|发布)"
 )
 _LONGEST_EASTERN: Final = 12
+# What announcements begin with: "Vacancy announcement: Nurse".
+_ANNOUNCED: Final = re.compile(
+    r"(?:(?:job |internal |external |re-?advertisement of )?(?:vacancy|job|recruitment|employment)(?: (?:announcement|notice|advert"
+    r"(?:isement)?|opportunity|opening|vacancy))?|re-?advertis\w+|call for applications?|now hiring|we are hiring|avis de "
+    r"(?:vacance(?: de poste)?|recrutement)|appel à candidatures?|offre d['’]emploi|convocatoria(?: laboral)?|oferta (?:de empleo"
+    r"|laboral)|stellenausschreibung|ausschreibung|ogłoszenie o prac[ęy]|anunț de angajare|álláshirdetés|oglas za posao|"
+    r"konkurs za posao|lowongan(?: kerja)?|tuyển dụng|вакансия|вакансія|وظيفة شاغرة|إعلان وظيفة|آگهی استخدام|دعوت به همکاری)"
+    r"\s*(?:(?:no|nr|n°|#|№)\.?\s*[\w/-]{1,20}\s*)?[:：–—-]\s+",
+    re.IGNORECASE,
+)
 _HOUR: Final = re.compile(
     r"[\s,–-]*(?:klo |um |à |at |kl\.? )?\d{1,2}[:.h]\d{2}(?:\s?[ap]\.?m\.?)?(?:\s?\(?[A-Z]{2,5}\)?)?"
 )
@@ -241,7 +251,10 @@ def labelled(line: str) -> tuple[str, str] | None:
 def without_label(title: str) -> str:
     """A title without the word that says that it is one: "Position: Nurse"."""
     said = labelled(title)
-    return said[1] if said and said[0] == "title" and said[1] else title
+    if said and said[0] == "title" and said[1]:
+        return said[1]
+    found = _ANNOUNCED.match(title)
+    return title[found.end() :] if found and len(title) - found.end() > 3 else title
 
 
 def split_at_labels(line: str) -> list[str]:
