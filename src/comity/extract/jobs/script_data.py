@@ -25,7 +25,7 @@ _LEAST: Final = 60
 # A value is worth reading where something in it may be a title.
 _TITLED: Final = re.compile(
     r"(?:title|name|position|text|head(?:ing|line)|label|html|poste|puesto|cargo|titre|titel|titulo|role|body|content)"
-    r"\w{0,30}[\"']?\s*:",
+    r"\w{0,30}\\{0,3}[\"']?\s*:",
     re.IGNORECASE,
 )
 _BEGIN: Final = re.compile(r"(?:=|\(|,|return)\s*(?=[\[{]\s*[\[{\"'\w])")

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from comity.extract.jobs.words.joined import alternatives
 from comity.extract.jobs.words.labels_latin import LABELS as LATIN_LABELS
 from comity.extract.jobs.words.labels_scripts import LABELS as OTHER_LABELS
+from comity.extract.jobs.words.openings import ANNOUNCEMENTS
 from comity.extract.jobs.words_dates import DATE, deadline_in, is_open_ended
 from comity.rules.jobs.words import plain
 
@@ -195,13 +197,7 @@ _EASTERN: Final = re.compile(
 _LONGEST_EASTERN: Final = 12
 # What announcements begin with: "Vacancy announcement: Nurse".
 _ANNOUNCED: Final = re.compile(
-    r"(?:(?:job |internal |external |re-?advertisement of )?(?:vacancy|job|recruitment|employment)(?: (?:announcement|notice|advert"
-    r"(?:isement)?|opportunity|opening|vacancy))?|re-?advertis\w+|call for applications?|now hiring|we are hiring|avis de "
-    r"(?:vacance(?: de poste)?|recrutement)|appel à candidatures?|offre d['’]emploi|convocatoria(?: laboral)?|oferta (?:de empleo"
-    r"|laboral)|stellenausschreibung|ausschreibung|ogłoszenie o prac[ęy]|anunț de angajare|álláshirdetés|oglas za posao|"
-    r"konkurs za posao|lowongan(?: kerja)?|tuyển dụng|вакансия|вакансія|وظيفة شاغرة|إعلان وظيفة|آگهی استخدام|دعوت به همکاری)"
-    r"\s*(?:(?:no|nr|n°|#|№)\.?\s*[\w/-]{1,20}\s*)?[:：–—-]\s+",
-    re.IGNORECASE,
+    rf"(?:{alternatives(ANNOUNCEMENTS)})\s*(?:(?:no|nr|n°|#|№)\.?\s*[\w/-]{{1,20}}\s*)?[:：–—-]\s+", re.IGNORECASE
 )
 _HOUR: Final = re.compile(
     r"[\s,–-]*(?:klo |um |à |at |kl\.? )?\d{1,2}[:.h]\d{2}(?:\s?[ap]\.?m\.?)?(?:\s?\(?[A-Z]{2,5}\)?)?"
