@@ -373,8 +373,8 @@ NO_OPENINGS: Final[dict[str, str]] = {
 # What stands before the title of an announcement.
 ANNOUNCEMENTS: Final[dict[str, str]] = {
     "en": (
-        "(?:job |internal |external )?(?:vacancy|job|recruitment|employment)(?: (?:announcement|notice|advert(?:isement)?"
-        "|opportunity|opening|vacancy))?|re-?advertis\\w+|call for applications?|now hiring|we are hiring"
+        "(?:job |internal |external )?(?:vacancy|job|recruitment|employment)(?: (?:announcement|notice|advert"
+        "(?:isement)?|opportunity|opening|vacancy))?|re-?advertis\\w+|call for applications?|now hiring|we are hiring"
     ),
     "fr": "avis de (?:vacance(?: de poste)?|recrutement)|appel à candidatures?|offre d['’]emploi",
     "es": "convocatoria(?: laboral)?|oferta (?:de empleo|laboral)|vacante",
