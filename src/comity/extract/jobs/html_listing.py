@@ -131,7 +131,8 @@ def _by_data(
     Data that tell of the jobs which the page shows are the surer source, as they are where it shows none; but a page
     that shows jobs brings other data, too.
     """
-    score, jobs = embedded_jobs(document, outline, url=words.url)
+    is_fluent = words.reading is Reading.FLUENT
+    score, jobs = embedded_jobs(document, outline, url=words.url, is_fluent=is_fluent)
     if jobs and looks:
         titles = {found.title for found in looks}
         shared = sum(found.title in titles for found in jobs)
