@@ -22,7 +22,7 @@ from comity.extract.jobs.systems_pages import embedded_jobs, markup_in_data, pag
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words.openings import OPENINGS
-from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
+from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING, OTHER_PAGES
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 from comity.model.job import FILLED_BY_SCRIPTS, FoundBy, JobFound, Listing, ListingKind
 from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
@@ -149,7 +149,7 @@ def _by_data(
 
 def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]:
     """Tables, lists and cards; whether they are certain enough to outweigh a notice that there are none."""
-    tables = table_jobs(outline, url=words.url, careers_page=words.about_careers)
+    tables = table_jobs(outline, words)
     repeated, score = repeated_jobs(outline, words)
     if tables:
         known = {posting_key(found.apply_url) for found in tables}
@@ -212,6 +212,7 @@ def _page_words(outline: Outline, url: str, title: str, language: str = "") -> P
         url=url,
         about_careers=about_openings or CAREERS.search(said) is not None,
         about_openings=about_openings,
+        about_others=not about_openings and OTHER_PAGES.search(f"{heading}\n{title}") is not None,
         reading=_reading(outline, language),
     )
 

@@ -50,6 +50,7 @@ _PERSON: Final = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?[A-ZÀ-Þ][\w'’-]+
 _DOCUMENT: Final = re.compile(r"\.(?:pdf|docx?|odt|rtf)$")
 _HEADING_REACH: Final = 400
 _LEAST_ITEMS: Final = 3
+_OTHERS: Final = 3.0
 _OF_A_JOB: Final = 1.5
 _TELLING: Final = frozenset({"deadline_raw", "posted_raw", "location_raw", "employment_raw"})
 _YEAR: Final = re.compile(r"(?<!\d)(?:20[2-4]\d|14[0-4]\d|25[6-9]\d)(?!\d)")
@@ -75,6 +76,8 @@ class PageWords:
     url: str
     about_careers: bool
     about_openings: bool
+    about_others: bool = False
+    """It says that it is about tenders, courses, events or grants, and not about jobs."""
     reading: Reading = Reading.FLUENT
     """How well we know the language: where we do not, the shape of a list must do."""
 
@@ -262,6 +265,7 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     score += 0.75 * sum(bool({"employment_raw", "level_raw", "reference"} & said.keys()) for said in fields) / size
     score += called_jobs(outline, sample[0].root)
     score += 1.0 if page.about_openings else 0.5 if page.about_careers else 0.0
+    score -= _OTHERS * (1.0 - job_like) if page.about_others else 0.0
     heading, nearby = above(outline, sample[0].start)
     if CLOSED_HEADING.search(heading):
         run.is_apart = True

@@ -9,6 +9,7 @@ from typing import Final
 from comity.extract.jobs.addresses import leads_away, same_page
 from comity.extract.jobs.outline import Link, Outline
 from comity.extract.jobs.places import is_known_place
+from comity.extract.jobs.repeated import PageWords
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_labels import TAKEN_AS_SAID, meaning_of
 from comity.extract.jobs.words_pages import CLOSED_HEADING, NO_OPENINGS, NOT_JOBS_HEADING
@@ -31,7 +32,7 @@ _PEOPLE: Final = re.compile(
 Cells = list[int]
 
 
-def table_jobs(outline: Outline, *, url: str, careers_page: bool) -> list[JobFound]:
+def table_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
     """Jobs of every table that is one of jobs."""
     links: dict[int, list[Link]] = {}
     rows = _rows_by_table(outline)
@@ -49,7 +50,7 @@ def table_jobs(outline: Outline, *, url: str, careers_page: bool) -> list[JobFou
     jobs: list[JobFound] = []
     for table, cells in list(rows.items())[:MOST_TABLES]:
         if not outline.chrome[table]:
-            jobs += _read(outline, _spread(outline, cells), links, url, careers_page)
+            jobs += _read(outline, _spread(outline, cells), links, page)
     return jobs
 
 
@@ -138,9 +139,7 @@ def _shown(outline: Outline, cell: int) -> str:
     )[:120]
 
 
-def _read(
-    outline: Outline, rows: list[Cells], links: dict[int, list[Link]], url: str, careers_page: bool
-) -> list[JobFound]:
+def _read(outline: Outline, rows: list[Cells], links: dict[int, list[Link]], page: PageWords) -> list[JobFound]:
     header = _header(outline, rows)
     if header is None:
         return []
@@ -161,14 +160,15 @@ def _read(
             continue
         if len(cells) <= title_column:
             continue
-        read = _row(outline, cells, meanings, title_column, links, url)
+        read = _row(outline, cells, meanings, title_column, links, page.url)
         if read is not None:
             found.append(replace(read, location_raw=read.location_raw or place))
             job_like += is_job_title(read.title)
     evidence = (
         3 * (job_like / len(found) if found else 0)
         + 1.5 * ("deadline_raw" in meanings)
-        + 1.0 * careers_page
+        + 1.0 * page.about_careers
+        - 2.0 * page.about_others
         + 0.5 * ("location_raw" in meanings)
         + 0.5 * ("reference" in meanings)
     )

@@ -135,6 +135,7 @@ POSTING_PART: Final = re.compile(
     r"требования|условия|职责|要求|任职|仕事内容|応募資格|必須|" + alternatives(parts.PARTS) + ")",
     _I,
 )
+OTHER_PAGES: Final = re.compile(alternatives(parts.OTHER_PAGES), _I)
 # Over a list of other jobs, beside the one that a page is about.
 OTHER_JOBS: Final = re.compile("|".join(parts.OTHERS.values()), _I)
 CLOSED_MARK: Final = re.compile(
