@@ -99,11 +99,6 @@ PAGES: Final = (
         _hint("li.BambooHR-ATS-Jobs-Item", title="a", url="a", location=".BambooHR-ATS-Location"),
     ),
     PageSystem(
-        ApplicantSystem.PERSONIO,
-        'a.job-box-link[href*="/job/"]',
-        _hint("a.job-box-link", title=".jb-title", url="", location=".jb-description span:last-of-type"),
-    ),
-    PageSystem(
         ApplicantSystem.RECRUITEE,
         '[data-testid="offer-list-grid-desktop-styled"] a[href*="/o/"]',
         _hint(

@@ -12,7 +12,7 @@ from comity.extract.jobs.places import is_known_place
 from comity.extract.jobs.repeated import PageWords
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_labels import TAKEN_AS_SAID, meaning_of
-from comity.extract.jobs.words_pages import CLOSED_HEADING, NO_OPENINGS, NOT_JOBS_HEADING
+from comity.extract.jobs.words_pages import CLOSED_HEADING, CLOSED_MARK, NO_OPENINGS, NOT_JOBS_HEADING
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 from comity.model.job import FoundBy, JobFound
 
@@ -21,6 +21,7 @@ _MOST_ROWS: Final = 5_000
 _MOST_CELLS: Final = 60
 _HEADER_ROWS: Final = 3
 _SAMPLE: Final = 20
+_LONGEST_MARK: Final = 60
 # Columns of lists of people, who also have positions.
 _PEOPLE: Final = re.compile(
     r"(?:(?:full |first |last |sur|staff )?name|e-?mail(?: address)?|(?:tele)?phone|tel\.?|contact|nom|prénom|"
@@ -158,7 +159,7 @@ def _read(outline: Outline, rows: list[Cells], links: dict[int, list[Link]], pag
             said = outline.text(cells[0], 100)
             place = said if is_known_place(said) else ""
             continue
-        if len(cells) <= title_column:
+        if len(cells) <= title_column or any(_is_closed(outline, cell) for cell in set(cells)):
             continue
         read = _row(outline, cells, meanings, title_column, links, page.url)
         if read is not None:
@@ -173,6 +174,12 @@ def _read(outline: Outline, rows: list[Cells], links: dict[int, list[Link]], pag
         + 0.5 * ("reference" in meanings)
     )
     return found if evidence >= 2.5 else []
+
+
+def _is_closed(outline: Outline, cell: int) -> bool:
+    """Whether a cell says nothing but that the job is gone."""
+    text = outline.text(cell, 80)
+    return 0 < len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip(" .,;–-()[]")) is not None
 
 
 def _is_past(outline: Outline, cell: int) -> bool:

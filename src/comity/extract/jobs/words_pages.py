@@ -152,7 +152,9 @@ CLOSED_MARK: Final = re.compile(
 )
 CLOSED_HEADING: Final = re.compile(
     r"(?:(?:closed|past|expired|filled|archived|previous|old) (?:\w+ )?(?:positions?|vacanc|jobs|calls|opportunit|"
-    r"openings|recruitments?|postings)|^archived?\b|no longer (?:open|accepting)|"
+    r"openings|recruitments?|postings|selections?|procedures?|competitions?)|^archived?\b|"
+    r"(?:ongoing|running) (?:selections?|(?:selection|recruitment) (?:procedures?|processes))|"
+    r"no longer (?:open|accepting)|"
     r"offres? (?:pourvues?|clôturées?|expirées?|archivées?)|postes? pourvus?|convocatorias? (?:cerradas?|"
     r"finalizadas?|pasadas)|abgeschlossen|abgelaufen|encerrad[ao]s|bandi (?:scaduti|chiusi)|scadut[ei]|"
     r"gesloten vacatures|وظائف مغلقة|архив|закрытые вакансии|已结束|已过期|募集終了)",
