@@ -10,6 +10,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from turbohtml import Document
@@ -19,7 +20,7 @@ from comity.extract.jobs.outline import Outline
 
 MOST_SCRIPTS: Final = 200
 MOST_VALUES: Final = 60
-_MOST_CHARACTERS: Final = 6_000_000
+_MOST_CHARACTERS: Final = 4_000_000
 _LONGEST: Final = 3_000_000
 _LEAST: Final = 60
 # A value is worth reading where something in it may be a title.
@@ -84,7 +85,7 @@ def _sources(document: Document, outline: Outline) -> Iterator[tuple[str, bool]]
 
 def _assigned(text: str) -> Iterator[tuple[str, object]]:
     """Values in a script: what is parsed from a string, and every literal that is assigned or handed over."""
-    for found in _PARSED.finditer(text):
+    for found in islice(_PARSED.finditer(text), MOST_VALUES):
         if (said := _string_at(text, found.start("mark"))) and said.lstrip()[:1] in ("{", "["):
             yield "", read_lenient(html.unescape(said) if said.lstrip()[1:7] == "&quot;" else said)
     flight = "".join(_string_at(text, found.end()) for found in _FLIGHT.finditer(text))

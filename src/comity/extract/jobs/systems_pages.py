@@ -29,9 +29,9 @@ from comity.rules.parser_hint import json_path, template
 _LEAST_SCORE: Final = 4.0
 _SURE: Final = 100.0
 _MOST_NODES: Final = 200_000
-_MOST_TEXTS: Final = 5
+_MOST_TEXTS: Final = 3
 _LEAST_MARKUP: Final = 120
-_MOST_MARKUP: Final = 500_000
+_MOST_MARKUP: Final = 200_000
 _MARKUP: Final = re.compile(r"<(?:a|li|h[1-6]|tr|article)[\s>]", re.IGNORECASE)
 
 
