@@ -112,6 +112,20 @@ HOSTILE = {
     "cards without links": b'<div class="job"><p>x</p></div>' * 15_000,
     "cards in cards": (b'<div class="job">' * 50 + b"<h3>Driver</h3>" + b"</div>" * 50) * 200,
     "clicks": b'<div onclick="' + b"location.href= open(" * 50_000 + b'">Officer</div>',
+    "headings without an end": b"<h1>Officer</h1>Deadline: 1 May 2026" + b"<h2>Officer</h2>" * 30_000,
+    "roots without an end": (b"<div>" * 20 + b"<a href=/>x</a>" * 5 + b"</div>" * 20) * 800,
+    "empty roots": b"<div><a href=/>x</a>" + b"<p></p>" * 80_000 + b"</div>",
+    "values without an end": b"<script>" + b"x={name:'" * 100_000 + b"</script>",
+    "strings without an end": b"<script>" + b'JSON.parse(\'{"name":' * 50_000 + b"</script>",
+    "literals": b"<script>" + b"a={name:1,b:'\\''};" * 50_000 + b"</script>",
+    "comments in literals": b"<script>x={name:" + b"/*" * 200_000 + b"</script>",
+    "one long word": b"<script>x={" + b"a" * 1_000_000 + b"name:1}</script>",
+    "markup in data": b"<script>window.x=["
+    + b",".join([b'{"html":"' + b"<li><a>Officer " * 12_000 + b'"}'] * 8)
+    + b"]</script>",
+    "attributes with data": b"<div data-x='[{\"name\":1},{}]'></div>" * 20_000,
+    "bold letters": b"<h1>Jobs</h1><p>" + b"<b>Driver</b> Juba<br>" * 20_000,
+    "icons that speak": b"<h1>Jobs</h1><ul>" + b"<li><a href=/jobs/1>Driver</a><i title=Location></i>x</li>" * 5000,
     "a pager without an end": b"".join(b'<a href="?page=%d">%d</a>' % (at, at) for at in range(5000)),
     "a thousand kinds of link": b"".join(
         b'<p class="%s"><a href="/jobs/%d">Officer</a></p>' % (bytes([97 + at % 26, 97 + at // 26 % 26]), at)

@@ -22,7 +22,7 @@ from comity.extract.jobs.systems_pages import embedded_jobs, markup_in_data, pag
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words.openings import OPENINGS
-from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING
+from comity.extract.jobs.words_pages import CAREERS, OPENINGS_HEADING, OTHER_PAGES
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 from comity.model.job import FILLED_BY_SCRIPTS, FoundBy, JobFound, Listing, ListingKind
 from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
@@ -53,6 +53,8 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
             return Listing(wall[0], message=wall[1])
     words = _page_words(outline, url, title, language)
     own = single_job(outline, words, title)
+    if not own and len(jobs) > 1:
+        own = _of_page(jobs, outline, url)
     if own:
         # A page's own posting, not those that it shows beside it; what machines are told of it is the surer.
         return Listing(ListingKind.JOBS, tuple(_in_language(_of_title(jobs, own[0]) or own, language)))
@@ -129,7 +131,8 @@ def _by_data(
     Data that tell of the jobs which the page shows are the surer source, as they are where it shows none; but a page
     that shows jobs brings other data, too.
     """
-    score, jobs = embedded_jobs(document, outline, url=words.url)
+    is_fluent = words.reading is Reading.FLUENT
+    score, jobs = embedded_jobs(document, outline, url=words.url, is_fluent=is_fluent)
     if jobs and looks:
         titles = {found.title for found in looks}
         shared = sum(found.title in titles for found in jobs)
@@ -146,7 +149,7 @@ def _by_data(
 
 def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]:
     """Tables, lists and cards; whether they are certain enough to outweigh a notice that there are none."""
-    tables = table_jobs(outline, url=words.url, careers_page=words.about_careers)
+    tables = table_jobs(outline, words)
     repeated, score = repeated_jobs(outline, words)
     if tables:
         known = {posting_key(found.apply_url) for found in tables}
@@ -159,6 +162,12 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
         return repeated, score >= _SURE_SCORE
     headed, blocks = linkless_jobs(outline, words), block_jobs(outline, words)
     return (blocks if len(blocks) > len(headed) else headed), False
+
+
+def _of_page(jobs: list[JobFound], outline: Outline, url: str) -> list[JobFound]:
+    """Of several jobs that machines are told of, the one whose address and title are the page's own."""
+    headings = {key(outline.text(number, 250)) for number, tag in enumerate(outline.tags) if tag == "h1"}
+    return [found for found in jobs if same_page(found.apply_url, url) and key(found.title) in headings][:1]
 
 
 def _of_title(jobs: list[JobFound], own: JobFound) -> list[JobFound]:
@@ -203,6 +212,7 @@ def _page_words(outline: Outline, url: str, title: str, language: str = "") -> P
         url=url,
         about_careers=about_openings or CAREERS.search(said) is not None,
         about_openings=about_openings,
+        about_others=not about_openings and OTHER_PAGES.search(f"{heading}\n{title}") is not None,
         reading=_reading(outline, language),
     )
 
@@ -216,8 +226,10 @@ def _reading(outline: Outline, language: str) -> Reading:
         dict.fromkeys(link.text for link in outline.links[:_MOST_SAMPLES] if 1 < len(link.text) <= _LONGEST_SAMPLE)
     )
     known = sum(is_navigation(text) or is_generic(text) or is_job_title(text) for text in texts)
+    if code and code not in OPENINGS:
+        return Reading.NONE
     if known >= _LEAST_KNOWN and known * 6 >= len(texts):
-        return Reading.FAIR if code in OPENINGS else Reading.FLUENT
+        return Reading.FAIR if code else Reading.FLUENT
     return Reading.NONE
 
 

@@ -47,7 +47,7 @@ _LEADING: Final = re.compile(r"^[\s,;:–—|•·()\-]+|[\s,;:–—|•·(\-]+
 _LETTERS: Final = r"[^\s\d\x00-@\[-`{-\xbf\u2010-\u2027\u2190-\u2bff\u3000-\u303f\uff00-\uff20]+"
 _BEHIND: Final = re.compile(
     rf"^\s?(?:,|–|—|-|\()\s*((?![a-z]){_LETTERS}(?:[ '’-]{_LETTERS}){{0,3}}"
-    rf"(?:, (?![a-z]){_LETTERS}(?:[ '’-]{_LETTERS}){{0,2}})?)(?:[.;)]|\s[–—-]\s|$)"
+    rf"(?:, (?![a-z]){_LETTERS}(?:[ '’-]{_LETTERS}){{0,2}})?)(?:[.;)]|\s[–—-]\s|\s\(|$)"
 )
 _NUMBER_OF_POSTS: Final = re.compile(r"^\s*\([^()]{1,25}\)\s*(?=[,–—-])")  # "(2 posts), Belize City"
 _DEPARTMENT_NAME: Final = re.compile(r"(?:^|[\s_-])(?:dept|department|category|team|abteilung)(?=[\s_-]|$)")

@@ -114,9 +114,19 @@ def _block_lines(outline: Outline, element: int) -> list[tuple[str, range]]:
     stop = min(outline.text_ends[element], begin + 200)
     for index in range(begin, stop + 1):
         if index == stop or outline.texts[index] == "\n":
-            lines.append((collapse("".join(outline.texts[begin:index])[:2000]), range(begin, index)))
+            lines.append((_line(outline, begin, index), range(begin, index)))
             begin = index + 1
     return lines
+
+
+def _line(outline: Outline, begin: int, end: int) -> str:
+    """What a line says, without a label at its beginning that is an element of its own."""
+    numbers = [index for index in range(begin, end) if outline.texts[index].strip()]
+    if len(numbers) > 1 and outline.text_owners[numbers[0]] != outline.text_owners[numbers[1]]:
+        first = outline.text_owners[numbers[0]]
+        if "label" in outline.names[first] or meaning_of(outline.texts[numbers[0]][:80]) == "title":
+            begin = numbers[1]
+    return collapse("".join(outline.texts[begin:end])[:2000])
 
 
 def title_in(outline: Outline, start: int, end: int, shared: frozenset[str] = frozenset()) -> tuple[str, range] | None:

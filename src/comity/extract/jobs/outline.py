@@ -330,12 +330,13 @@ def _mark_menus(outline: Outline) -> None:
 
 _NEVER_MENU: Final = frozenset({"html", "body", "main", "article", "form"})
 _MOST_MENU_TEXTS: Final = 200
+_MOST_MENU_ELEMENTS: Final = 2_000
 
 
 def _is_linked_only(outline: Outline, element: int, places: list[int]) -> bool:
     """Whether next to nothing is said in an element outside its links, and no heading stands in it."""
     begin, stop = outline.text_starts[element], outline.text_ends[element]
-    if stop - begin > _MOST_MENU_TEXTS:
+    if stop - begin > _MOST_MENU_TEXTS or outline.ends[element] - element > _MOST_MENU_ELEMENTS:
         return False
     if any(outline.tags[number] in HEADINGS for number in range(element, outline.ends[element])):
         return False

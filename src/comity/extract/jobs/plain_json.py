@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from comity.extract.jobs.addresses import host_of, query_of, resolve, same_page, with_query
+from comity.extract.jobs.addresses import host_of, path_of, query_of, resolve, same_page, with_query
 from comity.extract.jobs.posting import postings_in, read_posting
 from comity.extract.jobs.text import job
 from comity.extract.jobs.values import text_of_value
 from comity.extract.jobs.words_labels import meaning_of
+from comity.extract.jobs.words_pages import JOB_PATH
 from comity.extract.jobs.words_titles import is_job_title
 from comity.model.job import FoundBy, JobFound
 
@@ -82,6 +83,7 @@ _KEY_LIKE: Final = {
 }
 _OF_A_JOB: Final = re.compile(r"job|position|vacan|apply|detail|active|canonical|public", re.I)
 _FEW_KEYS: Final = 2
+_OTHER_SCRIPT: Final = re.compile("[\u0370-\u1fff\u3040-\ud7ff]")
 
 
 def _bare(key: str) -> str:
@@ -96,19 +98,25 @@ def plain_jobs(
 
 
 def best_jobs(
-    value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
+    value: object,
+    *,
+    url: str,
+    found_by: FoundBy = FoundBy.LIST,
+    least: float = _LEAST_SCORE,
+    name: str = "",
+    is_fluent: bool = True,
 ) -> tuple[float, list[JobFound]]:
-    """Jobs of the list that scores best, and its score."""
+    """Jobs of the list that scores best, and its score; what it is called, and whether its titles can be read."""
     posted = [found for node in postings_in(value) if (found := read_posting(node, base=url, found_by=FoundBy.JSON_LD))]
     if posted and any(not same_page(found.apply_url, url) for found in posted):
         return _SURE, posted
     # Beside postings any list will do that knows their addresses.
     best: tuple[float, list[JobFound]] = (least if not posted else -10.0, [])
-    for name, items in _lists(value):
+    for path, items in _lists(value, name):
         fields = _fields(items)
         if "title" not in fields:
             continue
-        score = _score(name, items, fields)
+        score = _score(path, items, fields, is_fluent=is_fluent)
         if score >= best[0]:
             jobs = [found for item in items[:MOST_JOBS] if (found := _job(item, fields, url, found_by))]
             if jobs:
@@ -137,9 +145,9 @@ def without_addresses(value: object, *, url: str) -> str:
     return ""
 
 
-def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
+def _lists(value: object, name: str = "") -> Iterator[tuple[str, list[dict[str, object]]]]:
     """Lists of objects, with the name under which each stands."""
-    waiting: list[tuple[str, object]] = [("", value)]
+    waiting: list[tuple[str, object]] = [(name, value)]
     room = MOST_NODES
     while waiting and room:
         room -= 1
@@ -194,7 +202,7 @@ def _fields(items: list[dict[str, object]]) -> dict[str, list[str]]:
     return found
 
 
-def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str]]) -> float:
+def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str]], *, is_fluent: bool = True) -> float:
     sample = items[:50]
     titles = [_said(item, fields["title"]) for item in sample]
     job_like = sum(map(is_job_title, filter(None, titles))) / len(sample)
@@ -206,7 +214,11 @@ def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str
         score += 1.5
     if not all(titles):
         score -= 1.0
-    return score - (2.0 if job_like < 0.2 else 0)
+    if "apply_url" in fields:
+        addresses = [_said(item, fields["apply_url"]) for item in sample]
+        score += sum(JOB_PATH.search(path_of(address)) is not None for address in addresses) / len(sample)
+    # Where we can read the titles and none is a job's, the list is one of something else.
+    return score - (2.0 if job_like < 0.2 and is_fluent and not _OTHER_SCRIPT.search("".join(titles)[:500]) else 0)
 
 
 def _said(item: dict[str, object], keys: list[str]) -> str:

@@ -50,6 +50,10 @@ _PERSON: Final = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?[A-ZÀ-Þ][\w'’-]+
 _DOCUMENT: Final = re.compile(r"\.(?:pdf|docx?|odt|rtf)$")
 _HEADING_REACH: Final = 400
 _LEAST_ITEMS: Final = 3
+_OTHERS: Final = 3.0
+_OF_A_JOB: Final = 1.5
+_TELLING: Final = frozenset({"deadline_raw", "posted_raw", "location_raw", "employment_raw"})
+_YEAR: Final = re.compile(r"(?<!\d)(?:20[2-4]\d|14[0-4]\d|25[6-9]\d)(?!\d)")
 _LONGEST_TITLE: Final = 160
 _MOST_TITLE_WORDS: Final = 16
 
@@ -72,6 +76,8 @@ class PageWords:
     url: str
     about_careers: bool
     about_openings: bool
+    about_others: bool = False
+    """It says that it is about tenders, courses, events or grants, and not about jobs."""
     reading: Reading = Reading.FLUENT
     """How well we know the language: where we do not, the shape of a list must do."""
 
@@ -155,7 +161,9 @@ def _likeliest(outline: Outline, runs: list[_Run], page: PageWords) -> Group | N
     best: tuple[float, Group] | None = None
     for members in groups.values():
         items = [item for run in members for item in run.items]
-        if max(run.score for run in members) < page.reading.value or not _is_list(outline, items, members):
+        if max(run.score for run in members) < page.reading.value or not _is_list(items):
+            continue
+        if not _tells_of_jobs(outline, items, members, page):
             continue
         score = max(run.score for run in members) + min(1.0, 0.1 * len(items)) - 0.5 * members[0].group.by_button
         if best is None or score > best[0]:
@@ -163,22 +171,27 @@ def _likeliest(outline: Outline, runs: list[_Run], page: PageWords) -> Group | N
     return best[1] if best else None
 
 
-def _is_list(outline: Outline, items: list[Item], runs: list[_Run]) -> bool:
-    """Whether items are alike and each is one thing: short titles that differ, own addresses, and more than a title."""
+def _is_list(items: list[Item]) -> bool:
+    """Whether items are alike and each is one thing: short titles that differ, and addresses of their own."""
     size = len(items)
-    if size < _LEAST_ITEMS:
-        return False
     titles = {item.title for item in items}
     addresses = {item.link.url for item in items}
-    if len(titles) * 3 < size * 2 or len(addresses) * 3 < size * 2:
+    if size < _LEAST_ITEMS or len(titles) * 3 < size * 2 or len(addresses) * 3 < size * 2:
         return False
-    if any(len(item.title) > _LONGEST_TITLE for item in items) or sum(map(_is_sentence, titles)) * 3 > len(titles):
+    return max(map(len, titles)) <= _LONGEST_TITLE and sum(map(_is_sentence, titles)) * 3 <= len(titles)
+
+
+def _tells_of_jobs(outline: Outline, items: list[Item], runs: list[_Run], page: PageWords) -> bool:
+    """Whether most items have a date or a place, or else are named or addressed as jobs are."""
+    size = len(items)
+    told = sum(bool(_TELLING & said.keys()) for run in runs for said in run.fields)
+    if told * 2 >= size:
+        return True
+    if page.reading is Reading.FAIR:
         return False
-    told = sum(bool(_words(outline, item).removeprefix(item.title).strip(" -–—|:→»")) for item in items)
-    dated = sum(
-        bool({"deadline_raw", "posted_raw", "location_raw"} & said.keys()) for run in runs for said in run.fields
-    )
-    return told * 2 >= size or dated * 2 >= size
+    dated = sum(_YEAR.search(_words(outline, item)) is not None for item in items)
+    addressed = sum(_address_score(item.link.url, page.url) for item in items) / size
+    return dated * 2 >= size or called_jobs(outline, items[0].root) > 0 or addressed >= _OF_A_JOB
 
 
 def _is_sentence(title: str) -> bool:
@@ -252,6 +265,7 @@ def _score(outline: Outline, run: _Run, page: PageWords) -> float:
     score += 0.75 * sum(bool({"employment_raw", "level_raw", "reference"} & said.keys()) for said in fields) / size
     score += called_jobs(outline, sample[0].root)
     score += 1.0 if page.about_openings else 0.5 if page.about_careers else 0.0
+    score -= _OTHERS * (1.0 - job_like) if page.about_others else 0.0
     heading, nearby = above(outline, sample[0].start)
     if CLOSED_HEADING.search(heading):
         run.is_apart = True

@@ -10,6 +10,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from turbohtml import Document
@@ -19,16 +20,18 @@ from comity.extract.jobs.outline import Outline
 
 MOST_SCRIPTS: Final = 200
 MOST_VALUES: Final = 60
-_MOST_CHARACTERS: Final = 6_000_000
+_MOST_CHARACTERS: Final = 4_000_000
 _LONGEST: Final = 3_000_000
 _LEAST: Final = 60
 # A value is worth reading where something in it may be a title.
 _TITLED: Final = re.compile(
     r"(?:title|name|position|text|head(?:ing|line)|label|html|poste|puesto|cargo|titre|titel|titulo|role|body|content)"
-    r"\w{0,30}[\"']?\s*:",
+    r"\w{0,30}\\{0,3}[\"']?\s*:",
     re.IGNORECASE,
 )
 _BEGIN: Final = re.compile(r"(?:=|\(|,|return)\s*(?=[\[{]\s*[\[{\"'\w])")
+_NAME: Final = re.compile(r"([\w$]{1,50})\W{0,5}$")
+_LONGEST_NAME: Final = 60
 _PARSED: Final = re.compile(r"JSON\.parse\(\s*(?:decodeURIComponent\(\s*)?(?P<mark>[\"'`])")
 _FLIGHT: Final = re.compile(r"__next_f\.push\(\s*\[\s*1\s*,\s*(?=\")")
 _FLIGHT_ROW: Final = re.compile(r"^[0-9a-f]{1,6}:(?=[\[{])", re.MULTILINE)
@@ -42,17 +45,17 @@ _LITERAL: Final = re.compile(
 )
 
 
-def values_in(document: Document, outline: Outline) -> Iterator[object]:
-    """Values of a page's scripts and attributes, in document order, those of a JSON type first."""
+def values_in(document: Document, outline: Outline) -> Iterator[tuple[str, object]]:
+    """Values of a page's scripts and attributes with their names, in document order, those of a JSON type first."""
     room, given = _MOST_CHARACTERS, 0
     for text, is_json in _sources(document, outline):
         room -= len(text)
         if room < 0 or given >= MOST_VALUES:
             return
-        for value in [read_lenient(text)] if is_json else _assigned(text):
+        for name, value in [("", read_lenient(text))] if is_json else _assigned(text):
             if isinstance(value, dict | list) and value:
                 given += 1
-                yield value
+                yield name, value
 
 
 def _sources(document: Document, outline: Outline) -> Iterator[tuple[str, bool]]:
@@ -80,14 +83,14 @@ def _sources(document: Document, outline: Outline) -> Iterator[tuple[str, bool]]
         yield text, False
 
 
-def _assigned(text: str) -> Iterator[object]:
+def _assigned(text: str) -> Iterator[tuple[str, object]]:
     """Values in a script: what is parsed from a string, and every literal that is assigned or handed over."""
-    for found in _PARSED.finditer(text):
+    for found in islice(_PARSED.finditer(text), MOST_VALUES):
         if (said := _string_at(text, found.start("mark"))) and said.lstrip()[:1] in ("{", "["):
-            yield read_lenient(html.unescape(said) if said.lstrip()[1:7] == "&quot;" else said)
+            yield "", read_lenient(html.unescape(said) if said.lstrip()[1:7] == "&quot;" else said)
     flight = "".join(_string_at(text, found.end()) for found in _FLIGHT.finditer(text))
     for row in _FLIGHT_ROW.finditer(flight):
-        yield read_lenient(balanced(flight, row.end()))
+        yield "", read_lenient(balanced(flight, row.end()))
     end = 0
     for found in _BEGIN.finditer(text):
         if found.end() < end:
@@ -95,7 +98,8 @@ def _assigned(text: str) -> Iterator[object]:
         literal = balanced(text, found.end())
         end = found.end() + len(literal)
         if len(literal) >= _LEAST and _TITLED.search(literal):
-            yield read_literal(literal)
+            name = _NAME.search(text, max(0, found.start() - _LONGEST_NAME), found.start())
+            yield name[1] if name and found[0][0] == "=" else "", read_literal(literal)
 
 
 def read_literal(text: str) -> object | None:

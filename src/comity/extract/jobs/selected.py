@@ -64,7 +64,7 @@ def _shown(element: Element) -> str:
         mark = badge.to_text().strip()
         if mark and BADGE_CLASS.search((badge.attr("class") or "").lower()) and text.endswith(mark) and text != mark:
             text = text[: -len(mark)].strip()
-    return text
+    return text.strip(" /|·—–-")
 
 
 def selected_next(document: Document, hint: SelectorHint, base: str) -> str:

@@ -6,6 +6,7 @@ Such a page often shows other jobs, too ("Similar vacancies"); those are not wha
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from comity.extract.jobs.addresses import path_of
@@ -28,6 +29,7 @@ _SET_OFF: Final = frozenset({"b", "strong", "font", "span", "div", "p", "td", "c
 _LEAST_SCORE: Final = 4.0
 _LEAST_WORD: Final = 4
 _LEAST_SIGNS: Final = 3
+_MOST_HEADINGS: Final = 200
 _LONGEST_LINE: Final = 300
 _MOST_TIMES: Final = 2
 _LIST: Final = re.compile(r"一覧|リスト|列表|목록|\b(?:lists?|lista|liste|übersicht|overview|table)\b", re.IGNORECASE)
@@ -36,6 +38,10 @@ _LIST: Final = re.compile(r"一覧|リスト|列表|목록|\b(?:lists?|lista|lis
 def single_job(outline: Outline, page: PageWords, document_title: str = "") -> list[JobFound]:
     """The job of a page that advertises only one: duties and requirements under its title, or labels and a last day."""
     heading = _heading(outline, document_title)
+    if heading is not None and is_generic(outline.text(heading, 250)):  # "Vacancy details" stands over the title
+        heading = next(
+            (number for number in range(heading + 1, len(outline.tags)) if outline.tags[number] in HEADINGS), None
+        )
     if heading is None:
         return []
     title = without_label(outline.text(heading, 250))
@@ -101,9 +107,7 @@ def _end(outline: Outline, heading: int) -> int:
     """Where the posting stops: at the list of other jobs, or at the end of what holds it."""
     around = next((near for near in outline.ancestors(heading) if outline.tags[near] in ("main", "article")), None)
     end = outline.ends[around] if around is not None else len(outline.tags)
-    for number in range(outline.ends[heading], end):
-        if outline.tags[number] not in HEADINGS or outline.chrome[number]:
-            continue
+    for number in _shown_headings(outline, heading, end):
         text = outline.text(number, 200)
         is_other = (
             OTHER_JOBS.fullmatch(text.strip(" :")) or OPENINGS_HEADING.search(text) or NOT_JOBS_HEADING.search(text)
@@ -114,11 +118,17 @@ def _end(outline: Outline, heading: int) -> int:
 
 
 def _headings(outline: Outline, heading: int, end: int) -> list[str]:
-    return [
-        outline.text(number, _LONGEST_PART)
+    return [outline.text(number, _LONGEST_PART) for number in _shown_headings(outline, heading, end)]
+
+
+def _shown_headings(outline: Outline, heading: int, end: int) -> list[int]:
+    """Headings below another, as many as an advertisement may have."""
+    numbers = (
+        number
         for number in range(outline.ends[heading], end)
         if outline.tags[number] in HEADINGS and not outline.chrome[number]
-    ]
+    )
+    return list(islice(numbers, _MOST_HEADINGS))
 
 
 def _parts(outline: Outline, heading: int, end: int) -> set[str]:

@@ -29,9 +29,9 @@ from comity.rules.parser_hint import json_path, template
 _LEAST_SCORE: Final = 4.0
 _SURE: Final = 100.0
 _MOST_NODES: Final = 200_000
-_MOST_TEXTS: Final = 5
+_MOST_TEXTS: Final = 3
 _LEAST_MARKUP: Final = 120
-_MOST_MARKUP: Final = 500_000
+_MOST_MARKUP: Final = 200_000
 _MARKUP: Final = re.compile(r"<(?:a|li|h[1-6]|tr|article)[\s>]", re.IGNORECASE)
 
 
@@ -99,11 +99,6 @@ PAGES: Final = (
         _hint("li.BambooHR-ATS-Jobs-Item", title="a", url="a", location=".BambooHR-ATS-Location"),
     ),
     PageSystem(
-        ApplicantSystem.PERSONIO,
-        'a.job-box-link[href*="/job/"]',
-        _hint("a.job-box-link", title=".jb-title", url="", location=".jb-description span:last-of-type"),
-    ),
-    PageSystem(
         ApplicantSystem.RECRUITEE,
         '[data-testid="offer-list-grid-desktop-styled"] a[href*="/o/"]',
         _hint(
@@ -156,10 +151,12 @@ _ASHBY: Final = _ashby_mapping()
 _ORGANISATION: Final = _path("organization.name")
 
 
-def embedded_jobs(document: Document, outline: Outline, *, url: str) -> tuple[float, list[JobFound]]:
+def embedded_jobs(
+    document: Document, outline: Outline, *, url: str, is_fluent: bool = True
+) -> tuple[float, list[JobFound]]:
     """Jobs in the data that a page brings for its own scripts, and their score: Ashby's, Next.js and their like."""
     best: tuple[float, list[JobFound]] = (0.0, [])
-    for value in values_in(document, outline):
+    for name, value in values_in(document, outline):
         if find(value, _ASHBY.items):
             parts = url.split("/")
             context = {"origin": "/".join(parts[:3]), "board": parts[3].partition("?")[0] if len(parts) > 3 else ""}
@@ -167,7 +164,14 @@ def embedded_jobs(document: Document, outline: Outline, *, url: str) -> tuple[fl
             jobs = mapped_jobs(value, _ASHBY, url=outline.base, found_by=FoundBy.APPLICANT_SYSTEM, context=context)
             if jobs:
                 return _SURE, jobs
-        found = best_jobs(value, url=outline.base, found_by=FoundBy.APPLICANT_SYSTEM, least=_LEAST_SCORE)
+        found = best_jobs(
+            value,
+            url=outline.base,
+            found_by=FoundBy.APPLICANT_SYSTEM,
+            least=_LEAST_SCORE,
+            name=name,
+            is_fluent=is_fluent,
+        )
         if found[1] and found[0] > best[0]:
             best = found
     return best
@@ -177,7 +181,7 @@ def markup_in_data(document: Document, outline: Outline) -> list[str]:
     """Markup in the values of a page's data, the longest first: content systems hand whole texts to their scripts."""
     found: dict[str, None] = {}
     room = _MOST_NODES
-    for value in values_in(document, outline):
+    for _, value in values_in(document, outline):
         waiting = [value]
         while waiting and room:
             room -= 1

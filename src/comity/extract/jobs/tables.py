@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from comity.extract.jobs.addresses import leads_away, same_page
 from comity.extract.jobs.outline import Link, Outline
+from comity.extract.jobs.places import is_known_place
+from comity.extract.jobs.repeated import PageWords
 from comity.extract.jobs.text import collapse, job
 from comity.extract.jobs.words_labels import TAKEN_AS_SAID, meaning_of
-from comity.extract.jobs.words_pages import CLOSED_HEADING, NO_OPENINGS, NOT_JOBS_HEADING
+from comity.extract.jobs.words_pages import CLOSED_HEADING, CLOSED_MARK, NO_OPENINGS, NOT_JOBS_HEADING
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation
 from comity.model.job import FoundBy, JobFound
 
@@ -18,6 +21,7 @@ _MOST_ROWS: Final = 5_000
 _MOST_CELLS: Final = 60
 _HEADER_ROWS: Final = 3
 _SAMPLE: Final = 20
+_LONGEST_MARK: Final = 60
 # Columns of lists of people, who also have positions.
 _PEOPLE: Final = re.compile(
     r"(?:(?:full |first |last |sur|staff )?name|e-?mail(?: address)?|(?:tele)?phone|tel\.?|contact|nom|prénom|"
@@ -29,7 +33,7 @@ _PEOPLE: Final = re.compile(
 Cells = list[int]
 
 
-def table_jobs(outline: Outline, *, url: str, careers_page: bool) -> list[JobFound]:
+def table_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
     """Jobs of every table that is one of jobs."""
     links: dict[int, list[Link]] = {}
     rows = _rows_by_table(outline)
@@ -47,7 +51,7 @@ def table_jobs(outline: Outline, *, url: str, careers_page: bool) -> list[JobFou
     jobs: list[JobFound] = []
     for table, cells in list(rows.items())[:MOST_TABLES]:
         if not outline.chrome[table]:
-            jobs += _read(outline, _spread(outline, cells), links, url, careers_page)
+            jobs += _read(outline, _spread(outline, cells), links, page)
     return jobs
 
 
@@ -136,9 +140,7 @@ def _shown(outline: Outline, cell: int) -> str:
     )[:120]
 
 
-def _read(
-    outline: Outline, rows: list[Cells], links: dict[int, list[Link]], url: str, careers_page: bool
-) -> list[JobFound]:
+def _read(outline: Outline, rows: list[Cells], links: dict[int, list[Link]], page: PageWords) -> list[JobFound]:
     header = _header(outline, rows)
     if header is None:
         return []
@@ -150,21 +152,34 @@ def _read(
     title_column = meanings.index("title")
     found: list[JobFound] = []
     job_like = 0
+    place = ""
     for cells in rows[index + 1 : index + 1 + _MOST_ROWS]:
-        if len(cells) <= title_column or (len(set(cells)) == 1 and len(meanings) > 1):
+        if cells and len(set(cells)) == 1 and len(meanings) > 1:
+            # A row of one cell is a heading over those that follow.
+            said = outline.text(cells[0], 100)
+            place = said if is_known_place(said) else ""
             continue
-        read = _row(outline, cells, meanings, title_column, links, url)
+        if len(cells) <= title_column or any(_is_closed(outline, cell) for cell in set(cells)):
+            continue
+        read = _row(outline, cells, meanings, title_column, links, page.url)
         if read is not None:
-            found.append(read)
+            found.append(replace(read, location_raw=read.location_raw or place))
             job_like += is_job_title(read.title)
     evidence = (
         3 * (job_like / len(found) if found else 0)
         + 1.5 * ("deadline_raw" in meanings)
-        + 1.0 * careers_page
+        + 1.0 * page.about_careers
+        - 2.0 * page.about_others
         + 0.5 * ("location_raw" in meanings)
         + 0.5 * ("reference" in meanings)
     )
     return found if evidence >= 2.5 else []
+
+
+def _is_closed(outline: Outline, cell: int) -> bool:
+    """Whether a cell says nothing but that the job is gone."""
+    text = outline.text(cell, 80)
+    return 0 < len(text) <= _LONGEST_MARK and CLOSED_MARK.fullmatch(text.strip(" .,;–-()[]")) is not None
 
 
 def _is_past(outline: Outline, cell: int) -> bool:

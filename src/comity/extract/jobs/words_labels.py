@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from comity.extract.jobs.words.joined import alternatives
 from comity.extract.jobs.words.labels_latin import LABELS as LATIN_LABELS
 from comity.extract.jobs.words.labels_scripts import LABELS as OTHER_LABELS
+from comity.extract.jobs.words.openings import ANNOUNCEMENTS
 from comity.extract.jobs.words_dates import DATE, deadline_in, is_open_ended
 from comity.rules.jobs.words import plain
 
@@ -193,6 +195,10 @@ _EASTERN: Final = re.compile(
     "(?P<deadline_raw>締切|〆切|応募期限|截止)|(?P<location_raw>勤務地|勤務場所|工作地|地点)|(?P<title>職名|職種|岗位|职位|職位)|(?P<posted_raw>掲載|公開日|发布)"
 )
 _LONGEST_EASTERN: Final = 12
+# What announcements begin with: "Vacancy announcement: Nurse".
+_ANNOUNCED: Final = re.compile(
+    rf"(?:{alternatives(ANNOUNCEMENTS)})\s*(?:(?:no|nr|n°|#|№)\.?\s*[\w/-]{{1,20}}\s*)?[:：–—-]\s+", re.IGNORECASE
+)
 _HOUR: Final = re.compile(
     r"[\s,–-]*(?:klo |um |à |at |kl\.? )?\d{1,2}[:.h]\d{2}(?:\s?[ap]\.?m\.?)?(?:\s?\(?[A-Z]{2,5}\)?)?"
 )
@@ -241,7 +247,10 @@ def labelled(line: str) -> tuple[str, str] | None:
 def without_label(title: str) -> str:
     """A title without the word that says that it is one: "Position: Nurse"."""
     said = labelled(title)
-    return said[1] if said and said[0] == "title" and said[1] else title
+    if said and said[0] == "title" and said[1]:
+        return said[1]
+    found = _ANNOUNCED.match(title)
+    return title[found.end() :] if found and len(title) - found.end() > 3 else title
 
 
 def split_at_labels(line: str) -> list[str]:

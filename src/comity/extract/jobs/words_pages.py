@@ -135,6 +135,7 @@ POSTING_PART: Final = re.compile(
     r"требования|условия|职责|要求|任职|仕事内容|応募資格|必須|" + alternatives(parts.PARTS) + ")",
     _I,
 )
+OTHER_PAGES: Final = re.compile(alternatives(parts.OTHER_PAGES), _I)
 # Over a list of other jobs, beside the one that a page is about.
 OTHER_JOBS: Final = re.compile("|".join(parts.OTHERS.values()), _I)
 CLOSED_MARK: Final = re.compile(
@@ -151,7 +152,9 @@ CLOSED_MARK: Final = re.compile(
 )
 CLOSED_HEADING: Final = re.compile(
     r"(?:(?:closed|past|expired|filled|archived|previous|old) (?:\w+ )?(?:positions?|vacanc|jobs|calls|opportunit|"
-    r"openings|recruitments?|postings)|^archived?\b|no longer (?:open|accepting)|"
+    r"openings|recruitments?|postings|selections?|procedures?|competitions?)|^archived?\b|"
+    r"(?:ongoing|running) (?:selections?|(?:selection|recruitment) (?:procedures?|processes))|"
+    r"no longer (?:open|accepting)|"
     r"offres? (?:pourvues?|clôturées?|expirées?|archivées?)|postes? pourvus?|convocatorias? (?:cerradas?|"
     r"finalizadas?|pasadas)|abgeschlossen|abgelaufen|encerrad[ao]s|bandi (?:scaduti|chiusi)|scadut[ei]|"
     r"gesloten vacatures|وظائف مغلقة|архив|закрытые вакансии|已结束|已过期|募集終了)",

@@ -123,6 +123,8 @@ def is_navigation(text: str) -> bool:
     if _NAVIGATION.fullmatch(bare) is not None:
         return _ONE_JOB.fullmatch(bare) is None
     simple = folded(bare)
+    if simple in _BUTTON_WORDS:
+        return False  # "Prijava" is a login in one language, and how one applies in the next
     return simple in _ELSEWHERE_WORDS or _ELSEWHERE.fullmatch(simple) is not None
 
 

@@ -72,7 +72,7 @@ _YEAR_AFTER: Final = re.compile(
 # [December] 31, 2026; [December] 1-31, 2026
 _AFTER_MONTH: Final = re.compile(
     rf"\.?,?\s*(?:the )?(\d{{1,2}}){_ORDINAL}(?![\d:])(?:\s*(?:-|to|and|"
-    rf"&)\s*(\d{{1,2}}){_ORDINAL}(?![\d:]))?(?:[\s,]+(\d{{4}})(?!\d))?"
+    rf"&)\s*(\d{{1,2}}){_ORDINAL}(?![\d:]))?(?:[\s,]+(?:ቀን\s+)?(\d{{4}})(?!\d))?"
 )
 _LONGEST_BEFORE_MONTH: Final = 26
 _TIMES: Final = re.compile(

@@ -370,3 +370,28 @@ NO_OPENINGS: Final[dict[str, str]] = {
     "it": "(?:al momento|attualmente|per ora) non .{0,45}(?:posizion|offert|bandi|selezion|ricerc|concors)\\w*",
     "nl": "(?:op dit moment|momenteel|helaas) .{0,25}geen .{0,30}(?:vacature|functie|positie)\\w*",
 }
+# What stands before the title of an announcement.
+ANNOUNCEMENTS: Final[dict[str, str]] = {
+    "en": (
+        "(?:job |internal |external )?(?:vacancy|job|recruitment|employment)(?: (?:announcement|notice|advert"
+        "(?:isement)?|opportunity|opening|vacancy))?|re-?advertis\\w+|call for applications?|now hiring|we are hiring"
+    ),
+    "fr": "avis de (?:vacance(?: de poste)?|recrutement)|appel à candidatures?|offre d['’]emploi",
+    "es": "convocatoria(?: laboral)?|oferta (?:de empleo|laboral)|vacante",
+    "de": "stellenausschreibung|ausschreibung|stellenangebot",
+    "pt": "vaga|oportunidade|oferta de emprego",
+    "it": "offerta di lavoro|bando|avviso di selezione",
+    "nl": "vacature",
+    "pl": "ogłoszenie o prac[ęy]|oferta pracy|nabór",
+    "ro": "anunț de angajare|post vacant",
+    "hu": "álláshirdetés|állásajánlat",
+    "sr": "oglas za posao|konkurs za posao|оглас за посао|конкурс за посао",
+    "id": "lowongan(?: kerja)?",
+    "vi": "tuyển dụng",
+    "ru": "вакансия",
+    "uk": "вакансія",
+    "ar": "وظيفة شاغرة|إعلان وظيفة|إعلان توظيف",
+    "fa": "آگهی استخدام|دعوت به همکاری|استخدام",
+    "tr": "iş ilanı",
+    "sw": "nafasi ya kazi|tangazo la kazi",
+}

@@ -137,3 +137,56 @@ OTHERS: Final[dict[str, str]] = {
     "zh": "(?:相似|类似|相关|其他|更多|推荐|類似|相關)(?:职位|岗位|職位|招聘|職缺)",
     "ca": "(?:altres|més) ofertes.{0,20}|ofertes similars",
 }
+# Pages of other calls and offers, which have last days and places as well: tenders, courses, events, grants.
+OTHER_PAGES: Final[dict[str, str]] = {
+    "en": (
+        "tenders?\\b|procurement|requests? for (?:proposals?|quotations?)|rf[pq]s?\\b|invitations? to bid|bids?\\b"
+        "|courses?\\b|trainings?\\b|events?\\b|webinars?|workshops?\\b|scholarships?|grants?\\b|calls? for proposals?"
+        "|auctions?"
+    ),
+    "fr": (
+        "appels? d['’]offres?|marchés publics|formations?\\b|événements?|bourses?\\b|appels? à projets?|ateliers?\\b"
+    ),
+    "es": "licitaci\\w+|contrataciones|cursos?\\b|eventos?\\b|becas?\\b|talleres|concursos públicos|subvenciones",
+    "pt": "licitaç\\w+|cursos?\\b|eventos?\\b|aquisiç\\w+|bolsas de estudo|concursos públicos de aquisição",
+    "it": "gare d['’]appalto|appalti|corsi\\b|eventi\\b|borse di studio|bandi di gara",
+    "de": (
+        "vergabe\\w*|beschaffung|kurse\\b|seminare|veranstaltungen|stipendien|fortbildung\\w*"
+        "|öffentliche ausschreibungen"
+    ),
+    "nl": "aanbestedingen|cursussen|evenementen|trainingen",
+    "sv": "upphandling\\w*|kurser|evenemang|utbildningar",
+    "da": "udbud\\b|kurser|arrangementer",
+    "nb": "anskaffelser|anbud|kurs\\b|arrangementer",
+    "fi": "hankinnat|tarjouspyynn\\w+|kurssit|tapahtumat|koulutukset",
+    "pl": "zamówieni\\w+ publiczn\\w+|przetarg\\w*|szkoleni\\w+|kursy|wydarzenia|zapytani\\w+ ofertow\\w+",
+    "cs": "veřejné zakázky|výběrová řízení na dodavatele|kurzy|akce\\b|školení",
+    "sk": "verejné obstarávanie|kurzy|podujatia|školenia",
+    "hu": "közbeszerzés\\w*|tanfolyam\\w*|képzés\\w*|rendezvény\\w*|ösztöndíj\\w*|ajánlatkérés\\w*",
+    "ro": "achiziții|licitații|cursuri|evenimente|burse\\b",
+    "hr": "javna nabava|tečajevi|događanja|stipendije",
+    "sr": "javne nabavke|kursevi|događaji|stipendije|јавне набавке|курсеви|догађаји|стипендије|тендери",
+    "bg": "обществени поръчки|търгове|курсове|събития|обучения",
+    "uk": "тендер\\w*|закупівл\\w*|курси|заходи|навчання|гранти",
+    "ru": "тендер\\w*|закупк\\w*|курсы|мероприятия|обучение|гранты",
+    "el": "διαγωνισμ\\w+ προμήθει\\w*|προμήθειες|σεμινάρια|εκδηλώσεις|διαγωνισμοί|μαθήματα",
+    "tr": "ihale\\w*|satın alma|kurslar|etkinlikler|eğitimler|burslar",
+    "he": "מכרזי רכש|רכש|קורסים|אירועים|הכשרות",
+    "ar": "مناقص\\w*|عطاءات|دورات|فعاليات|مشتريات|منح دراسية",
+    "fa": "مناقص\\w*|مزایده|دوره‌ها|دوره های|رویدادها|بورسیه",
+    "hi": "निविदा\\w*|पाठ्यक्रम|कार्यक्रम|प्रशिक्षण",
+    "bn": "দরপত্র|কোর্স|প্রশিক্ষণ|অনুষ্ঠান",
+    "th": "ประกวดราคา|จัดซื้อจัดจ้าง|หลักสูตร|อบรม|กิจกรรม",
+    "vi": "đấu thầu|mời thầu|khóa học|sự kiện|học bổng",
+    "id": "tender|lelang|pengadaan|kursus|pelatihan|acara\\b|beasiswa",
+    "sw": "zabuni|kozi\\b|mafunzo|matukio|ufadhili",
+    "ka": "ტენდერ\\w*|შესყიდვ\\w*|კურსები|ღონისძიებები|ტრენინგ\\w*",
+    "my": "တင်ဒါ|သင်တန်း\\w*",
+    "am": "ጨረታ|ሥልጠና|ስልጠና",
+    "ko": "입찰|강좌|교육 ?과정|행사",
+    "ja": "入札|調達|講座|研修|イベント|助成",
+    "zh": "采购|招标|投标|课程|培训|活动|採購|標案",
+    "lt": "viešieji pirkimai|kursai|renginiai|mokymai",
+    "lv": "iepirkumi|kursi|pasākumi",
+    "et": "hanked|riigihanked|kursused|sündmused|koolitused",
+}
