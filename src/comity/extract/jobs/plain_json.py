@@ -60,7 +60,7 @@ _KEYS: Final = {
 _MEANINGS: Final = {field: {key: rank for rank, key in enumerate(keys.split())} for field, keys in _KEYS.items()}
 _SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
 _WORDS: Final = re.compile(r"([a-z])([A-Z])")
-_LIST_NAME: Final = re.compile(
+LIST_NAME: Final = re.compile(
     r"job|vacanc|position|posting|opening|career|offer|opportunit|stelle|offre|empleo|vaga|requisition", re.I
 )
 _TROUBLE_KEYS: Final = frozenset({"error", "errors", "errorcode", "errormessage", "fault", "exception"})
@@ -95,8 +95,8 @@ def plain_jobs(
         return posted
     # Beside postings any list will do that knows their addresses.
     best: tuple[float, list[JobFound]] = (least if not posted else -10.0, [])
-    for name, items in _lists(value):
-        fields = _fields(items)
+    for name, items in lists_in(value):
+        fields = fields_of(items)
         if "title" not in fields:
             continue
         score = _score(name, items, fields)
@@ -111,7 +111,7 @@ def plain_jobs(
     return best[1]
 
 
-def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
+def lists_in(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
     """Lists of objects, with the name under which each stands."""
     waiting: list[tuple[str, object]] = [("", value)]
     room = MOST_NODES
@@ -121,7 +121,7 @@ def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
         if isinstance(node, list):
             members = [member for member in node if isinstance(member, dict)]
             if members and len(members) * 2 > len(node):
-                yield name, [_unwrapped(member) for member in members]
+                yield name, [unwrapped(member) for member in members]
             waiting.extend((name, member) for member in node if isinstance(member, dict | list))
         elif isinstance(node, dict):
             waiting.extend(
@@ -129,7 +129,7 @@ def _lists(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
             )
 
 
-def _unwrapped(member: dict[str, object]) -> dict[str, object]:
+def unwrapped(member: dict[str, object]) -> dict[str, object]:
     """The object itself where a list wraps its members, as {"node": {…}} and {"fields": {…}} do."""
     for key in ("node", "fields", "attributes", "job", "item", "_source", "data", "acf", "meta"):
         inner = member.get(key)
@@ -142,7 +142,7 @@ def _unwrapped(member: dict[str, object]) -> dict[str, object]:
     return member
 
 
-def _fields(items: list[dict[str, object]]) -> dict[str, list[str]]:
+def fields_of(items: list[dict[str, object]]) -> dict[str, list[str]]:
     """Keys of the items by meaning, the best first."""
     keys: dict[str, None] = {}
     for item in items[:20]:
@@ -165,9 +165,9 @@ def _fields(items: list[dict[str, object]]) -> dict[str, list[str]]:
 
 def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str]]) -> float:
     sample = items[:50]
-    titles = [_said(item, fields["title"]) for item in sample]
+    titles = [said_by(item, fields["title"]) for item in sample]
     job_like = sum(map(is_job_title, filter(None, titles))) / len(sample)
-    score = 3 * job_like + (1.5 if _LIST_NAME.search(name.rpartition(".")[2]) else 0)
+    score = 3 * job_like + (1.5 if LIST_NAME.search(name.rpartition(".")[2]) else 0)
     score += sum(0.5 for field in ("location_raw", "employment_raw", "posted_raw") if field in fields)
     score += 1.0 if "deadline_raw" in fields else 0
     score += 0.5 if "apply_url" in fields or _own_link(items[0]) else -1.0
@@ -178,7 +178,8 @@ def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str
     return score - (2.0 if job_like < 0.2 else 0)
 
 
-def _said(item: dict[str, object], keys: list[str]) -> str:
+def said_by(item: dict[str, object], keys: list[str]) -> str:
+    """What the first of these keys that says something says."""
     for key in keys:
         value = item.get(key)
         if isinstance(value, dict) and "rendered" in value:  # as WordPress answers
@@ -189,7 +190,7 @@ def _said(item: dict[str, object], keys: list[str]) -> str:
 
 
 def _job(item: dict[str, object], fields: dict[str, list[str]], url: str, found_by: FoundBy) -> JobFound | None:
-    said = {field: _said(item, keys) for field, keys in fields.items()}
+    said = {field: said_by(item, keys) for field, keys in fields.items()}
     if isinstance(item.get("id"), int | str) and not said.get("reference"):
         said["reference"] = text_of_value(item.get("id"))
     address = resolve(said.pop("apply_url", "") or _own_link(item), url)
