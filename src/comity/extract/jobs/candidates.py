@@ -10,6 +10,7 @@ from typing import Final
 
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
+from comity.extract.jobs.place_rows import rows_of
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_labels import DATE, meaning_of, without_label
 from comity.extract.jobs.words_pages import EMPLOYMENT
@@ -82,7 +83,10 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
             titled.setdefault(_signature(outline, link.element), []).append(link)
     for signature in list(titled):
         _move_buttons(titled, buttons, signature)
-    groups = [_group(outline, _distinct(links), everything, by_button=False) for links in titled.values()]
+    groups = [
+        _group(outline, rows_of(outline, links[:MOST_CANDIDATES]), everything, by_button=False)
+        for links in titled.values()
+    ]
     groups += [_group(outline, _own(links, url), everything, by_button=True) for links in buttons.values()]
     return [group for group in groups if group.items]
 

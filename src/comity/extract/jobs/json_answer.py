@@ -10,7 +10,7 @@ from comity.extract.jobs.feed_kind import no_jobs_because
 from comity.extract.jobs.json_feed import is_json_feed, read_json_feed
 from comity.extract.jobs.mapping import has_items, items_of, mapped_jobs, members_at, missing_in
 from comity.extract.jobs.octets import json_of
-from comity.extract.jobs.plain_json import next_in_json, plain_jobs, trouble_in
+from comity.extract.jobs.plain_json import MOST_JOBS, next_in_json, plain_jobs, trouble_in
 from comity.extract.jobs.posting import postings_in
 from comity.extract.jobs.systems import find_system, missing_in_system, next_offset, system_items, system_jobs
 from comity.extract.jobs.unusable import counts_more, unread_items
@@ -38,6 +38,8 @@ def read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
 def with_unusable(jobs: list[JobFound], items: int, following: str, what: str) -> Listing:
     """Jobs of a page with so many items; where most items cannot be used, those that are gone may be among them."""
     listing = Listing(ListingKind.JOBS, tuple(jobs), following or None)
+    if len(jobs) >= MOST_JOBS and items > len(jobs):
+        return replace(listing, is_cut=True, message=f"more than {MOST_JOBS:,} jobs on one page")
     if items > 2 * len(jobs):
         return replace(listing, is_cut=True, message=f"{items - len(jobs)} of {items} {what} cannot be used")
     return listing

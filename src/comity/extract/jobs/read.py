@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,10 +14,13 @@ from comity.extract.jobs.json_answer import read_json, with_unusable
 from comity.extract.jobs.octets import BodyKind, kind_of, text_of, tree_of
 from comity.extract.jobs.paging import is_onward
 from comity.extract.jobs.xml_tree import read_xml
-from comity.model.job import JobFound, Listing, ListingKind, SourceType
+from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import ParserHint
+from comity.rules.jobs.several_places import joined
+from comity.rules.jobs.words import alike
 
 MOST_JOBS: Final = 5_000
+_BY_LOOKS: Final = frozenset({FoundBy.TABLE, FoundBy.LIST, FoundBy.CARDS})
 
 
 def read_listing(
@@ -34,7 +38,7 @@ def read_listing(
         listing = _read_xml(body, url, content_type, source_type, hint)
     else:
         listing = read_page(tree_of(body, content_type), body=body, url=url, hint=hint)
-    return _tidied(listing, url)
+    return _tidied(listing, url, is_page=kind is BodyKind.HTML)
 
 
 def _read_xml(
@@ -64,33 +68,40 @@ def _listed(feed: FeedRead, url: str) -> Listing:
     return Listing(ListingKind.NO_OPENINGS, message="the feed holds no items")
 
 
-def _tidied(listing: Listing, url: str) -> Listing:
+def _tidied(listing: Listing, url: str, *, is_page: bool) -> Listing:
     """Each posting once, at most so many, and a next page that leads on."""
     following = listing.next_url
     if following is not None and not (is_onward(following, url) or listing.is_elsewhere):
         following = None
-    return replace(listing, jobs=tuple(distinct(listing.jobs, url))[:MOST_JOBS], next_url=following)
+    jobs = distinct(listing.jobs, url, is_page=is_page)
+    if len(jobs) > MOST_JOBS:
+        listing = replace(listing, is_cut=True, message=f"more than {MOST_JOBS:,} jobs on one page")
+    return replace(listing, jobs=tuple(jobs[:MOST_JOBS]), next_url=following)
 
 
-def distinct(jobs: tuple[JobFound, ...] | list[JobFound], url: str) -> list[JobFound]:
-    """Postings with one address, or one reference and title, are one; the fuller one stays."""
-    places: dict[str, int] = {}
+def distinct(jobs: Sequence[JobFound], url: str, *, is_page: bool = True) -> list[JobFound]:
+    """Each posting once, in all its places; of what is listed twice, the fuller stays."""
+    places: dict[tuple[str, ...], int] = {}
     kept: list[JobFound] = []
     for found in jobs:
-        # Where jobs have no address of their own they share the page's, and only the title tells them apart.
-        shared = same_page(found.apply_url, url) and "#" not in found.apply_url
-        keys = [f"url {found.title.lower()} {found.location_raw}" if shared else posting_key(found.apply_url)]
-        if found.reference and len(found.reference) > 2:
-            keys.append(f"reference {found.reference} {found.title.lower()}")
-        place = next((places[key] for key in keys if key in places), None)
-        if place is None:
-            place = len(kept)
+        place = places.setdefault(_identity(found, url, is_page=is_page), len(kept))
+        if place == len(kept):
             kept.append(found)
-        elif _fullness(found) > _fullness(kept[place]):
-            kept[place] = found
-        for key in keys:
-            places.setdefault(key, place)
+            continue
+        before = kept[place]
+        fuller, other = (found, before) if _fullness(found) > _fullness(before) else (before, found)
+        kept[place] = joined(fuller, other) if alike(found.title) == alike(before.title) else fuller
     return kept
+
+
+def _identity(found: JobFound, url: str, *, is_page: bool) -> tuple[str, ...]:
+    """What tells a posting from others on its page: never its title and reference alone, which offices share."""
+    if same_page(found.apply_url, url) and "#" not in found.apply_url:
+        # Jobs without an address of their own have the page's, and nothing but their words tells them apart.
+        return "words", alike(found.title), found.location_raw, found.reference
+    if is_page and found.found_by in _BY_LOOKS:
+        return "link", posting_key(found.apply_url)  # a picture and a title may lead there
+    return "item", posting_key(found.apply_url), alike(found.title), found.reference
 
 
 def _fullness(found: JobFound) -> int:
