@@ -13,12 +13,13 @@ from comity.extract.jobs.octets import json_of
 from comity.extract.jobs.plain_json import MOST_JOBS, next_in_json, plain_jobs, trouble_in
 from comity.extract.jobs.posting import postings_in
 from comity.extract.jobs.systems import find_system, missing_in_system, next_offset, system_items, system_jobs
-from comity.extract.jobs.unusable import counts_more, unread_items
+from comity.extract.jobs.unusable import counts_more, items_said, unread_items
 from comity.extract.jobs.values import first_said
 from comity.model.job import FoundBy, JobFound, Listing, ListingKind
 from comity.model.parser_hint import MappingHint, ParserHint, SystemHint
 
 _NAMES: Final = "jobs results items data offers content postings jobpostings result vacancies positions openings"
+_COUNTED: Final = "the answer counts {}, but lists none"
 _LISTS_OF_JOBS: Final = frozenset(_NAMES.split())
 
 
@@ -31,7 +32,7 @@ def read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
     if not listing.jobs and (trouble := trouble_in(value)):
         return Listing(ListingKind.ERROR_PAGE, message=trouble)  # an empty list beside it says nothing about jobs
     if listing.kind is ListingKind.NO_OPENINGS and (count := counts_more(value, url)):
-        return Listing(ListingKind.LAYOUT_CHANGED, message=f"the answer counts {count}, but lists none")
+        return Listing(ListingKind.LAYOUT_CHANGED, message=_COUNTED.format(count))
     return listing
 
 
@@ -54,7 +55,7 @@ def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
         jobs, items = system_jobs(value, row, context, url=url), system_items(value, row)
         if not jobs and items:
             missing = missing_in_system(items, row, context)
-            message = f"{row.system} answers with {len(items)} items, but {missing}"
+            message = f"{row.system} answers with {items_said(len(items))}, but {missing}"
             return Listing(ListingKind.LAYOUT_CHANGED, message=message)
         following = (
             next_offset(value, row, url)
@@ -73,6 +74,8 @@ def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
     if unread := unread_items(value, url):
         kind = ListingKind.LAYOUT_CHANGED if unread.is_unusable else ListingKind.NOTHING_FOUND
         return Listing(kind, message=unread.message)
+    if count := counts_more(value, url):
+        return Listing(ListingKind.LAYOUT_CHANGED, message=_COUNTED.format(count))
     return Listing(ListingKind.NOTHING_FOUND, message="nothing in the answer looks like jobs")
 
 
@@ -86,7 +89,7 @@ def _by_hint(value: object, url: str, hint: MappingHint) -> Listing:
         return Listing(kind, message="the hint's path “items” is not in the answer")
     if count := members_at(value, hint):
         missing = missing_in(items_of(value, hint), hint, context)
-        message = f"the hint's path “items” leads to {count}, but the hint finds no {missing} in them"
+        message = f"the hint's path “items” leads to {items_said(count)}, but the hint finds no {missing} there"
         return Listing(ListingKind.LAYOUT_CHANGED, message=message)
     return Listing(ListingKind.NO_OPENINGS, message="the answer holds no items")
 
@@ -98,7 +101,7 @@ def _feed(value: object, url: str) -> Listing:
     if feed.jobs:
         return with_unusable(feed.jobs, feed.items, next_in_json(value, url), "items")
     if feed.items:
-        return Listing(ListingKind.LAYOUT_CHANGED, message=f"the feed holds {feed.items} items, but none has a title")
+        return Listing(ListingKind.LAYOUT_CHANGED, message=f"the feed holds {items_said(feed.items)} without a title")
     return Listing(ListingKind.NO_OPENINGS, message="the feed holds no items")
 
 

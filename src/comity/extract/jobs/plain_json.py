@@ -124,9 +124,17 @@ def lists_in(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:
                 yield name, [unwrapped(member) for member in members]
             waiting.extend((name, member) for member in node if isinstance(member, dict | list))
         elif isinstance(node, dict):
+            if is_keyed_by_number(node):
+                yield name, [unwrapped(member) for member in node.values() if isinstance(member, dict)]
+                continue
             waiting.extend(
                 (f"{name}.{key}"[-60:], inner) for key, inner in node.items() if isinstance(inner, dict | list)
             )
+
+
+def is_keyed_by_number(node: dict[str, object]) -> bool:
+    """Whether an object is a list in all but name: {"4711": {…}, "4712": {…}}."""
+    return bool(node) and all(key.isdecimal() and isinstance(inner, dict) for key, inner in node.items())
 
 
 def unwrapped(member: dict[str, object]) -> dict[str, object]:

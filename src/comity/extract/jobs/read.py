@@ -63,7 +63,7 @@ def _listed(feed: FeedRead, url: str) -> Listing:
     if not feed.is_whole:
         return Listing(ListingKind.UNREADABLE, message="the feed breaks off")
     if feed.items:
-        message = f"the feed holds {feed.items} <{feed.item_name}> elements, but none with a title"
+        message = f"the feed holds {feed.items} × <{feed.item_name}>, none with a title that is known"
         return Listing(ListingKind.LAYOUT_CHANGED, message=message)
     return Listing(ListingKind.NO_OPENINGS, message="the feed holds no items")
 

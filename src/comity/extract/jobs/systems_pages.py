@@ -143,6 +143,17 @@ def page_system_jobs(
     return []
 
 
+def unread_markup(document: Document) -> str:
+    """What a page has that stands for jobs, though none could be read from it; empty if there is no such thing."""
+    for page in PAGES:
+        if document.select_one(page.sign) is not None:
+            return f"the page is built like one of {page.system}, but its items cannot be read"
+    scripts = document.select('script[type*="ld+json" i]')[:MOST_SCRIPTS]
+    if document.select_one('[itemtype*="JobPosting"]') or any('"JobPosting"' in script.text for script in scripts):
+        return "the page has schema.org data about jobs, but without a title"
+    return ""
+
+
 def _ashby_mapping() -> MappingHint:
     rules = {
         HintField.TITLE: ("title",),

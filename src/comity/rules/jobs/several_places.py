@@ -67,7 +67,7 @@ def joined_over_pages(pages: Sequence[tuple[str, Sequence[JobFound]]]) -> list[l
         for _, jobs in pages:
             for found in jobs:
                 key = _key(found)
-                whole[key] = joined(found, whole[key]) if key in whole else found
+                whole[key] = joined(whole[key], found) if key in whole else found
     listed: list[list[JobFound]] = []
     for _, jobs in pages:
         listed.append(
