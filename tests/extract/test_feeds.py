@@ -85,6 +85,18 @@ TITLES = {
         f'<a:link href="{LINK}"/></a:entry></a:feed>',
         "Water Officer",
     ),
+    "the same name in another vocabulary": (
+        f"<r:rss xmlns:r='urn:r'><r:channel><r:item><x:title>Another</x:title><r:title>Water Officer</r:title>"
+        f"<x:link>https://x.example/</x:link><r:link>{LINK}</r:link></r:item></r:channel></r:rss>",
+        "Water Officer",
+    ),
+    "a search form inside the item": (
+        rss(item(more="<textInput><title>Search</title><name>q</name><link>https://x.example/s</link></textInput>")),
+        "Water Officer",
+    ),
+    "CDATA that was escaped": (rss(item("<title>&lt;![CDATA[Water Officer]]&gt;</title>")), "Water Officer"),
+    "CDATA in CDATA": (rss(item("<title><![CDATA[<![CDATA[Water Officer]]]]></title>")), "Water Officer"),
+    "references in upper case": (rss(item("<title>Water&#X20;Officer &#XE9;</title>")), "Water Officer é"),
     "upper case": (rss(item()).replace("title>", "TITLE>").replace("item>", "ITEM>"), "Water Officer"),
 }
 

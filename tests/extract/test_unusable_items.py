@@ -162,6 +162,9 @@ def test_where_most_items_cannot_be_used_what_is_missing_is_not_taken_for_gone()
     assert "4 of 5" in listing.message
     values = {"jobs": [{"title": "Nurse", "url": "/1"}, *({"title": "Nurse", "link": "/2"} for _ in range(3))]}
     assert read(values, hint=HINT).is_cut
+    some = [{"title": f"Nurse {at}", "url": "/7" if at == 1 else None, "location": "Juba"} for at in range(5)]
+    assert (len(read({"jobs": some}).jobs), read({"jobs": some}).is_cut) == (1, True)
+    assert not read({"jobs": some[1:3]}).is_cut
 
 
 def test_pages_with_items_that_cannot_be_used_are_a_changed_layout() -> None:

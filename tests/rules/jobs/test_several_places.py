@@ -91,6 +91,12 @@ def test_what_says_less_is_no_other_place() -> None:
     assert is_elsewhere("Juba; Goma", "Nairobi")
 
 
+def test_a_job_without_a_place_hides_no_difference_between_others() -> None:
+    unsaid = replace(OFFICER, apply_url=URL)
+    postings = kept(unsaid, *(replace(job, apply_url=URL) for job in per_place(URL)))
+    assert [posting.location_raw for posting in postings] == ["", *PLACES]
+
+
 def test_countries_are_joined_with_their_places() -> None:
     [posting] = kept(
         replace(OFFICER, location_raw="Nairobi", country_raw="Kenya"),

@@ -41,7 +41,10 @@ def identifier_of(item: XmlNode) -> str:
 def _candidates(item: XmlNode, base: str, url: str) -> Iterator[str]:
     links = [(node, *_relation(node)) for node in item.all("link") if node.prefix != "media"]
     alternates = [(node, kind) for node, relation, kind in links if relation == "alternate"]
-    alternates.sort(key=lambda pair: bool(pair[1]) and "html" not in pair[1])
+    # The item's own vocabulary first, then what is a page.
+    alternates.sort(
+        key=lambda pair: (pair[0].prefix not in (item.prefix, "atom"), bool(pair[1]) and "html" not in pair[1])
+    )
     found = [address for node, _ in alternates if (address := _address(node, base))]
     if found and _BY_PROXY.search(host_of(found[0])):
         yield resolve(item.say("origlink"), base)

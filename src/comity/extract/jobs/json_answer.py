@@ -10,7 +10,7 @@ from comity.extract.jobs.feed_kind import no_jobs_because
 from comity.extract.jobs.json_feed import is_json_feed, read_json_feed
 from comity.extract.jobs.mapping import has_items, items_of, mapped_jobs, members_at, missing_in
 from comity.extract.jobs.octets import json_of
-from comity.extract.jobs.plain_json import MOST_JOBS, next_in_json, plain_jobs, trouble_in
+from comity.extract.jobs.plain_json import MOST_JOBS, counted_jobs, next_in_json, trouble_in
 from comity.extract.jobs.posting import postings_in
 from comity.extract.jobs.systems import find_system, missing_in_system, next_offset, system_items, system_jobs
 from comity.extract.jobs.unusable import counts_more, items_said, unread_items
@@ -67,8 +67,9 @@ def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
         return with_unusable(jobs, len(items), following, "items")
     if is_json_feed(value) and next(postings_in(value), None) is None:
         return _feed(value, url)
-    if jobs := plain_jobs(value, url=url):
-        return Listing(ListingKind.JOBS, tuple(jobs), next_in_json(value, url) or None)
+    jobs, count = counted_jobs(value, url=url)
+    if jobs:
+        return with_unusable(jobs, count, next_in_json(value, url), "items")
     if _is_empty_list(value):
         return Listing(ListingKind.NO_OPENINGS, message="the answer holds an empty list")
     if unread := unread_items(value, url):

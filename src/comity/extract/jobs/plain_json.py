@@ -90,25 +90,33 @@ def plain_jobs(
     value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
 ) -> list[JobFound]:
     """Jobs of an unknown answer, from the list that scores best."""
+    return counted_jobs(value, url=url, found_by=found_by, least=least)[0]
+
+
+def counted_jobs(
+    value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
+) -> tuple[list[JobFound], int]:
+    """The same, and how many items the list has, whether or not they can be used."""
     posted = [found for node in postings_in(value) if (found := read_posting(node, base=url, found_by=FoundBy.JSON_LD))]
     if posted and any(not same_page(found.apply_url, url) for found in posted):
-        return posted
+        return posted, len(posted)
     # Beside postings any list will do that knows their addresses.
-    best: tuple[float, list[JobFound]] = (least if not posted else -10.0, [])
+    best_score, best, count = (least if not posted else -10.0), list[JobFound](), 0
     for name, items in lists_in(value):
         fields = fields_of(items)
         if "title" not in fields:
             continue
         score = _score(name, items, fields)
-        if score >= best[0]:
+        if score >= best_score:
             jobs = [found for item in items[:MOST_JOBS] if (found := _job(item, fields, url, found_by))]
             if jobs:
-                best = (score + 0.001, jobs)
+                best_score, best, count = score + 0.001, jobs, len(items)
     if posted:
         # Where a posting stands inside the item that knows its address, as in JSON feeds.
-        addresses = {found.title: found.apply_url for found in best[1]}
-        return [replace(found, apply_url=addresses.get(found.title, found.apply_url)) for found in posted]
-    return best[1]
+        addresses = {found.title: found.apply_url for found in best}
+        named = [replace(found, apply_url=addresses.get(found.title, found.apply_url)) for found in posted]
+        return named, len(named)
+    return best, count
 
 
 def lists_in(value: object) -> Iterator[tuple[str, list[dict[str, object]]]]:

@@ -73,7 +73,7 @@ class XmlNode:
 
     def say(self, *names: str) -> str:
         """What the first of these children that says something says."""
-        return next((text for child in self._nearest(names) if (text := child.text.strip())), "")
+        return next((text for child in self._nearest(names) if (text := _bare_text(child.text))), "")
 
     def walk(self) -> Iterator[XmlNode]:
         """The element and everything below it, in document order."""
@@ -174,6 +174,13 @@ def _attributes(text: str) -> dict[str, str]:
         found[1].lower(): _unescaped(found[2] if found[2] is not None else found[3])
         for found in _ATTRIBUTE.finditer(text)
     }
+
+
+def _bare_text(text: str) -> str:
+    """Text without the marks of a CDATA section that was escaped, or stood in another one."""
+    if "<![CDATA[" in text:
+        text = text.replace("<![CDATA[", "").replace("]]>", "").rstrip().removesuffix("]]")
+    return text.strip()
 
 
 def _unescaped(text: str) -> str:

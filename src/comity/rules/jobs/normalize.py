@@ -122,6 +122,8 @@ def _shared(jobs: Iterable[JobFound]) -> set[tuple[str, str]]:
         is_other_title = alike(tidy(other.title, LONGEST_TITLE)) != alike(tidy(job.title, LONGEST_TITLE))
         if is_other_title or is_elsewhere(other.location_raw, job.location_raw):
             shared.add(name)
+        if not other.location_raw:  # says nothing that another place could differ from
+            first[name] = job
     return shared
 
 
