@@ -240,8 +240,8 @@ def test_json_without_addresses_says_which_hint_would_help() -> None:
     listing = read_listing(
         json.dumps(value).encode(), url=url, content_type="application/json", source_type=SourceType.API
     )
-    assert listing.kind is ListingKind.NOTHING_FOUND
-    assert "3 jobs without addresses" in listing.message
+    assert listing.kind is ListingKind.LAYOUT_CHANGED
+    assert "3 items without an address" in listing.message
     hint = parse_hint(listing.message[listing.message.index("{") :])
     assert not isinstance(hint, HintProblem)
     again = read_listing(

@@ -309,7 +309,8 @@ def test_one_posting_is_kept_once() -> None:
         JobFound("Cook", URL),
     ]
     kept = distinct(jobs, URL)
-    assert [job.apply_url.rpartition("/")[2] for job in kept] == ["1", "1b", "jobs", "jobs"]
+    # One reference and title may be those of several offices; the link is not.
+    assert [job.apply_url.rpartition("/")[2] for job in kept] == ["1", "1b", "1c", "jobs", "jobs"]
     assert kept[0].location_raw == "Oslo"
 
 

@@ -13,7 +13,10 @@ from comity.model.source import KnownPage, Obstacle, PageRead, Reading, RunStatu
 from comity.rules.source_verdict import LOOKS_FOR_NOTHING, MANY, judge
 
 KINDS = list(ListingKind)
-HARD = [ListingKind.LOGIN, ListingKind.CAPTCHA, ListingKind.ERROR_PAGE, ListingKind.UNREADABLE]
+HARD = [
+    *(ListingKind.LOGIN, ListingKind.CAPTCHA, ListingKind.ERROR_PAGE, ListingKind.UNREADABLE),
+    ListingKind.LAYOUT_CHANGED,
+]
 
 
 def page(number: int, kind: ListingKind, found: int = 0, **more: Any) -> PageRead:
@@ -122,6 +125,23 @@ def test_a_board_that_is_embedded_speaks_for_its_page_but_a_second_page_does_not
     assert (embedded.status, embedded.closes) == (RunStatus.OK, True)
     listed = judge(Reading([page(1, NOTHING), board]), last_found=12, empty_reads=1)
     assert (listed.status, listed.closes) == (RunStatus.WARN, False)
+
+
+@pytest.mark.parametrize("last_found", [1, 4, 5, 80])
+@pytest.mark.parametrize("empty_reads", [0, 1, 2, 50])
+def test_a_changed_layout_closes_nothing_however_often_it_is_seen(last_found: int, empty_reads: int) -> None:
+    seen = Reading([page(1, ListingKind.LAYOUT_CHANGED, message="12 items without a title")])
+    verdict = judge(seen, last_found=last_found, empty_reads=empty_reads)
+    assert (verdict.status, verdict.stores, verdict.closes) == (RunStatus.WARN, False, False)
+    assert verdict.message.startswith("quarantined: the layout changed (12 items without a title); ")
+    assert "no openings" not in verdict.message
+
+
+def test_where_nothing_was_known_the_message_says_what_to_do_rather_than_what_changed() -> None:
+    seen = Reading([page(1, ListingKind.LAYOUT_CHANGED, message="12 items without a title; set parser_hint")])
+    verdict = judge(seen, last_found=0, empty_reads=0)
+    assert verdict.status is RunStatus.WARN
+    assert verdict.message == "no posting could be read (12 items without a title; set parser_hint)"
 
 
 @given(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -60,6 +61,53 @@ def test_a_second_page_that_fails_keeps_its_postings_open(web: Web, bureau: Offi
     assert (report.status, report.counts.found, report.counts.closed) == (RunStatus.WARN, 2, 0)
     assert "page 2" in report.message
     assert len(bureau.titles()) == 6
+
+
+ITEM = "<item><title>{0}</title><link>/jobs/{0}</link></item>"
+CHANGED = {
+    "an interface that renamed its title": (
+        json.dumps({"jobs": [{"title": f"Nurse {at}", "url": f"/jobs/{at}", "location": "Juba"} for at in range(3)]}),
+        json.dumps({"jobs": [{"heading": f"Nurse {at}", "url": f"/jobs/{at}", "location": "Juba"} for at in range(3)]}),
+    ),
+    "an interface that lost its addresses": (
+        json.dumps({"jobs": [{"title": f"Nurse {at}", "url": f"/jobs/{at}", "location": "Juba"} for at in range(3)]}),
+        json.dumps({"jobs": [{"title": f"Nurse {at}", "id": at, "location": "Juba"} for at in range(3)]}),
+    ),
+    "a feed that renamed its title": (
+        f"<rss><channel>{''.join(map(ITEM.format, ('Nurse', 'Driver', 'Cook')))}</channel></rss>",
+        f"<rss><channel>{''.join(map(ITEM.format, ('Nurse', 'Driver', 'Cook')))}</channel></rss>".replace("title", "t"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGED.values(), ids=CHANGED)
+def test_items_that_cannot_be_used_close_nothing_at_any_look(web: Web, bureau: Office, before: str, after: str) -> None:
+    kind = "application/json" if before.startswith("{") else "application/rss+xml"
+    site = web.site({"/jobs": Answer(body=before, type=kind)})
+    source = bureau.add(site.url("/jobs"), source_type="api")
+    assert bureau.run(source).counts.inserted == 3
+    site.routes["/jobs"] = Answer(body=after, type=kind)
+    for _ in range(4):
+        report = bureau.run(source)
+        assert (report.status, report.counts.closed) == (RunStatus.WARN, 0)
+        assert report.message.startswith("quarantined: the layout changed (")
+        assert report.message.endswith("; 3 postings stay as they were")
+    assert len(bureau.titles()) == 3
+    site.routes["/jobs"] = Answer(body=before, type=kind)
+    assert bureau.run(source).counts.skipped == 3
+
+
+def test_an_interface_without_addresses_is_read_with_the_hint_that_its_first_run_suggests(
+    web: Web, embedded_bureau: Office
+) -> None:
+    items = [{"title": f"Nurse {at}", "id": at, "location": "Juba"} for at in range(3)]
+    site = web.site({"/api": Answer(body=json.dumps({"data": {"jobs": items}}), type="application/json")})
+    source = embedded_bureau.add(site.url("/api"), source_type="api")
+    message = embedded_bureau.run(source).message
+    assert message.startswith("no posting could be read (3 items without an address; ")
+    hint = message[message.index("{") : message.rindex("}") + 1]
+    embedded_bureau.execute("UPDATE sources SET parser_hint = :hint", hint=hint)
+    assert embedded_bureau.run(source).counts.inserted == 3
 
 
 def test_a_sharp_fall_is_believed_at_the_second_look(web: Web, bureau: Office) -> None:

@@ -115,6 +115,8 @@ class ListingKind(StrEnum):
     JOBS = "jobs"
     NO_OPENINGS = "no-openings"
     NOTHING_FOUND = "nothing-found"
+    LAYOUT_CHANGED = "layout-changed"
+    """It has items, but none that can be used: what they are called or how they are built is not known."""
     LOGIN = "login"
     CAPTCHA = "captcha"
     ERROR_PAGE = "error-page"

@@ -8,6 +8,8 @@ error or nothing at all must not close what is stored:
 - "no openings", said clearly: believed at the second look in a row, and at once where nothing was known;
 - nothing recognised: where five or more postings were known, never believed by itself, for the layout has changed;
   where fewer were, believed at the third look in a row;
+- items that are there but cannot be used (an interface that renamed its fields): the layout has changed, and nothing is
+  closed, however few were known and however often it is seen;
 - a fall to a fifth or less of ten or more postings: what is found is stored, and what is gone is closed at the second
   look in a row;
 - a listing that was not read to its end stores what it found and closes nothing.
@@ -28,12 +30,14 @@ LOOKS_FOR_NOTHING: Final = 3
 SHARP_FALL_FROM: Final = 10
 SHARP_FALL_TO: Final = 5  # to one fifth
 LOOKS_FOR_A_FALL: Final = 2
+_LONGEST_SAID: Final = 300
 
 _QUARANTINED: Final = {
     ListingKind.LOGIN: "the page asks for a login",
     ListingKind.CAPTCHA: "a captcha or another guard stands before the page",
     ListingKind.ERROR_PAGE: "the page is an error page",
     ListingKind.UNREADABLE: "the page could not be read",
+    ListingKind.LAYOUT_CHANGED: "the layout changed",
 }
 
 
@@ -50,6 +54,8 @@ def _judged(reading: Reading, last_found: int, empty_reads: int) -> RunVerdict:
     if not reading.pages:
         return _unread(reading.obstacle, before)
     first, found = reading.pages[0], reading.found
+    if first.kind is ListingKind.LAYOUT_CHANGED and not last_found:  # nothing was known that could have changed
+        return before.kept(RunStatus.WARN, f"no posting could be read{_said(first.message)}", counts_as_look=False)
     if first.kind in _QUARANTINED:
         return _quarantine(f"{_QUARANTINED[first.kind]}{_said(first.message)}", before)
     later = next((page for page in reading.pages if page.kind in _QUARANTINED), None)
@@ -129,7 +135,7 @@ def _unread(obstacle: Obstacle | None, before: _Before) -> RunVerdict:
 
 
 def _said(message: str) -> str:
-    return f" ({message[:200]})" if message else ""
+    return f" ({message[:_LONGEST_SAID]})" if message else ""
 
 
 def _postings(number: int) -> str:

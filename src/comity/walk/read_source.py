@@ -46,6 +46,7 @@ from comity.model.source import (
     Trouble,
 )
 from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.jobs.several_places import joined_over_pages
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns
 from comity.walk.capacity import Capacity
@@ -309,13 +310,13 @@ class SourceDesk:
     def _normalized(self, source: Source, reading: Reading) -> dict[int, list[JobPosting]]:
         """What is kept of the pages that were read anew, without what must never be served."""
         now, takedowns = self._clock.now(), self._takedowns
+        anew = [page for page in reading.pages if page.unchanged is None]
         found: dict[int, list[JobPosting]] = {}
-        for page in reading.pages:
-            if page.unchanged is None:
-                postings = self._normalize(page.jobs, source, now)
-                found[page.number] = [
-                    each for each in postings if each.title and not _is_covered(takedowns, each.apply_url)
-                ]
+        for page, jobs in zip(anew, joined_over_pages([(page.final_url, page.jobs) for page in anew]), strict=True):
+            postings = self._normalize(jobs, source, now)
+            found[page.number] = [
+                each for each in postings if each.title and not _is_covered(takedowns, each.apply_url)
+            ]
         return found
 
     async def _before_request(self) -> None:

@@ -35,6 +35,7 @@ from comity.model.source import (
     SourceStatus,
 )
 from comity.rules.jobs.identity import is_same_link, untracked
+from comity.rules.jobs.several_places import are_same_places, is_elsewhere
 from comity.rules.jobs.words import alike
 from comity.walk.leased_host import LeasedHost
 
@@ -235,8 +236,9 @@ class SourceSettling:
         listed: dict[str, tuple[JobPosting, int]] = {}
         for number, postings in run.postings.items():
             for posting in postings:
-                if listed.setdefault(posting.canonical_hash, (posting, number))[1] != number:
-                    shared.add(number)
+                first = listed.setdefault(posting.canonical_hash, (posting, number))[1]
+                if first != number:
+                    shared |= {first, number}
         known = postings_table.known(connection, listed.keys())
         known |= _renamed(connection, source.id, [each for each, _ in listed.values()], known)
         new = [_row(posting, source.id, now) for posting, _ in listed.values() if posting.canonical_hash not in known]
@@ -248,14 +250,15 @@ class SourceSettling:
         updated: list[UUID] = []
         for each, row in known.items():
             posting, number = listed[each]
-            changes = _changes(row, posting, source.id, listers.get(row.id, set()))
+            is_unchanged = row.id in pages and row.closed_at is None  # what another page says of it still holds
+            changes = {} if is_unchanged else _changes(row, posting, source.id, listers.get(row.id, set()))
             if changes:
                 postings_table.change(connection, row.id, changes | {"updated_at": now})
                 updated.append(row.id)
             elif row.id not in pages:
                 skipped += 1
             if pages.get(row.id, number) != number:
-                shared.add(pages[row.id])
+                shared |= {pages[row.id], number}
             pages[row.id] = number
         postings_table.seen(connection, pages.keys(), now)
         postings_table.sight(connection, source.id, pages, now)
@@ -281,29 +284,43 @@ def _unless_said(planned: Planned, source: Source, known: Source) -> Planned:
 def _renamed(
     connection: Connection, source_id: UUID, listed: Sequence[JobPosting], known: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Postings of this source alone that have another hash now, because its organisation was renamed, or because a
-    reference number is shown at last: same title, place and link. They get the new hash and stay what they were.
+    """Postings of this source alone that have another hash now: its organisation was renamed, a reference number is
+    shown at last, or a place was added or taken away. Same title and link, and no other place: they get the new hash
+    and stay what they were.
     """
     fresh = [posting for posting in listed if posting.canonical_hash not in known]
     if not fresh:
         return {}
     here = {posting.canonical_hash for posting in listed}
     before = [row for row in postings_table.open_of_one(connection, source_id) if row.canonical_hash not in here]
-    now_by, before_by = _by_words(fresh), _by_words(before)
     renamed: dict[str, Any] = {}
-    for words, postings in now_by.items():
-        rows = before_by.get(words, [])
-        if len(rows) == len(postings) == 1:  # of two alike nobody knows which is which
-            renamed[postings[0].canonical_hash] = rows[0]
-            postings_table.change(connection, rows[0].id, {"canonical_hash": postings[0].canonical_hash})
+    for words in (_title_place_link, _title_link):
+        now_by, before_by = _grouped(fresh, words), _grouped(before, words)
+        for key, postings in now_by.items():
+            rows = before_by.get(key, [])
+            if len(rows) != 1 or len(postings) != 1:  # of two alike nobody knows which is which
+                continue
+            posting, row = postings[0], rows[0]
+            if not is_elsewhere(row.location_raw or "", posting.location_raw):
+                renamed[posting.canonical_hash] = row
+                postings_table.change(connection, row.id, {"canonical_hash": posting.canonical_hash})
+                fresh.remove(posting)
+                before.remove(row)
     return renamed
 
 
-def _by_words(postings: Sequence[Any]) -> dict[tuple[str, str, str], list[Any]]:
-    found: dict[tuple[str, str, str], list[Any]] = {}
+def _title_place_link(each: Any) -> tuple[str, ...]:
+    return alike(each.title), alike(each.location_raw or ""), untracked(each.apply_url or "")
+
+
+def _title_link(each: Any) -> tuple[str, ...]:
+    return alike(each.title), untracked(each.apply_url or "")
+
+
+def _grouped(postings: Sequence[Any], words: Callable[[Any], tuple[str, ...]]) -> dict[tuple[str, ...], list[Any]]:
+    found: dict[tuple[str, ...], list[Any]] = {}
     for each in postings:
-        words = (alike(each.title), alike(each.location_raw or ""), untracked(each.apply_url or ""))
-        found.setdefault(words, []).append(each)
+        found.setdefault(words(each), []).append(each)
     return found
 
 
@@ -339,6 +356,8 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
         for name, value in _values(posting).items()
         if value != getattr(row, name) and not (name in _KEPT_AS_FIRST_SAID and getattr(row, name) is not None)
     }
+    if "location_raw" in changes and are_same_places(row.location_raw or "", posting.location_raw):
+        del changes["location_raw"]  # they are listed in another order
     if "apply_url" in changes and is_same_link(row.apply_url or "", posting.apply_url):
         del changes["apply_url"]  # who is said to have sent the applicant is another one at every look
     if row.closed_at is not None:

@@ -109,7 +109,7 @@ class SourcePages:
             reading.obstacle = Obstacle(Trouble.REFUSED, "careers_url is no web address")
         by_url = {page.url: page for page in known}
         asked: set[str] = set()
-        listed: set[tuple[str, str]] = set()
+        listed: set[tuple[str, str, str]] = set()
         while address is not None and address.url not in asked:
             await self._before_request()
             reading.host = reading.host or address.host
@@ -126,7 +126,7 @@ class SourcePages:
             page = await self._page(host, address, source, by_url.get(address.url), reading)
             if page is None:
                 break
-            told = {(job.title, job.apply_url) for job in page.jobs}
+            told = {(job.title, job.apply_url, job.location_raw) for job in page.jobs}
             if reading.pages and told and told <= listed:
                 break  # whatever number it is asked for, it is a page that we have
             listed |= told

@@ -201,6 +201,40 @@ def test_what_is_vague_or_still_to_come_is_no_date_of_posting(text: str) -> None
     assert posted(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("Mon, 02 Nov 26 09:00:00 GMT", "2026-11-02 09:00:00"),
+        ("02 Nov 26 09:00 +0200", "2026-11-02 07:00:00"),
+        ("Sun, 02 Nov 25 09:00:00 EST", "2025-11-02 14:00:00"),
+        ("Sunday, 02-Nov-25 09:00:00 GMT", "2025-11-02 09:00:00"),
+        ("Nov 2, 25 09:00 UTC", "2025-11-02 09:00:00"),
+        ("2 Nov 25", "2025-11-02 00:00:00"),
+        ("2 November 25, online", "2025-11-02 00:00:00"),
+        ("02.11.25", "2025-11-02 00:00:00"),
+        ("Mon, 02 Nov 2026 09:00:00 UT", "2026-11-02 09:00:00"),
+        ("Mon, 02 Nov 2026 09:00:00 -0000", "2026-11-02 09:00:00"),
+        ("Mon,  2 Nov 2026 9:00:00 +0000 (UTC)", "2026-11-02 09:00:00"),
+        ("Mon Nov  2 09:00:00 2026", "2026-11-02 09:00:00"),
+        ("2026-11-02t09:00:00z", "2026-11-02 09:00:00"),
+        ("2026-11-02T09:00:00.1234567+02:00", "2026-11-02 07:00:00"),
+        ("20261102T090000Z", "2026-11-02 09:00:00"),
+        ("/Date(1793610000000)/", "2026-11-02 09:00:00"),
+    ],
+)
+def test_dates_of_feeds_and_interfaces_are_read(text: str, moment: str) -> None:
+    assert posted(text) == datetime.fromisoformat(moment).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("5 Dec 26", "2026-12-05"), ("15 Jan 27 (midnight)", "2027-01-15"), ("1 Nov 30 Nov", "2026-11-30")],
+)
+def test_a_deadline_may_have_a_year_of_two_digits(text: str, day: str) -> None:
+    assert deadline(text) == datetime.fromisoformat(f"{day} 23:59:59").replace(tzinfo=UTC)
+    assert deadline("5 Dec 12") is None  # long gone
+
+
 @settings(deadline=None)  # the first question loads the tables
 @given(st.dates(min_value=NOW.date(), max_value=NOW.date() + timedelta(days=1000)), st.integers(0, 7))
 def test_every_day_is_read_in_every_usual_form(day: object, form: int) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from comity.extract.jobs.addresses import leads_away, posting_key, same_page
 from comity.extract.jobs.item_titles import BLOCK_TAGS, first_line, job_line, title_in, title_of_link
 from comity.extract.jobs.outline import HEADINGS, Link, Outline
+from comity.extract.jobs.place_rows import rows_of
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words_dates import DATE
 from comity.extract.jobs.words_labels import labelled, without_label
@@ -82,7 +83,7 @@ def groups_of(outline: Outline, url: str) -> list[Group]:
             titled.setdefault(_signature(outline, link.element), []).append(link)
     for signature in list(titled):
         _move_buttons(outline, titled, buttons, signature)
-    groups = [_group(outline, _distinct(outline, links), everything, by_button=False) for links in titled.values()]
+    groups = [_group(outline, _listed(outline, links), everything, by_button=False) for links in titled.values()]
     groups += [_group(outline, _own(outline, links, url), everything, by_button=True) for links in buttons.values()]
     return [group for group in groups if group.items]
 
@@ -101,6 +102,12 @@ def _move_buttons(
             titled[signature] = [link for link in titled[signature] if link.text != links[0].text]
     if not titled[signature]:
         del titled[signature]
+
+
+def _listed(outline: Outline, links: list[Link]) -> list[Link]:
+    """One link per posting and words, and one per row where the rows are the places of one posting."""
+    wanted = {link.element for link in (*_distinct(outline, links), *rows_of(outline, links[:MOST_CANDIDATES]))}
+    return [link for link in links[:MOST_CANDIDATES] if link.element in wanted]
 
 
 def _distinct(outline: Outline, links: list[Link]) -> list[Link]:

@@ -5,10 +5,11 @@ Elements count by their name without the prefix, because every job namespace cho
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from comity.extract.jobs.addresses import resolve
+from comity.extract.jobs.feed_links import FeedPage, identifier_of, link_of
 from comity.extract.jobs.text import job, plain
 from comity.extract.jobs.words_labels import labelled_fields
 from comity.extract.jobs.xml_tree import XmlNode
@@ -26,13 +27,11 @@ _FIELDS: Final = (
         (
             "deadline",
             "closingdate",
-            "closingdate",
             "validthrough",
             "expires",
             "expirationdate",
             "expirydate",
             "expiry",
-            "enddate",
             "enddate",
             "applicationdeadline",
             "dateclosing",
@@ -40,78 +39,132 @@ _FIELDS: Final = (
         ),
     ),
     ("posted_raw", ("pubdate", "published", "date", "dateposted", "createdat", "issued", "created", "updated")),
-    ("employment_raw", ("employmenttype", "jobtype", "jobtype", "type", "contracttype", "schedule", "jobtypes")),
+    ("employment_raw", ("employmenttype", "jobtype", "type", "contracttype", "schedule", "jobtypes")),
     ("workplace_raw", ("remotestatus", "remote", "workplacetype", "worklocationtype", "workplace")),
     ("level_raw", ("seniority", "experience", "level", "grade", "careerlevel")),
-    ("reference", ("referencenumber", "reference", "requisitionid", "jobid", "jobid", "refnumber", "id")),
+    ("reference", ("referencenumber", "reference", "requisitionid", "jobid", "refnumber")),
 )
-_PLACES: Final = (
-    "location",
-    "joblocation",
-    "joblocation",
-    "office",
-    "dutystation",
-    "dutystation",
-    "place",
-    "regionname",
+_TITLES: Final = ("title", "jobtitle", "name", "position")
+_PLACES: Final = ("location", "joblocation", "office", "dutystation", "place", "regionname")
+_ROOTS: Final = frozenset(
+    {"rss", "feed", "rdf", "workzagjobs", "source", "jobs", "channel", "positions", "vacancies", "joblist", "jobfeed"}
 )
-_PERSONIO: Final = re.compile(r"^(https?://[^/]+)/")
+# What a feed says of itself: with elements inside, and yet no item.
+_ABOUT_THE_FEED: Final = frozenset(
+    {"image", "textinput", "cloud", "author", "contributor", "owner", "skiphours", "skipdays", "items", "category"}
+    | {"generator", "publisher", "license", "group", "managingeditor", "info"}
+)
+_LEAST_OF_AN_ITEM: Final = 2
 
 
-def read_feed(root: XmlNode, *, url: str) -> tuple[list[JobFound], str]:
-    """Take the jobs of a feed, and the address of its next page."""
+class FeedRead(NamedTuple):
+    """What a feed holds."""
+
+    jobs: list[JobFound]
+    items: int
+    """How many items are there, whether or not they can be used."""
+    item_name: str
+    next_url: str
+    is_whole: bool
+    """Whether it goes on to its end; a server that falls over in the middle leaves that out."""
+    title: str
+    recordings: int
+    """How many items bring sound or film."""
+
+
+class _Item(NamedTuple):
+    node: XmlNode
+    base: str
+    language: str
+
+
+def read_feed(root: XmlNode, *, url: str) -> FeedRead:
+    """Take the jobs of a feed; of one that breaks off, those that came whole."""
     channel = root.first("channel") or root
-    base = root.attributes.get("xml:base") or channel.attributes.get("xml:base") or url
-    base = resolve(base, url) or url
+    base = resolve(root.attributes.get("xml:base", ""), url) or url
+    base = resolve(channel.attributes.get("xml:base", ""), base) or base
+    page = FeedPage(url, link_of(channel, base) or url)
     language = (channel.say("language") or root.attributes.get("xml:lang") or "")[:20]
+    is_whole = root.is_closed or channel.is_closed
+    items = [item for item in _items(root, url, language) if is_whole or item.node.is_closed]
     found: list[JobFound] = []
-    for item in _items(root):
-        job_found = _job(item, base=base, url=url, language=language)
+    for item in items:
+        job_found = _job(item, page)
         if job_found is not None:
             found.append(job_found)
         if len(found) >= MOST_JOBS:
             break
-    return found, _next(root, channel, base)
+    name, count = (items[0].node.name, len(items)) if items else _unknown_items(channel)
+    recordings = sum(any(map(_is_recording, item.node.children)) for item in items)
+    return FeedRead(found, count, name, _next(root, channel, base), is_whole, plain(channel.say("title")), recordings)
 
 
 def is_feed(root: XmlNode) -> bool:
     """Whether the root is one that holds items, even none of them."""
-    return root.name in ("rss", "feed", "rdf", "workzagjobs", "source", "jobs", "channel", "positions", "vacancies")
+    return root.name in _ROOTS
 
 
-def _items(root: XmlNode) -> list[XmlNode]:
-    """Elements that stand for a job; the outermost of them where they nest."""
-    items: list[XmlNode] = []
-    waiting = list(reversed(root.children))
-    while waiting and len(items) < MOST_JOBS * 2:
-        node = waiting.pop()
-        if node.name in _ITEMS and (node.first("title", "name", "jobtitle", "jobtitle", "position")):
-            items.append(node)
+def _items(root: XmlNode, url: str, language: str) -> Iterator[_Item]:
+    """Elements that stand for a job, with what their addresses are relative to; the outermost where they nest."""
+    waiting = [_Item(root, url, language)]
+    count = 0
+    while waiting and count < MOST_JOBS * 2:
+        node, base, spoken = waiting.pop()
+        # XML Base §4: each one is relative to that of the element around it.
+        base = resolve(node.attributes.get("xml:base", ""), base) or base
+        spoken = node.attributes.get("xml:lang", spoken)[:20]
+        if node.name in _ITEMS and node is not root and _is_outermost(node):
+            count += 1
+            yield _Item(node, base, spoken)
         else:
-            waiting.extend(reversed(node.children))
-    return items
+            waiting.extend(_Item(child, base, spoken) for child in reversed(node.children))
 
 
-def _job(item: XmlNode, *, base: str, url: str, language: str) -> JobFound | None:
-    title = plain(item.say("title", "jobtitle", "jobtitle", "name", "position"))
-    fields = {name: item.say(*elements) for name, elements in _FIELDS}
-    description = item.say("description", "summary", "encoded", "content", "body")
+def _is_outermost(node: XmlNode) -> bool:
+    """Whether an element is an item itself, and not one around others."""
+    if node.first(*_TITLES):
+        return True
+    return bool(node.children) and not any(child.name in _ITEMS and child.children for child in node.children)
+
+
+def _unknown_items(channel: XmlNode) -> tuple[str, int]:
+    """Elements that are built like items, but have no name that we know."""
+    names: dict[str, int] = {}
+    for child in channel.children:
+        if len(child.children) >= _LEAST_OF_AN_ITEM and child.name not in _ABOUT_THE_FEED:
+            names[child.name] = names.get(child.name, 0) + 1
+    return max(names.items(), key=lambda pair: pair[1], default=("", 0))
+
+
+def _is_recording(node: XmlNode) -> bool:
+    return node.name == "enclosure" and node.attributes.get("type", "").startswith(("audio/", "video/"))
+
+
+def _job(item: _Item, page: FeedPage) -> JobFound | None:
+    node = item.node
+    fields = {name: node.say(*elements) for name, elements in _FIELDS}
+    description = node.say("description", "summary", "encoded", "content", "body")
     if not description:
-        blocks = item.first("jobdescriptions")
+        blocks = node.first("jobdescriptions")
         description = blocks.say("jobdescription") if blocks else ""
     for name, value in labelled_fields(plain(description, 4000)).items():
         # Feeds of ordinary sites write place and deadline into the text.
         if not fields.get(name) and name in ("deadline_raw", "location_raw"):
             fields[name] = value
-    if place := _place(item):
+    if place := _place(node):
         fields["location_raw"] = place
-    fields["country_raw"] = item.say("country")
+    fields["country_raw"] = node.say("country")
+    address = link_of(node, item.base, page)
+    # A name that the feed made up for itself is no number of the employer; without a link it is all there is.
+    identifier = node.say("id") if address else identifier_of(node)
+    if not fields["reference"] and not (address and ":" in identifier):
+        fields["reference"] = identifier.rstrip("/").replace("/", ":").rpartition(":")[2]
     return job(
-        title=title,
-        apply_url=_link(item, base, url),
+        title=node.say(*_TITLES),
+        apply_url=address or page.home,
         found_by=FoundBy.FEED,
         description_snippet=description,
-        language=item.attributes.get("xml:lang") or language,
+        language=item.language,
         **fields,
     )
 
@@ -137,28 +190,6 @@ def _address(node: XmlNode) -> str:
     ]
     joined = ", ".join(dict.fromkeys(filter(None, parts)))
     return joined or named or node.text
-
-
-def _link(item: XmlNode, base: str, url: str) -> str:
-    """Where the job is found: its link, else a guid that is an address, else what the system is known to use."""
-    best = ""
-    for node in item.all("link"):
-        href = node.attributes.get("href") or node.own_text
-        if href and node.attributes.get("rel", "alternate") == "alternate" and not best:
-            best = resolve(href, base)
-    for name in ("url", "applyurl", "applyurl", "joburl", "applicationurl", "applicationurl"):
-        if not best and (said := item.say(name)):
-            best = resolve(said, base)
-    if not best:
-        guid = item.first("guid", "id")
-        said = guid.own_text if guid else ""
-        if said.startswith(("http://", "https://")):
-            best = resolve(said, base)
-    if not best and item.attributes.get("rdf:about"):
-        best = resolve(item.attributes["rdf:about"], base)
-    if not best and (origin := _PERSONIO.match(url)) and (number := item.say("id")) and number.isdigit():
-        best = f"{origin[1]}/job/{number}"
-    return best
 
 
 def _next(root: XmlNode, channel: XmlNode, base: str) -> str:

@@ -18,7 +18,7 @@ from comity.extract.jobs.repeated import PageWords, Reading, repeated_jobs
 from comity.extract.jobs.selected import selected_jobs, selected_next
 from comity.extract.jobs.single import single_job
 from comity.extract.jobs.structured import structured_jobs
-from comity.extract.jobs.systems_pages import embedded_jobs, markup_in_data, page_system_jobs
+from comity.extract.jobs.systems_pages import embedded_jobs, markup_in_data, page_system_jobs, unread_markup
 from comity.extract.jobs.tables import table_jobs
 from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words.openings import OPENINGS
@@ -82,6 +82,8 @@ def _nothing(document: Document, outline: Outline, url: str, following: str | No
     if board := board_of(document, base=base, url=url):
         message = f"its openings are embedded: {board[:150]}"
         return Listing(ListingKind.NOTHING_FOUND, next_url=board, message=message, is_elsewhere=True)
+    if unread := unread_markup(document):
+        return Listing(ListingKind.LAYOUT_CHANGED, message=unread)
     message = FILLED_BY_SCRIPTS if is_scripted(document, outline) else "nothing on the page looks like jobs"
     if elsewhere := shown_by_script(document, base=base):
         message += f"; it may show those of {elsewhere}, which can be a source of its own"
@@ -100,9 +102,9 @@ def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str,
         return Listing(ListingKind.NO_OPENINGS, message=notice)
     if apology := error_words(outline, title=title):
         return Listing(ListingKind.ERROR_PAGE, message=apology)
-    return Listing(
-        ListingKind.NOTHING_FOUND, message=f"the hint's selector “{hint.item[:80]}” finds no item with a title"
-    )
+    message = f"the hint's selector “{hint.item[:80]}” finds no item with a title"
+    has_items = document.select_one(hint.item) is not None
+    return Listing(ListingKind.LAYOUT_CHANGED if has_items else ListingKind.NOTHING_FOUND, message=message)
 
 
 def _by_machine_words(

@@ -12,6 +12,7 @@ from comity.model.job import FoundBy, JobFound
 from comity.model.parser_hint import HintField, MappingHint
 
 MOST_JOBS: Final = 5_000
+_SAMPLE: Final = 20
 FIELD_NAMES: Final = {
     HintField.ORG: "org_name",
     HintField.LOCATION: "location_raw",
@@ -54,6 +55,19 @@ def items_of(value: object, hint: MappingHint) -> list[object]:
     for found in find(value, hint.items):
         items += found if isinstance(found, list) else [found]
     return [item for item in items[: 2 * MOST_JOBS] if isinstance(item, dict)]
+
+
+def members_at(value: object, hint: MappingHint) -> int:
+    """How many things stand where the items should be, whatever they are."""
+    found = (member for each in find(value, hint.items) for member in (each if isinstance(each, list) else [each]))
+    return sum(member not in (None, "", {}, []) for member in found)
+
+
+def missing_in(items: list[object], hint: MappingHint, context: Mapping[str, str] | None = None) -> str:
+    """Which of the fields that every job needs the items do not have."""
+    wanted = dict(hint.fields)
+    titles = [first_said(wanted.get(HintField.TITLE, ()), item, context) for item in items[:_SAMPLE]]
+    return "title" if not any(titles) else "address"
 
 
 def has_items(value: object, hint: MappingHint) -> bool:

@@ -5,7 +5,6 @@ Keys are compared without case and separators, so `jobTitle`, `job_title` and `J
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -63,7 +62,7 @@ _KEYS: Final = {
 _MEANINGS: Final = {field: {key: rank for rank, key in enumerate(keys.split())} for field, keys in _KEYS.items()}
 _SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
 _WORDS: Final = re.compile(r"([a-z])([A-Z])")
-_LIST_NAME: Final = re.compile(
+LIST_NAME: Final = re.compile(
     r"job|vacanc|position|posting|opening|career|offer|opportunit|stelle|offre|empleo|vaga|requisition", re.I
 )
 _TROUBLE_KEYS: Final = frozenset({"error", "errors", "errorcode", "errormessage", "fault", "exception"})
@@ -94,10 +93,23 @@ def plain_jobs(
     value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
 ) -> list[JobFound]:
     """Jobs of an unknown answer, from the list that scores best."""
-    return best_jobs(value, url=url, found_by=found_by, least=least)[1]
+    return _best(value, url=url, found_by=found_by, least=least)[1]
+
+
+def counted_jobs(value: object, *, url: str) -> tuple[list[JobFound], int]:
+    """The same, and how many items the list has, whether or not they can be used."""
+    _score, jobs, count = _best(value, url=url)
+    return jobs, count
 
 
 def best_jobs(
+    value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float, name: str, is_fluent: bool
+) -> tuple[float, list[JobFound]]:
+    """The same with its score; `name` is what the value is called, `is_fluent` whether its titles can be read."""
+    return _best(value, url=url, found_by=found_by, least=least, name=name, is_fluent=is_fluent)[:2]
+
+
+def _best(
     value: object,
     *,
     url: str,
@@ -105,47 +117,30 @@ def best_jobs(
     least: float = _LEAST_SCORE,
     name: str = "",
     is_fluent: bool = True,
-) -> tuple[float, list[JobFound]]:
-    """Jobs of the list that scores best, and its score; what it is called, and whether its titles can be read."""
+) -> tuple[float, list[JobFound], int]:
     posted = [found for node in postings_in(value) if (found := read_posting(node, base=url, found_by=FoundBy.JSON_LD))]
     if posted and any(not same_page(found.apply_url, url) for found in posted):
-        return _SURE, posted
+        return _SURE, posted, len(posted)
     # Beside postings any list will do that knows their addresses.
-    best: tuple[float, list[JobFound]] = (least if not posted else -10.0, [])
-    for path, items in _lists(value, name):
-        fields = _fields(items)
+    best_score, best, count = (least if not posted else -10.0), list[JobFound](), 0
+    for path, items in lists_in(value, name):
+        fields = fields_of(items)
         if "title" not in fields:
             continue
         score = _score(path, items, fields, is_fluent=is_fluent)
-        if score >= best[0]:
+        if score >= best_score:
             jobs = [found for item in items[:MOST_JOBS] if (found := _job(item, fields, url, found_by))]
             if jobs:
-                best = (score + 0.001, jobs)
+                best_score, best, count = score + 0.001, jobs, len(items)
     if posted:
         # Where a posting stands inside the item that knows its address, as in JSON feeds.
-        addresses = {found.title: found.apply_url for found in best[1]}
-        return _SURE, [replace(found, apply_url=addresses.get(found.title, found.apply_url)) for found in posted]
-    return best
+        addresses = {found.title: found.apply_url for found in best}
+        named = [replace(found, apply_url=addresses.get(found.title, found.apply_url)) for found in posted]
+        return _SURE, named, len(named)
+    return best_score, best, count
 
 
-def without_addresses(value: object, *, url: str) -> str:
-    """What to do about a list that has jobs but not their addresses; empty where there is no such list."""
-    for name, items in _lists(value):
-        fields = _fields(items)
-        if "title" not in fields or _score(name, items, fields) < _LEAST_SCORE - 1.0:
-            continue
-        titles = [title for item in items[:MOST_JOBS] if (title := _said(item, fields["title"]))]
-        if titles and not any(_job(item, fields, url, FoundBy.LIST) for item in items[:20]):
-            path = name.strip(".") or "$"
-            number = next((key for key in ("id", *fields.get("reference", ())) if key in items[0]), "id")
-            origin = "/".join(url.split("/", 3)[:3])
-            hint = {"items": path, "title": fields["title"][0], "url": f"{origin}/…/{{{number}}}"}
-            said = json.dumps(hint, ensure_ascii=False)
-            return f"{len(titles)} jobs without addresses (“{titles[0][:60]}” …); a parser hint can say them: {said}"
-    return ""
-
-
-def _lists(value: object, name: str = "") -> Iterator[tuple[str, list[dict[str, object]]]]:
+def lists_in(value: object, name: str = "") -> Iterator[tuple[str, list[dict[str, object]]]]:
     """Lists of objects, with the name under which each stands."""
     waiting: list[tuple[str, object]] = [(name, value)]
     room = MOST_NODES
@@ -155,15 +150,23 @@ def _lists(value: object, name: str = "") -> Iterator[tuple[str, list[dict[str, 
         if isinstance(node, list):
             members = [member for member in node if isinstance(member, dict)]
             if members and len(members) * 2 > len(node):
-                yield name, [_unwrapped(member) for member in members]
+                yield name, [unwrapped(member) for member in members]
             waiting.extend((name, member) for member in node if isinstance(member, dict | list))
         elif isinstance(node, dict):
+            if is_keyed_by_number(node):
+                yield name, [unwrapped(member) for member in node.values() if isinstance(member, dict)]
+                continue
             waiting.extend(
                 (f"{name}.{key}"[-60:], inner) for key, inner in node.items() if isinstance(inner, dict | list)
             )
 
 
-def _unwrapped(member: dict[str, object]) -> dict[str, object]:
+def is_keyed_by_number(node: dict[str, object]) -> bool:
+    """Whether an object is a list in all but name: {"4711": {…}, "4712": {…}}."""
+    return bool(node) and all(key.isdecimal() and isinstance(inner, dict) for key, inner in node.items())
+
+
+def unwrapped(member: dict[str, object]) -> dict[str, object]:
     """The object itself where a list wraps its members, as {"node": {…}} and {"fields": {…}} do."""
     for key in ("node", "fields", "attributes", "job", "item", "_source", "data", "acf", "meta"):
         inner = member.get(key)
@@ -181,7 +184,7 @@ def _unwrapped(member: dict[str, object]) -> dict[str, object]:
     return member
 
 
-def _fields(items: list[dict[str, object]]) -> dict[str, list[str]]:
+def fields_of(items: list[dict[str, object]]) -> dict[str, list[str]]:
     """Keys of the items by meaning, the best first."""
     keys: dict[str, None] = {}
     for item in items[:20]:
@@ -204,9 +207,9 @@ def _fields(items: list[dict[str, object]]) -> dict[str, list[str]]:
 
 def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str]], *, is_fluent: bool = True) -> float:
     sample = items[:50]
-    titles = [_said(item, fields["title"]) for item in sample]
+    titles = [said_by(item, fields["title"]) for item in sample]
     job_like = sum(map(is_job_title, filter(None, titles))) / len(sample)
-    score = 3 * job_like + (1.5 if _LIST_NAME.search(name.rpartition(".")[2]) else 0)
+    score = 3 * job_like + (1.5 if LIST_NAME.search(name.rpartition(".")[2]) else 0)
     score += sum(0.5 for field in ("location_raw", "employment_raw", "posted_raw") if field in fields)
     score += 1.0 if "deadline_raw" in fields else 0
     score += 0.5 if "apply_url" in fields or _own_link(items[0]) else -1.0
@@ -215,13 +218,14 @@ def _score(name: str, items: list[dict[str, object]], fields: dict[str, list[str
     if not all(titles):
         score -= 1.0
     if "apply_url" in fields:
-        addresses = [_said(item, fields["apply_url"]) for item in sample]
+        addresses = [said_by(item, fields["apply_url"]) for item in sample]
         score += sum(JOB_PATH.search(path_of(address)) is not None for address in addresses) / len(sample)
     # Where we can read the titles and none is a job's, the list is one of something else.
     return score - (2.0 if job_like < 0.2 and is_fluent and not _OTHER_SCRIPT.search("".join(titles)[:500]) else 0)
 
 
-def _said(item: dict[str, object], keys: list[str]) -> str:
+def said_by(item: dict[str, object], keys: list[str]) -> str:
+    """What the first of these keys that says something says."""
     for key in keys:
         value = item.get(key)
         if isinstance(value, dict) and "rendered" in value:  # as WordPress answers
@@ -232,7 +236,7 @@ def _said(item: dict[str, object], keys: list[str]) -> str:
 
 
 def _job(item: dict[str, object], fields: dict[str, list[str]], url: str, found_by: FoundBy) -> JobFound | None:
-    said = {field: _said(item, keys) for field, keys in fields.items()}
+    said = {field: said_by(item, keys) for field, keys in fields.items()}
     if isinstance(item.get("id"), int | str) and not said.get("reference"):
         said["reference"] = text_of_value(item.get("id"))
     address = resolve(said.pop("apply_url", "") or _own_link(item), url)

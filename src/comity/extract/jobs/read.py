@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from comity.extract.jobs.addresses import posting_key, resolve, same_page
-from comity.extract.jobs.feed import is_feed, read_feed
+from comity.extract.jobs.addresses import posting_key, same_page
+from comity.extract.jobs.feed import FeedRead, is_feed, read_feed
+from comity.extract.jobs.feed_kind import no_jobs_because
 from comity.extract.jobs.html_listing import read_page
-from comity.extract.jobs.mapping import has_items, mapped_jobs
-from comity.extract.jobs.octets import BodyKind, json_of, kind_of, text_of, tree_of
+from comity.extract.jobs.json_answer import read_json, with_unusable
+from comity.extract.jobs.octets import BodyKind, kind_of, text_of, tree_of
 from comity.extract.jobs.paging import is_onward
-from comity.extract.jobs.plain_json import next_in_json, plain_jobs, trouble_in, without_addresses
-from comity.extract.jobs.systems import find_system, next_offset, system_jobs
-from comity.extract.jobs.values import first_said
-from comity.extract.jobs.xml_tree import is_ended, read_xml
+from comity.extract.jobs.xml_tree import read_xml
 from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
-from comity.model.parser_hint import MappingHint, ParserHint, SystemHint
+from comity.model.parser_hint import ParserHint
+from comity.rules.jobs.several_places import joined
+from comity.rules.jobs.words import alike
 
 MOST_JOBS: Final = 5_000
+_BY_LOOKS: Final = frozenset({FoundBy.TABLE, FoundBy.LIST, FoundBy.CARDS})
 
 
 def read_listing(
@@ -31,77 +33,12 @@ def read_listing(
             ListingKind.UNREADABLE, message="neither a page, nor a feed, nor JSON" if body else "the body is empty"
         )
     if kind is BodyKind.JSON:
-        listing = _read_json(text_of(body, content_type), url, hint)
+        listing = read_json(text_of(body, content_type), url, hint)
     elif kind is BodyKind.XML:
         listing = _read_xml(body, url, content_type, source_type, hint)
     else:
         listing = read_page(tree_of(body, content_type), body=body, url=url, hint=hint)
-    return _tidied(listing, url)
-
-
-def _read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
-    value = json_of(text)
-    if value is None:
-        return Listing(ListingKind.UNREADABLE, message="the answer is not JSON that can be read")
-    listing = _read_value(value, url, hint)
-    if not listing.jobs and (trouble := trouble_in(value)):
-        return Listing(ListingKind.ERROR_PAGE, message=trouble)  # an empty list beside it says nothing about jobs
-    return listing
-
-
-def _read_value(value: object, url: str, hint: ParserHint | None) -> Listing:
-    if isinstance(hint, MappingHint):
-        jobs = mapped_jobs(
-            value, hint, url=url, found_by=FoundBy.HINT, context={"origin": "/".join(url.split("/", 3)[:3]), "url": url}
-        )
-        following = resolve(first_said(hint.next, value, {"url": url}), url) if hint.next else next_in_json(value, url)
-        if not jobs and not has_items(value, hint):
-            return Listing(ListingKind.NOTHING_FOUND, message="the hint's path “items” is not in the answer")
-        return _listed(jobs, following, empty=ListingKind.NO_OPENINGS, message="the answer holds no items")
-    known = find_system(value, url, hint.system if isinstance(hint, SystemHint) else None)
-    if known is not None:
-        row, context = known
-        jobs = system_jobs(value, row, context, url=url)
-        following = (
-            next_offset(value, row, url)
-            or resolve(first_said(row.mapping.next, value), url)
-            or next_in_json(value, url)
-        )
-        return _listed(jobs, following, empty=ListingKind.NO_OPENINGS, message=f"{row.system} answers with no jobs")
-    jobs = plain_jobs(value, url=url)
-    if not jobs and _is_empty_list(value):
-        return Listing(ListingKind.NO_OPENINGS, message="the answer holds an empty list")
-    message = "" if jobs else without_addresses(value, url=url)
-    return _listed(
-        jobs,
-        next_in_json(value, url),
-        empty=ListingKind.NOTHING_FOUND,
-        message=message or "nothing in the answer looks like jobs",
-    )
-
-
-def _is_empty_list(value: object) -> bool:
-    """An answer whose only list is empty: of jobs there are none."""
-    if isinstance(value, list):
-        return not value
-    if isinstance(value, dict):
-        lists = [inner for inner in value.values() if isinstance(inner, list)]
-        names = [key.lower() for key, inner in value.items() if isinstance(inner, list)]
-        known = (
-            "jobs",
-            "results",
-            "items",
-            "data",
-            "offers",
-            "content",
-            "postings",
-            "jobpostings",
-            "result",
-            "vacancies",
-            "positions",
-        )
-        return bool(lists) and not any(lists) and any(name in known for name in names)
-    return False
+    return _tidied(listing, url, is_page=kind is BodyKind.HTML)
 
 
 def _read_xml(
@@ -111,52 +48,60 @@ def _read_xml(
     root = read_xml(text)
     if root.name == "html" or (not is_feed(root) and source_type is SourceType.HTML):
         return read_page(tree_of(body, content_type), body=body, url=url, hint=hint)
-    jobs, following = read_feed(root, url=url)
-    if jobs or is_feed(root):
-        listing = _listed(jobs, following, empty=ListingKind.NO_OPENINGS, message="the feed holds no items")
-        if is_ended(text, root):
-            return listing
-        if jobs[1:]:  # the last may be torn in the middle of its address
-            return replace(listing, jobs=tuple(jobs[:-1]), message="the feed breaks off", is_cut=True)
+    feed = read_feed(root, url=url)
+    if not (feed.jobs or is_feed(root)):
+        return Listing(ListingKind.UNREADABLE, message="not a feed that can be read")
+    return _listed(feed, url)
+
+
+def _listed(feed: FeedRead, url: str) -> Listing:
+    if other := no_jobs_because(feed.jobs, title=feed.title, url=url, recordings=feed.recordings):
+        return Listing(ListingKind.NOTHING_FOUND, message=other)
+    if feed.jobs:
+        listing = with_unusable(feed.jobs, feed.items, feed.next_url, f"<{feed.item_name}> elements")
+        return listing if feed.is_whole else replace(listing, message="the feed breaks off", is_cut=True)
+    if not feed.is_whole:
         return Listing(ListingKind.UNREADABLE, message="the feed breaks off")
-    return Listing(ListingKind.UNREADABLE, message="not a feed that can be read")
+    if feed.items:
+        message = f"the feed holds {feed.items} × <{feed.item_name}>, none with a title that is known"
+        return Listing(ListingKind.LAYOUT_CHANGED, message=message)
+    return Listing(ListingKind.NO_OPENINGS, message="the feed holds no items")
 
 
-def _listed(jobs: list[JobFound], following: str, *, empty: ListingKind, message: str) -> Listing:
-    if jobs:
-        return Listing(ListingKind.JOBS, tuple(jobs), following or None)
-    return Listing(empty, (), None, message)
-
-
-def _tidied(listing: Listing, url: str) -> Listing:
+def _tidied(listing: Listing, url: str, *, is_page: bool) -> Listing:
     """Each posting once, at most so many, and a next page that leads on."""
     following = listing.next_url
     if following is not None and not (is_onward(following, url) or listing.is_elsewhere):
         following = None
-    return replace(listing, jobs=tuple(distinct(listing.jobs, url))[:MOST_JOBS], next_url=following)
+    jobs = distinct(listing.jobs, url, is_page=is_page)
+    if len(jobs) > MOST_JOBS:
+        listing = replace(listing, is_cut=True, message=f"more than {MOST_JOBS:,} jobs on one page")
+    return replace(listing, jobs=tuple(jobs[:MOST_JOBS]), next_url=following)
 
 
-def distinct(jobs: tuple[JobFound, ...] | list[JobFound], url: str) -> list[JobFound]:
-    """Postings with one address, or one reference and title, are one; the fuller one stays."""
-    places: dict[str, int] = {}
+def distinct(jobs: Sequence[JobFound], url: str, *, is_page: bool = True) -> list[JobFound]:
+    """Each posting once, in all its places; of what is listed twice, the fuller stays."""
+    places: dict[tuple[str, ...], int] = {}
     kept: list[JobFound] = []
     for found in jobs:
-        # Where jobs have no address of their own they share the page's, and only the title tells them apart.
-        shared = same_page(found.apply_url, url) and "#" not in found.apply_url
-        # One document may hold two calls: what is called differently is something else.
-        title = found.title.lower()
-        keys = [f"url {title} {found.location_raw}" if shared else f"{posting_key(found.apply_url)} {title}"]
-        if found.reference and len(found.reference) > 2:
-            keys.append(f"reference {found.reference} {title}")
-        place = next((places[key] for key in keys if key in places), None)
-        if place is None:
-            place = len(kept)
+        place = places.setdefault(_identity(found, url, is_page=is_page), len(kept))
+        if place == len(kept):
             kept.append(found)
-        elif _fullness(found) > _fullness(kept[place]):
-            kept[place] = found
-        for key in keys:
-            places.setdefault(key, place)
+            continue
+        before = kept[place]
+        fuller, other = (found, before) if _fullness(found) > _fullness(before) else (before, found)
+        kept[place] = joined(fuller, other) if alike(found.title) == alike(before.title) else fuller
     return kept
+
+
+def _identity(found: JobFound, url: str, *, is_page: bool) -> tuple[str, ...]:
+    """What tells a posting from others on its page: never its title and reference alone, which offices share."""
+    if same_page(found.apply_url, url) and "#" not in found.apply_url:
+        # Jobs without an address of their own have the page's, and nothing but their words tells them apart.
+        return "words", alike(found.title), found.location_raw, found.reference
+    if is_page and found.found_by in _BY_LOOKS:
+        return "link", posting_key(found.apply_url), alike(found.title)  # one document may hold two calls
+    return "item", posting_key(found.apply_url), alike(found.title), found.reference
 
 
 def _fullness(found: JobFound) -> int:

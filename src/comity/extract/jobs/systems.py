@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from comity.extract.jobs.addresses import query_of, with_query
-from comity.extract.jobs.mapping import has_items, items_of, mapped_jobs
+from comity.extract.jobs.mapping import has_items, items_of, mapped_jobs, missing_in
 from comity.extract.jobs.values import find
 from comity.model.job import FoundBy, JobFound
 from comity.model.parser_hint import ApplicantSystem, HintField, HintProblem, JsonPath, MappingHint, Template
@@ -315,17 +315,26 @@ def _context(row: JsonSystem, value: object, url: str, groups: dict[str, str]) -
     return context
 
 
+def system_items(value: object, row: JsonSystem) -> list[object]:
+    """Items of a known answer that are for the public."""
+    items = items_of(value, row.mapping)
+    if row.hidden is None:
+        return items
+    key, secret = row.hidden
+    return [item for item in items if isinstance(item, dict) and item.get(key) is not secret]
+
+
 def system_jobs(value: object, row: JsonSystem, context: Mapping[str, str], *, url: str) -> list[JobFound]:
     """Jobs of a known answer; what is not for the public stays out."""
-    if row.hidden is not None:
-        key, secret = row.hidden
-        items = [
-            item for item in items_of(value, row.mapping) if isinstance(item, dict) and item.get(key) is not secret
-        ]
-        value, mapping = items, MappingHint(JsonPath(), row.mapping.fields, row.mapping.next)
-    else:
-        mapping = row.mapping
-    return mapped_jobs(value, mapping, url=url, found_by=FoundBy.APPLICANT_SYSTEM, context=context)
+    mapping = MappingHint(JsonPath(), row.mapping.fields, row.mapping.next)
+    return mapped_jobs(system_items(value, row), mapping, url=url, found_by=FoundBy.APPLICANT_SYSTEM, context=context)
+
+
+def missing_in_system(items: list[object], row: JsonSystem, context: Mapping[str, str]) -> str:
+    """What the items of a known answer lack, and the remedy where there is one."""
+    if row.system is ApplicantSystem.ORACLE and "site" not in context:
+        return "the source's address names no siteNumber: add it to the finder, as in finder=findReqs;siteNumber=CX_1"
+    return f"its items have no {missing_in(items, row.mapping, context)}"
 
 
 _FINDER_OFFSET: Final = re.compile(r"(?<=[,;])offset=\d{1,6}")

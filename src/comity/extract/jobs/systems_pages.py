@@ -11,7 +11,7 @@ from turbohtml import Document
 from comity.extract.jobs.mapping import mapped_jobs
 from comity.extract.jobs.outline import Outline
 from comity.extract.jobs.plain_json import best_jobs
-from comity.extract.jobs.script_data import values_in
+from comity.extract.jobs.script_data import MOST_SCRIPTS, values_in
 from comity.extract.jobs.selected import selected_jobs
 from comity.extract.jobs.values import find, text_of_value
 from comity.model.job import FoundBy, JobFound
@@ -121,6 +121,17 @@ def page_system_jobs(
             if jobs:
                 return jobs
     return []
+
+
+def unread_markup(document: Document) -> str:
+    """What a page has that stands for jobs, though none could be read from it; empty if there is no such thing."""
+    for page in PAGES:
+        if document.select_one(page.sign) is not None:
+            return f"the page is built like one of {page.system}, but its items cannot be read"
+    scripts = document.select('script[type*="ld+json" i]')[:MOST_SCRIPTS]
+    if document.select_one('[itemtype*="JobPosting"]') or any('"JobPosting"' in script.text for script in scripts):
+        return "the page has schema.org data about jobs, but without a title"
+    return ""
 
 
 def _ashby_mapping() -> MappingHint:

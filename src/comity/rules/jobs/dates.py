@@ -40,8 +40,9 @@ _GUESSED_LANGUAGES: Final = (
 )
 # A day, a year not far away and a word: less is no date that it could tell us for certain.
 _GUESSABLE: Final = re.compile(r"(?=.*(?<!\d)\d{1,2}(?!\d))(?=.*(?<!\d)20\d\d(?!\d)).*[^\W\d_].*[^\W\d_]", re.DOTALL)
-_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
-_EPOCH: Final = re.compile(r"1\d{9}(?:\d{3})?")
+_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+_ISO_BASIC: Final = re.compile(r"\d{8}T\d{4}(?:\d\d)?(?:Z|[+-]\d{4})?")
+_EPOCH: Final = re.compile(r"(?:/Date\()?(1\d{9})(?:\d{3})?(?:(?:[+-]\d{4})?\)/)?")  # also as .NET writes it
 _COMPACT: Final = re.compile(r"(20\d\d)(0[1-9]|1[0-2])([0-3]\d)")
 _NUMERIC: Final = re.compile(
     # 2026-12-31, 2026/12/31, 2026年12月31日
@@ -66,13 +67,17 @@ _BEFORE_MONTH: Final = re.compile(
     rf"(?<![\d:])(?:(?P<day>\d{{1,2}}){_ORDINAL}|(?P<year>\d{{4}}){_OF_THE_YEAR}?)"
     r"(?:\s*-\s*|/|\s+|)(?:(?:of|de|d'|the|di|من)\s*)?$"
 )
+# A year of two digits (RFC 822 §5) stands before the hour or ends the date; other numbers there are something else.
 _YEAR_AFTER: Final = re.compile(
-    r"(?:\.?/[^\W\d_]+)?[\s.,/-]*(?:(?:de|del|do|of|عام|سنة|nam|พ\.?ศ\.?|ค\.?ศ\.?|ឆ្នាំ)\s*)?(\d{4}(?!\d)|'\d{2}(?!\d)|(?<=[-/])\d{2}(?![\d:]))"
+    r"(?:\.?/[^\W\d_]+)?[\s.,/-]*(?:(?:de|del|do|of|عام|سنة|nam|พ\.?ศ\.?|ค\.?ศ\.?|ឆ្នាំ)\s*)?"
+    r"(\d{4}(?!\d)|'\d{2}(?!\d)|(?<=[-/])\d{2}(?![\d:])"
+    r"|(?<=\s)\d{2}(?=\s*$|\s+\d{1,2}:\d{2}|\s*[,;()]|\s+-\s))"
 )
 # [December] 31, 2026; [December] 1-31, 2026
 _AFTER_MONTH: Final = re.compile(
     rf"\.?,?\s*(?:the )?(\d{{1,2}}){_ORDINAL}(?![\d:])(?:\s*(?:-|to|and|"
-    rf"&)\s*(\d{{1,2}}){_ORDINAL}(?![\d:]))?(?:[\s,]+(?:ቀን\s+)?(\d{{4}})(?!\d))?"
+    rf"&)\s*(\d{{1,2}}){_ORDINAL}(?![\d:]))?"
+    r"(?:[\s,]+(?:ቀን\s+)?(\d{4}(?!\d)|\d\d(?=\s+\d{1,2}:\d\d)))?"
 )
 _LONGEST_BEFORE_MONTH: Final = 26
 _TIMES: Final = re.compile(
@@ -145,7 +150,7 @@ def _moment(
 
 def _exact(text: str, zone: tzinfo | None, looks_back: bool) -> datetime | None:
     """What machines write: ISO 8601 and seconds since 1970."""
-    if _ISO.fullmatch(text):
+    if _ISO.fullmatch(text) or _ISO_BASIC.fullmatch(text):
         try:
             read = datetime.fromisoformat(text)
         except ValueError:
@@ -155,9 +160,8 @@ def _exact(text: str, zone: tzinfo | None, looks_back: bool) -> datetime | None:
         # Midnight without a zone is how systems print a bare day.
         hour = None if read.time() == time(0) else read.time()
         return _at(read.date(), hour, zone or UTC, looks_back)
-    if _EPOCH.fullmatch(text):
-        seconds = int(text[:10])
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    if epoch := _EPOCH.fullmatch(text):
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(epoch[1]))
     compact = _COMPACT.fullmatch(text)
     if compact:
         day = _day(int(compact[1]), int(compact[2]), int(compact[3]))
@@ -214,7 +218,7 @@ def _around(text: str, month: re.Match[str]) -> tuple[int, int, int | None, int 
     if not after:
         return month.start(), month.end(), None, None
     year_text = after[3] or (before["year"] if before else None)
-    return month.start(), after.end(), int(year_text) if year_text else None, int(after[2] or after[1])
+    return month.start(), after.end(), _year(year_text) if year_text else None, int(after[2] or after[1])
 
 
 def _blanked(text: str, start: int, end: int) -> str:

@@ -115,15 +115,19 @@ def canonical_hash(
     *, org_name: str, title: str, location: str, apply_url: str, reference: str = "", is_link_shared: bool = False
 ) -> str:
     """The hash of a posting: of its link where that names one posting, else of all its words and the link."""
-    link = link_identity(apply_url)
-    organisation, number = alike(org_name), _reference(reference)
-    if number and number in link.text.replace("-", "").replace("_", ""):
-        number = ""
+    link, number = link_identity(apply_url), number_beside(apply_url, reference)
+    organisation = alike(org_name)
     if (link.is_posting or number) and not is_link_shared:
         fields: tuple[str, ...] = ("posting", organisation, link.text, number)
     else:
-        fields = ("words", organisation, alike(title), alike(location), link.text, number)
+        fields = ("words", organisation, alike(title), _in_any_order(location), link.text, number)
     return sha256(_SEPARATOR.join(fields).encode("utf-8", "replace")).hexdigest()
+
+
+def number_beside(apply_url: str, reference: str) -> str:
+    """A reference number that tells a posting apart where its link does not; empty if the link repeats it."""
+    number = _reference(reference)
+    return "" if number and number in link_identity(apply_url).text.replace("-", "").replace("_", "") else number
 
 
 def is_same_link(url: str, other: str) -> bool:
@@ -205,6 +209,12 @@ def _is_telling(parameter: str) -> bool:
 def _is_id_parameter(parameter: str) -> bool:
     name, _, value = parameter.partition("=")
     return name in _ID_PARAMETERS and any(map(str.isdigit, value))
+
+
+def _in_any_order(location: str) -> str:
+    """Places as they are compared: a board that lists one posting for each of them changes their order."""
+    places = alike(location).split(";")
+    return ";".join(sorted(place.strip() for place in places)) if len(places) > 1 else places[0]
 
 
 def _reference(text: str) -> str:

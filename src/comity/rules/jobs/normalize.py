@@ -17,12 +17,13 @@ from comity.rules.jobs.dates import deadline_of, posted_of
 from comity.rules.jobs.eligibility import is_open_to_foreigners
 from comity.rules.jobs.fleeting import without_fleeting
 from comity.rules.jobs.grades import grade_in
-from comity.rules.jobs.identity import alike_link, canonical_hash, link_identity
+from comity.rules.jobs.identity import alike_link, canonical_hash, link_identity, number_beside
 from comity.rules.jobs.language import language_of
 from comity.rules.jobs.level import level_of
 from comity.rules.jobs.mission import mission_tags
 from comity.rules.jobs.modality import modality_of
 from comity.rules.jobs.place import locate
+from comity.rules.jobs.several_places import is_elsewhere
 from comity.rules.jobs.terms import career_of
 from comity.rules.jobs.words import LONGEST_SNIPPET, LONGEST_TITLE, alike, plain, tidy
 from comity.rules.jobs.zones import zone_named
@@ -97,13 +98,9 @@ def normalize(
 def normalize_listing(
     jobs: Iterable[JobFound], *, org_name: str, org_type: str | None, source_country: str | None, now: datetime
 ) -> tuple[JobPosting, ...]:
-    """Normalize the jobs of one listing: by their words where they share a link, each but once."""
+    """Normalize the jobs of one listing, each but once: by their words where what names them names others, too."""
     jobs = tuple(jobs)
-    titles: dict[str, set[str]] = {}
-    for job in jobs:
-        titles.setdefault(link_identity(job.apply_url[:LONGEST_URL]).text, set()).add(
-            alike(tidy(job.title, LONGEST_TITLE))
-        )
+    shared = _shared(jobs)
     postings: dict[str, JobPosting] = {}
     for job in jobs:
         posting = normalize(
@@ -112,10 +109,33 @@ def normalize_listing(
             org_type=org_type,
             source_country=source_country,
             now=now,
-            is_link_shared=len(titles[link_identity(job.apply_url[:LONGEST_URL]).text]) > 1,
+            is_link_shared=_named_by(job) in shared,
         )
-        postings.setdefault(posting.canonical_hash, posting)
+        before = postings.setdefault(posting.canonical_hash, posting)
+        if posting.location_raw and not before.location_raw:
+            postings[posting.canonical_hash] = posting
     return tuple(postings.values())
+
+
+def _named_by(job: JobFound) -> tuple[str, str]:
+    """What names a posting whatever its words are: its link, and a number that the link does not have."""
+    url = job.apply_url[:LONGEST_URL]
+    return link_identity(url).text, number_beside(url, job.reference)
+
+
+def _shared(jobs: Iterable[JobFound]) -> set[tuple[str, str]]:
+    """Names that several jobs of a listing share: those differ in their titles, or in where they are."""
+    first: dict[tuple[str, str], JobFound] = {}
+    shared: set[tuple[str, str]] = set()
+    for job in jobs:
+        name = _named_by(job)
+        other = first.setdefault(name, job)
+        is_other_title = alike(tidy(other.title, LONGEST_TITLE)) != alike(tidy(job.title, LONGEST_TITLE))
+        if is_other_title or is_elsewhere(other.location_raw, job.location_raw):
+            shared.add(name)
+        if not other.location_raw:  # says nothing that another place could differ from
+            first[name] = job
+    return shared
 
 
 def _apply_url(url: str) -> str:
