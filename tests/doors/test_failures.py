@@ -69,7 +69,8 @@ def test_a_database_of_somebody_else_is_told(comity: CommandLine) -> None:
     with sqlite3.connect("other.db") as connection:
         connection.execute("CREATE TABLE domains (mine)")
     connection.close()
-    assert_one_line(comity, ["domains", "list", "--state", "other.db"], "table domains already exists")
+    command = ["domains", "list", "--state", "other.db"]
+    assert_one_line(comity, command, "other.db is a database of another program (domains)", code=2)
 
 
 def test_a_folder_is_no_state(comity: CommandLine) -> None:

@@ -86,15 +86,14 @@ class Crawl:
         self._terms = terms
         self._takedowns = Takedowns()
         self._thread = DatabaseThread()
-        # Outcomes and pages go through the frontier's thread.
         self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else self._thread
         self._patience = Patience(self._frontier_thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt)
-        self._patience.waits_for_room = waits = hooks.waits_for_room
+        self._patience.waits_for_room = hooks.waits_for_room
         self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
         self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         self._capacity = capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds, hooks.on_wait)
-        settler = settler_for(terms, self.run_id, frontier, leases, store, images, clock, waits_for_room=waits)
+        settler = settler_for(terms, hooks, self.run_id, frontier, leases, store, images, clock)
         self._settling = Settling(settler, self._patience, self._on_settled)
         self._hosts = OpenHosts(
             self._board,

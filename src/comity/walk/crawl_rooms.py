@@ -27,14 +27,13 @@ from comity.walk.visit_rooms import VisitRooms
 
 def settler_for(
     terms: CrawlTerms,
+    hooks: CrawlHooks,
     run_id: UUID,
     frontier: FrontierStore,
     leases: Leases,
     store: PageSink,
     images: ImageStore | None,
     clock: Clock,
-    *,
-    waits_for_room: bool,
 ) -> Settler:
     """Who turns the outcomes of a run into rows."""
     return Settler(
@@ -48,7 +47,7 @@ def settler_for(
         finds_images=terms.images,
         refresh=terms.refresh,
         track=terms.track,
-        waits_for_room=waits_for_room,
+        waits_for_room=hooks.waits_for_room,
     )
 
 
