@@ -24,7 +24,8 @@ LAST_DAYS = [day for _, _, day, _ in JOBS]
 
 
 def read(body: str, url: str = "https://ngo.example.org/vacancies", lang: str = "en") -> Listing:
-    page = f'<!doctype html><html lang="{lang}"><head><title>Vacancies</title></head><body>{body}</body></html>'
+    name = "NGO" if url.endswith("/t") else "Vacancies"
+    page = f'<!doctype html><html lang="{lang}"><head><title>{name}</title></head><body>{body}</body></html>'
     return read_listing(page.encode(), url=url, content_type="text/html; charset=utf-8", source_type=SourceType.HTML)
 
 
@@ -337,3 +338,59 @@ def test_joiners_stay_where_scripts_need_them() -> None:
     names = ("برنامه\u200cنویس ارشد", "ශ්\u200dරී ලංකා සම්බන්ධීකාරක", "Developer 👩\u200d💻")
     body = "".join(f'<li><a href="/v/{at}">{name}</a> Colombo</li>' for at, name in enumerate(names))
     assert titles(read(f"<h1>Vacancies</h1><ul>{body}</ul>").jobs) == list(names)
+
+
+@pytest.mark.parametrize(
+    "heading", ["Consultancies", "Nursing jobs", "Recruitment of experts", "Doctors and nurses wanted", "Head office"]
+)
+@pytest.mark.parametrize(
+    "items",
+    [
+        "<table><tr><th>Title</th><th>Location</th><th>Deadline</th></tr>"
+        + rows('<tr><td><a href="/v/{I}">{T}</a></td><td>{P}</td><td>{D}</td></tr>')
+        + "</table>",
+        "<h2>Requirements</h2><p>Location: various</p><ul>" + rows('<li><a href="/v/{I}">{T}</a> – {P}</li>') + "</ul>",
+    ],
+)
+def test_a_heading_that_reads_like_a_job_does_not_hide_the_list_below_it(heading: str, items: str) -> None:
+    assert titles(read(f"<main><h1>{heading}</h1>{items}</main>", "https://ngo.example.org/careers").jobs) == TITLES
+
+
+def test_rows_that_say_they_are_closed_are_left_out() -> None:
+    body = "".join(
+        f'<tr><td><a href="/v/{title}">{title}</a></td><td>Juba</td><td>{state}</td></tr>'
+        for title, state in (("Nurse", "Open"), ("Driver", "Closed"), ("Cook", "Selection completed"))
+    )
+    table = f"<table><tr><th>Position</th><th>Duty station</th><th>Status</th></tr>{body}</table>"
+    assert titles(read(f"<h1>Vacancies</h1>{table}").jobs) == ["Nurse"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "lang"),
+    [
+        ("Tenders", "en"),
+        ("Procurement notices", "en"),
+        ("Тендери", "uk"),
+        ("Licitaciones", "es"),
+        ("Közbeszerzések", "hu"),
+    ],
+)
+def test_a_table_of_tenders_has_no_jobs(heading: str, lang: str) -> None:
+    names = ("Supply of water pumps", "Rehabilitation of a clinic", "Printing services")
+    body = "".join(
+        f"<tr><td><a href=/t/{at}>{name}</a></td><td>T-{at}</td><td>Juba</td><td>1.5.2027</td></tr>"
+        for at, name in enumerate(names)
+    )
+    header = "<tr><th>Title</th><th>Reference</th><th>Location</th><th>Deadline</th></tr>"
+    listing = read(f"<main><h1>{heading}</h1><table>{header}{body}</table></main>", "https://ngo.example.org/t", lang)
+    assert listing.kind is ListingKind.NOTHING_FOUND
+
+
+def test_a_label_and_its_value_in_one_cell_are_apart() -> None:
+    row = (
+        '<a class="row" href="/job/{I}"><div class="c"><span class="c__label">Job Title</span><span>{T}</span></div>'
+        '<div class="c"><span class="c__label">Location</span><span>{P}</span></div>'
+        '<div class="c"><span class="c__label">Apply by</span><span>{D}</span></div></a>'
+    )
+    listing = read(f"<main><h1>Vacancies</h1>{rows(row)}</main>")
+    assert [(job.title, job.location_raw, job.deadline_raw) for job in listing.jobs] == [job[:3] for job in JOBS]

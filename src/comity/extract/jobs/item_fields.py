@@ -121,7 +121,11 @@ def _lines(outline: Outline, start: int, end: int, title_texts: range) -> list[s
 
 def _is_label(outline: Outline, owner: int) -> bool:
     """Whether an element is one that labels the next: <dt>, <th>, what is called so, or the first of two cells."""
-    if outline.tags[owner] in ("dt", "th", "label") or "label" in outline.names[owner]:
+    if outline.tags[owner] == "th":
+        # A row of headers names columns; one header beside a cell names that cell.
+        row = outline.parents[owner]
+        return any(outline.tags[cell] == "td" for cell in range(row + 1, outline.ends[row])[:60])
+    if outline.tags[owner] in ("dt", "label") or "label" in outline.names[owner]:
         return True
     cell = owner
     for _ in range(3):

@@ -9,11 +9,12 @@ import re
 from itertools import islice
 from typing import Final
 
-from comity.extract.jobs.addresses import path_of
+from comity.extract.jobs.addresses import path_of, same_page
 from comity.extract.jobs.item_fields import fields_of, labels_of
 from comity.extract.jobs.outline import HEADINGS, Outline
 from comity.extract.jobs.repeated import PageWords, is_closed_between
 from comity.extract.jobs.text import collapse, job
+from comity.extract.jobs.words_dates import DATE, is_open_ended
 from comity.extract.jobs.words_labels import without_label
 from comity.extract.jobs.words_pages import CAREERS, NOT_JOBS_HEADING, OPENINGS_HEADING, OTHER_JOBS, POSTING_PART
 from comity.extract.jobs.words_titles import is_generic, is_job_title, is_navigation, is_news_title
@@ -29,10 +30,16 @@ _SET_OFF: Final = frozenset({"b", "strong", "font", "span", "div", "p", "td", "c
 _LEAST_SCORE: Final = 4.0
 _LEAST_WORD: Final = 4
 _LEAST_SIGNS: Final = 3
+_LEAST_PARTS: Final = 2
+_LEAST_RIVALS: Final = 2
 _MOST_HEADINGS: Final = 200
 _LONGEST_LINE: Final = 300
 _MOST_TIMES: Final = 2
-_LIST: Final = re.compile(r"一覧|リスト|列表|목록|\b(?:lists?|lista|liste|übersicht|overview|table)\b", re.IGNORECASE)
+_LIST: Final = re.compile(
+    r"一覧|リスト|列表|목록|\b(?:lists?|lista|liste|übersicht|overview|table|consultancies|internships|fellowships|traineeships|"
+    r"volunteering|positions|vacancies|opportunities|roles|jobs|posts|stages|prácticas|becas|praktika|offres|ofertas)\b",
+    re.IGNORECASE,
+)
 
 
 def single_job(outline: Outline, page: PageWords, document_title: str = "") -> list[JobFound]:
@@ -59,6 +66,10 @@ def single_job(outline: Outline, page: PageWords, document_title: str = "") -> l
     known = [part for part in parts if POSTING_PART.search(part)]
     if any(is_job_title(part) and not POSTING_PART.search(part) for part in _headings(outline, heading, end)):
         return []
+    is_dated = any(DATE.search(value[:100]) or is_open_ended(value) for value in labels.get("deadline_raw", ()))
+    is_told = is_dated or len(known) >= _LEAST_PARTS or _is_in_address(title, page.url)
+    if not is_told and _rivals(outline, heading, end, page.url) >= _LEAST_RIVALS:
+        return []  # a heading over a list of jobs
     fields = fields_of(outline, heading, end, texts)
     score = 2.0 * is_job_title(title) + 1.0 * page.about_careers + 1.0 * _is_in_address(title, page.url)
     score += 1.0 * (key(title) in key(document_title)) + min(2.0, 1.0 * len(known)) + min(2.0, 0.75 * len(labels))
@@ -90,11 +101,17 @@ def _heading(outline: Outline, document_title: str) -> int | None:
     return first
 
 
+def _rivals(outline: Outline, heading: int, end: int, url: str) -> int:
+    """How many links below a heading lead to other jobs."""
+    inside = [link for link in outline.links if heading < link.element < end and not outline.chrome[link.element]]
+    return sum(is_job_title(link.text) and not same_page(link.url, url) for link in inside[:_MOST_LINES])
+
+
 def _names_a_list(title: str) -> bool:
     """Whether a heading is that of a list: "Open positions", "Careers at …"; "Recruitment Officer" is none."""
     if is_job_title(title):
         rest = OPENINGS_HEADING.sub("", title)
-        return rest != title and (_LIST.search(title) is not None or not is_job_title(rest))
+        return _LIST.search(title) is not None or (rest != title and not is_job_title(rest))
     return OPENINGS_HEADING.search(title) is not None or CAREERS.search(title) is not None
 
 
