@@ -32,6 +32,7 @@ from comity.rules.jobs.words import key
 _SURE_SCORE: Final = 5.0
 # Languages in which most jobs are known by their titles.
 _FLUENT: Final = frozenset({"en", "fr", "es", "de", "pt", "it", "nl"})
+_ALIASES: Final = {"no": "nb", "nn": "nb", "bs": "hr", "sh": "sr", "iw": "he", "in": "id"}
 _MOST_SAMPLES: Final = 150
 _LONGEST_SAMPLE: Final = 60
 _LEAST_KNOWN: Final = 3
@@ -222,6 +223,7 @@ def _page_words(outline: Outline, url: str, title: str, language: str = "") -> P
 def _reading(outline: Outline, language: str) -> Reading:
     """How well the words of a page are known, by the language that it names and by the links that we can read."""
     code = language.replace("_", "-").partition("-")[0].lower()
+    code = _ALIASES.get(code, code) if len(code) == 2 else ""
     if code in _FLUENT:
         return Reading.FLUENT
     texts = list(
