@@ -1,7 +1,7 @@
 """Items of one run side by side: what stands in the same place of each is of the same kind; items in, places out.
 
-A town that nobody has heard of stands where the known towns of the other items stand; a department stands where no
-item has a town. This holds in any language.
+A little-known town stands where other items have well-known towns; a department stands where no item has a town. This
+holds in any language.
 """
 
 from __future__ import annotations

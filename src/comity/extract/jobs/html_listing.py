@@ -57,7 +57,7 @@ def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | N
     if not own and len(jobs) > 1:
         own = _of_page(jobs, outline, url)
     if own:
-        # A page's own posting, not those that it shows beside it; what machines are told of it is the surer.
+        # A page's own posting, not those beside it; structured data are the better source for it.
         return Listing(ListingKind.JOBS, tuple(_in_language(_of_title(jobs, own[0]) or own, language)))
     looks, sure = _by_looks(outline, words)
     if not jobs:
@@ -168,13 +168,13 @@ def _by_looks(outline: Outline, words: PageWords) -> tuple[list[JobFound], bool]
 
 
 def _of_page(jobs: list[JobFound], outline: Outline, url: str) -> list[JobFound]:
-    """Of several jobs that machines are told of, the one whose address and title are the page's own."""
+    """Of several jobs in structured data, the one whose address and title are the page's own."""
     headings = {key(outline.text(number, 250)) for number, tag in enumerate(outline.tags) if tag == "h1"}
     return [found for found in jobs if same_page(found.apply_url, url) and key(found.title) in headings][:1]
 
 
 def _of_title(jobs: list[JobFound], own: JobFound) -> list[JobFound]:
-    """Of the jobs that machines are told of, the one that the page is about, with what only its text says."""
+    """Of the jobs in structured data, the one that the page is about, with what only its text says."""
     for found in jobs:
         if key(found.title) == key(own.title) or (len(jobs) == 1 and same_page(found.apply_url, own.apply_url)):
             return [

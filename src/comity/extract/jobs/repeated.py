@@ -184,8 +184,8 @@ def _is_list(items: list[Item]) -> bool:
 def _tells_of_jobs(outline: Outline, items: list[Item], runs: list[_Run], page: PageWords) -> bool:
     """Whether most items have a date or a place, or else are named or addressed as jobs are."""
     size = len(items)
-    told = sum(bool(_TELLING & said.keys()) for run in runs for said in run.fields)
-    if told * 2 >= size:
+    detailed = sum(bool(_TELLING & said.keys()) for run in runs for said in run.fields)
+    if detailed * 2 >= size:
         return True
     if page.reading is Reading.FAIR:
         return False

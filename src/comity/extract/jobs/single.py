@@ -67,8 +67,8 @@ def single_job(outline: Outline, page: PageWords, document_title: str = "") -> l
     if any(is_job_title(part) and not POSTING_PART.search(part) for part in _headings(outline, heading, end)):
         return []
     is_dated = any(DATE.search(value[:100]) or is_open_ended(value) for value in labels.get("deadline_raw", ()))
-    is_told = is_dated or len(known) >= _LEAST_PARTS or _is_in_address(title, page.url)
-    if not is_told and _rivals(outline, heading, end, page.url) >= _LEAST_RIVALS:
+    is_detail = is_dated or len(known) >= _LEAST_PARTS or _is_in_address(title, page.url)
+    if not is_detail and _rivals(outline, heading, end, page.url) >= _LEAST_RIVALS:
         return []  # a heading over a list of jobs
     fields = fields_of(outline, heading, end, texts)
     score = 2.0 * is_job_title(title) + 1.0 * page.about_careers + 1.0 * _is_in_address(title, page.url)

@@ -99,7 +99,7 @@ def is_place_code(text: str) -> bool:
 
 
 def is_well_known(text: str) -> bool:
-    """Whether a name is that of a country or of a large town, which nobody takes for something else."""
+    """Whether a name is that of a country or of a large town, and so hardly anything else."""
     part = _read(text[:_LONGEST])
     if part is None or not part.is_firm:
         return False

@@ -65,7 +65,7 @@ def tidy(text: str, longest: int = LONGEST_LINE) -> str:
 
 
 def visible(text: str) -> str:
-    """Text without characters that nobody sees, and with one blank for all white space and control characters."""
+    """Text without invisible characters, and with one blank for all white space and control characters."""
     if _UNSEEN.search(text):
         text = _CONTROL.sub(" ", _NOISE.sub("", text))
     return " ".join(text.split())
