@@ -274,6 +274,24 @@ def test_a_feed_that_breaks_off_before_its_first_item_ends_says_nothing_about_op
     assert read(rss(item())[:-50]).kind is ListingKind.UNREADABLE
 
 
+def test_warnings_of_a_server_around_a_feed_are_passed_over() -> None:
+    warning = "<br />\n<b>Warning</b>: session_start() in <b>/srv/feed.php</b><br />\n"
+    assert [job.title for job in read(warning + rss(item()) + warning).jobs] == ["Water Officer"]
+
+
+def test_an_empty_feed_may_be_an_apology() -> None:
+    assert read(rss().replace("Vacancies", "503 Service Unavailable")).kind is ListingKind.ERROR_PAGE
+    assert read(rss()).kind is ListingKind.NO_OPENINGS
+
+
+def test_addresses_are_made_up_for_no_system_but_the_one_that_is_known_to_have_them() -> None:
+    job = "<id>88123</id><name>Nurse</name>"
+    known = read(f"<workzag-jobs><position>{job}</position></workzag-jobs>")
+    assert [found.apply_url for found in known.jobs] == ["https://example.org/job/88123"]
+    other = read(f"<jobs><job>{job}</job></jobs>")
+    assert [(found.apply_url, found.reference) for found in other.jobs] == [(URL, "88123")]
+
+
 def json_feed(*items: dict[str, object], **more: object) -> str:
     feed = {"version": "https://jsonfeed.org/version/1.1", "title": "Vacancies", "home_page_url": HOME, **more}
     return json.dumps({**feed, "items": list(items)})

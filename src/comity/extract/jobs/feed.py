@@ -83,7 +83,7 @@ def read_feed(root: XmlNode, *, url: str) -> FeedRead:
     channel = root.first("channel") or root
     base = resolve(root.attributes.get("xml:base", ""), url) or url
     base = resolve(channel.attributes.get("xml:base", ""), base) or base
-    page = FeedPage(url, link_of(channel, base) or url)
+    page = FeedPage(url, link_of(channel, base) or url, is_personio=root.name == "workzagjobs")
     language = (channel.say("language") or root.attributes.get("xml:lang") or "")[:20]
     is_whole = root.is_closed or channel.is_closed
     items = [item for item in _items(root, url, language) if is_whole or item.node.is_closed]

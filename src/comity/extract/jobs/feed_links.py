@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 from comity.extract.jobs.addresses import host_of, resolve, same_page
 from comity.extract.jobs.xml_tree import XmlNode
 
-_PERSONIO: Final = re.compile(r"^(https?://[^/]+)/")
 _REGISTERED: Final = "http://www.iana.org/assignments/relation/"  # RFC 4287 §4.2.7.2
 _ADDRESSES: Final = ("url", "applyurl", "joburl", "applicationurl")
 # Better than nothing: the entry by itself, where it came from, and what it is about.
@@ -22,11 +21,12 @@ class FeedPage(NamedTuple):
 
     url: str
     home: str
+    is_personio: bool = False
 
 
 def link_of(item: XmlNode, base: str, page: FeedPage | None = None) -> str:
     """The address of an item: its link, else a guid that is one, else what the system is known to use."""
-    for address in _candidates(item, base, page.url if page else ""):
+    for address in _candidates(item, base, page):
         if address and not (page and _leads_nowhere(address, page)):
             return address
     return ""
@@ -38,7 +38,7 @@ def identifier_of(item: XmlNode) -> str:
     return node.own_text[:300] if node else ""
 
 
-def _candidates(item: XmlNode, base: str, url: str) -> Iterator[str]:
+def _candidates(item: XmlNode, base: str, page: FeedPage | None) -> Iterator[str]:
     links = [(node, *_relation(node)) for node in item.all("link") if node.prefix != "media"]
     alternates = [(node, kind) for node, relation, kind in links if relation == "alternate"]
     # The item's own vocabulary first, then what is a page.
@@ -58,8 +58,8 @@ def _candidates(item: XmlNode, base: str, url: str) -> Iterator[str]:
         # RSS 2.0: a guid is an address unless it says that it is none.
         yield resolve(said, base) if is_address and permanent != "false" else ""
     yield resolve(item.attributes.get("rdf:about", ""), base)
-    if (origin := _PERSONIO.match(url)) and (number := item.say("id")) and number.isdigit():
-        yield f"{origin[1]}/job/{number}"
+    if page and page.is_personio and (number := item.say("id")).isdecimal():
+        yield resolve(f"/job/{number}", page.url)
     for wanted in _LAST_RELATIONS:
         yield from (_address(node, base) for node, relation, _ in links if relation == wanted)
 

@@ -13,6 +13,7 @@ from comity.extract.jobs.html_listing import read_page
 from comity.extract.jobs.json_answer import read_json, with_unusable
 from comity.extract.jobs.octets import BodyKind, kind_of, text_of, tree_of
 from comity.extract.jobs.paging import is_onward
+from comity.extract.jobs.words_pages import ERROR_TITLE
 from comity.extract.jobs.xml_tree import read_xml
 from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import ParserHint
@@ -65,6 +66,8 @@ def _listed(feed: FeedRead, url: str) -> Listing:
     if feed.items:
         message = f"the feed holds {feed.items} × <{feed.item_name}>, none with a title that is known"
         return Listing(ListingKind.LAYOUT_CHANGED, message=message)
+    if ERROR_TITLE.search(feed.title):
+        return Listing(ListingKind.ERROR_PAGE, message=feed.title)
     return Listing(ListingKind.NO_OPENINGS, message="the feed holds no items")
 
 

@@ -106,7 +106,7 @@ class XmlNode:
 
 
 def read_xml(text: str) -> XmlNode:
-    """Read a document; the root is the outermost element, or an empty one."""
+    """Read a document; the root is the outermost element, or an empty one. Warnings of a server may stand before it."""
     top = XmlNode("")
     path = [top]
     end, room = 0, MAX_NODES
@@ -134,7 +134,8 @@ def read_xml(text: str) -> XmlNode:
                 node.is_closed = True
             else:
                 path.append(node)
-    return top.children[0] if top.children else top
+    first = top.children[0] if top.children else top
+    return next((child for child in top.children if child.children), first)
 
 
 def _special_end(text: str, found: re.Match[str], node: XmlNode) -> int:
