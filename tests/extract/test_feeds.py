@@ -17,8 +17,8 @@ TITLE = "<title>Water Officer</title>"
 
 
 def read(body: str | bytes, content_type: str = "application/xml", url: str = URL) -> Listing:
-    octets = body.encode() if isinstance(body, str) else body
-    return read_listing(octets, url=url, content_type=content_type, source_type=SourceType.RSS)
+    given = body.encode() if isinstance(body, str) else body
+    return read_listing(given, url=url, content_type=content_type, source_type=SourceType.RSS)
 
 
 def rss(*items: str, head: str = "", declared: str = DECLARED) -> str:
@@ -223,7 +223,7 @@ def test_an_item_leads_to_its_own_address_or_to_the_page_of_the_feed(body: str, 
     assert [(job.title, job.apply_url) for job in read(body, content_type).jobs] == [("Water Officer", link)]
 
 
-def test_items_without_links_are_told_apart_by_guid_title_and_place() -> None:
+def test_guid_title_and_place_distinguish_items_without_links() -> None:
     place = "<location>Juba</location>"
     items = [
         item(link="<guid>JOB-17</guid>"),

@@ -1,4 +1,4 @@
-"""One posting in several places, and several postings with one title and reference: told apart, and stable."""
+"""One posting in several places, and several postings with one title and reference: kept apart, and stable."""
 
 from __future__ import annotations
 
