@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import mmap
 import os
+import resource
 import socket
 import tempfile
 from collections import deque
@@ -83,13 +84,14 @@ class ChildHandle:
         process: asyncio.subprocess.Process,
         control: socket.socket,
         memory: mmap.mmap,
-        slot_bytes: int,
+        slots: int,
     ) -> None:
         self._owner = owner
         self.process = process
         self._control = control
         self._memory = memory
-        self._slot_bytes = slot_bytes
+        self._slots = slots
+        self._slot_bytes = len(memory) // slots
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[bool] = self._loop.create_future()
         self.free: list[int] = []  # none until it has started
@@ -102,6 +104,9 @@ class ChildHandle:
 
     def take(self, request: Request) -> None:
         """Send a request; the body is copied into memory that the child sees."""
+        if len(request.body) > self._slot_bytes:
+            request.end(Failed(Failure.TOO_MUCH_MEMORY, "its body does not fit into the memory that is shared"))
+            return
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
@@ -189,7 +194,7 @@ class ChildHandle:
     def _on_frame(self, kind: int, payload: bytes) -> bool:
         """Take one frame; False if the child is gone with it."""
         if kind == READY and not self.ready.done():
-            self.free = list(range(SLOTS))
+            self.free = list(range(self._slots))
             self.ready.set_result(True)
             return True
         if not self.outstanding or kind not in (PART, DONE, OUT_OF_MEMORY):
@@ -220,12 +225,19 @@ class ChildHandle:
         self.free.append(request.slot)
 
 
-def shared_memory(size: int) -> int:
-    """A file without a name, in memory where the system can; only what is written takes up room."""
+def shared_memory(slot_bytes: int) -> tuple[int, int, int]:
+    """A file without a name, in memory where the system can: its descriptor, its size, and how many slots it has.
+
+    Only what is written takes up room. The limit on the size of files (`ulimit -f`) holds for it, too.
+    """
+    slots, size = SLOTS, SLOTS * slot_bytes
+    limit, _hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if limit != resource.RLIM_INFINITY and size > limit:
+        slots, size = 1, min(slot_bytes, limit // mmap.PAGESIZE * mmap.PAGESIZE)
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("comity")
     else:
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     os.ftruncate(descriptor, size)
-    return descriptor
+    return descriptor, size, slots

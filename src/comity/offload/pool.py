@@ -20,7 +20,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Final
 
-from comity.offload.child_handle import SLOTS, ChildHandle, Failed, Failure, Request, shared_memory
+from comity.offload.child_handle import ChildHandle, Failed, Failure, Request, shared_memory
 
 _START_SECONDS: Final = 30.0
 _SOCKET_BYTES: Final = 1 << 20
@@ -115,13 +115,12 @@ class ChildPool:
     async def _start_child(self) -> ChildHandle:
         if self._endings:
             await asyncio.wait(self._endings)  # never the memory of a child that is ending beside a new one
-        memory_fd = shared_memory(self._slot_bytes * SLOTS)
+        memory_fd, size, slots = shared_memory(self._slot_bytes)
         ours, theirs = socket.socketpair()
         try:
             ours.setblocking(False)
             for end in (ours, theirs):
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BYTES)
-            size = self._slot_bytes * SLOTS
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-P", "-m", self._module, str(theirs.fileno()), str(memory_fd), str(size)),
@@ -131,7 +130,7 @@ class ChildPool:
                 start_new_session=True,  # Ctrl-C is for the parent, which ends the child in order
                 pass_fds=(theirs.fileno(), memory_fd),
             )
-            child = ChildHandle(self, process, ours, mmap.mmap(memory_fd, size), self._slot_bytes)
+            child = ChildHandle(self, process, ours, mmap.mmap(memory_fd, size), slots)
         except BaseException:
             ours.close()
             raise

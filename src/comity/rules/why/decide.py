@@ -12,7 +12,7 @@ from comity.rules.why.sources import source_decision
 from comity.rules.why.visits import visit_decision
 from comity.rules.why.words import minute, second
 
-_FINAL: Final = frozenset({"blocked_by_robots", "taken_down", "address_refused", "trap", "postponed"})
+_FINAL: Final = frozenset({"blocked_by_robots", "taken_down", "address_refused", "trap", "postponed", "no_https"})
 """Types of evidence that keep a URL from being fetched; the others accompany a visit."""
 _OURS: Final = frozenset({"robots_denied", "address_refused", "trap", "taken_down", "robots_unreadable"})
 """Decisions of our own, which come before a cooldown that follows from them."""
@@ -100,6 +100,9 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
     if decided.type == "address_refused":
         text = f"Its host has an address that is not public ({decided.reason}); it was not asked."
         return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")
+    if decided.type == "no_https":
+        text = f"Nothing speaks TLS there, so the host is visited by http instead ({decided.reason})."
+        return Decision("no_https", text, f"`comity crawl {facts.url}` asks for it by https all the same.")
     if decided.type == "trap":
         code = decided.content.get("code", "trap")
         if code in _SAME_PAGE:
