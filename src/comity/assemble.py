@@ -272,7 +272,8 @@ class State:
         """Explain every decision about a URL, from what the state remembers."""
         from comity.reports.why import WhyTerms, explain
 
-        terms = WhyTerms(self.settings.identity, self._tracking(), self.settings.collapse_subdomains)
+        settings = self.settings
+        terms = WhyTerms(settings.identity, self._tracking(), settings.collapse_subdomains, settings.retries)
         return explain(self.database, self.clock, address, terms, self.frontier.find)
 
     def _tracking(self) -> TrackingRules | None:

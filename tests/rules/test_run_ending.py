@@ -42,7 +42,6 @@ def test_every_reason_has_a_sentence_and_a_place() -> None:
         (HostLeft(5, block=BlockReason.SERVER_ERRORS), R.SERVER_ERRORS),
         (HostLeft(0, block=BlockReason.FORBIDDEN), R.FORBIDDEN),
         (HostLeft(1, block=BlockReason.DNS_FAILURE, ended_by=R.TIME_LIMIT), R.DNS_FAILURE),
-        (HostLeft(5, is_lost=True, block=BlockReason.FORBIDDEN), R.HELD_ELSEWHERE),
     ],
 )
 def test_a_host_is_left_for_the_reason_that_holds(left: HostLeft, reason: EndReason) -> None:
@@ -54,7 +53,6 @@ def test_a_host_is_left_for_the_reason_that_holds(left: HostLeft, reason: EndRea
         HostLeft,
         queued=st.integers(0, 3),
         too_deep=st.integers(0, 3),
-        is_lost=st.booleans(),
         block=st.none() | st.sampled_from(BlockReason),
         spent=st.none() | st.sampled_from(BudgetReason),
         asked_to_wait=st.booleans(),

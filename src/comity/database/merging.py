@@ -87,6 +87,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     for column in _HIGHEST:
         present = [value for value in (getattr(kept, column), getattr(gone, column)) if value is not None]
         values[column] = max(present) if present else None
+    depths = [depth for depth in (kept.left_at_depth, gone.left_at_depth) if depth is not None]
     ranks = [rank for rank in (kept.seed_rank, gone.seed_rank) if rank is not None]
     # A lease that ran out ends here; that it ended in silence is remembered, whichever row it was on.
     silences = [row.claim_expires_at or row.unclean_end_at for row in (kept, gone)]
@@ -98,6 +99,7 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
         "parent_domain": parent,
         "is_seeded": kept.is_seeded or gone.is_seeded,
         "seed_rank": min(ranks) if ranks else None,
+        "left_at_depth": min(depths) if depths else None,
         "frontier_size": kept.frontier_size + gone.frontier_size,  # at most; it is counted after
         "frontier_checkpoint_id": _checkpoint_of(kept),
     }

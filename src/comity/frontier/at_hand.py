@@ -85,7 +85,9 @@ class HostWork:
     def forget_met(self) -> None:
         """What was met may be gone from the frontier: from here on that tells new from old."""
         self._keys.clear()
+        self._deep.clear()
         self._images.clear()
+        self._linked.clear()
         self._knows_all = False
         self.has_more = True
 

@@ -33,14 +33,19 @@ class SqlChange:
 
     def add(self, host_id: UUID, run_id: UUID | None, entries: Sequence[FrontierEntry]) -> int:
         """Queue URLs that this host has never had; gives how many were new."""
-        return frontier.add(self.connection, host_id, run_id, entries) if entries else 0
+        if not entries:
+            return 0
+        added = frontier.add(self.connection, host_id, run_id, entries)
+        if added < len(entries):  # some are known: those that were only kept as too deep are wanted now
+            added += frontier.lift_links(self.connection, host_id, entries)
+        return added
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
         """Enter what became of a host's URLs; gives how many of the links were new."""
         self._done += [(host_id, key) for key in settlement.done]
         self._dropped += [(host_id, key) for key in settlement.dropped]
         self._put_back += [(host_id, *each) for each in settlement.put_back]
-        found = self.add(host_id, run_id, settlement.links)
+        found = frontier.add(self.connection, host_id, run_id, settlement.links) if settlement.links else 0
         if settlement.lifts and settlement.links:
             found += frontier.lift_links(self.connection, host_id, settlement.links)
         if settlement.too_deep:

@@ -29,6 +29,7 @@ class EndReason(StrEnum):
     HOST_VISIT_LIMIT = "host_visit_limit"
     # URLs are queued that cannot be asked for now.
     HELD_ELSEWHERE = "held_elsewhere"
+    LEASE_LOST = "lease_lost"
     ASKED_TO_WAIT = "asked_to_wait"
     PUT_OFF = "put_off"
     NOT_DUE = "not_due"
@@ -39,6 +40,7 @@ class EndReason(StrEnum):
     SERVER_ERRORS = "server_errors"
     CONNECTION_FAILURE = "connection_failure"
     DNS_FAILURE = "dns_failure"
+    ADDRESS_REFUSED = "address_refused"
     FORBIDDEN = "forbidden"
     LOGIN_REQUIRED = "login_required"
     ROBOTS_DENIED = "robots_denied"
@@ -68,6 +70,7 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.HOST_PAGE_LIMIT: "the limit of pages per host was reached",
         EndReason.HOST_VISIT_LIMIT: "the limit of visits per host was reached: too few of them brought a page",
         EndReason.HELD_ELSEWHERE: "another worker took the host",
+        EndReason.LEASE_LOST: "the lease on the host ran out again and again",
         EndReason.ASKED_TO_WAIT: "the host asked us to wait",
         EndReason.PUT_OFF: "what is left is to be tried again later",
         EndReason.NOT_DUE: "the host is not due yet",
@@ -77,6 +80,7 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.SERVER_ERRORS: "the host answered with server errors again and again",
         EndReason.CONNECTION_FAILURE: "the host could not be reached",
         EndReason.DNS_FAILURE: "the host's name could not be resolved",
+        EndReason.ADDRESS_REFUSED: "the host has an address that is not asked; --allow-network allows a private network",
         EndReason.FORBIDDEN: "the host refused us",
         EndReason.LOGIN_REQUIRED: "the host asks for a login",
         EndReason.ROBOTS_DENIED: "robots.txt forbids it",

@@ -103,10 +103,13 @@ class ChildPool:
             child = await self._start_child()
         except (OSError, TimeoutError) as error:
             problem = f"no process could be started: {type(error).__name__}"
+            self._failed_starts += 1
         finally:
             self._starting = None
-        if problem:
+        if problem and self._failed_starts >= _STARTS_IN_A_ROW:
             self._give_up(problem)
+        elif problem:
+            self._hand_out()  # which tries again
         elif self._closed:
             self._end(child, Failed(Failure.CRASHED, "the pool is closed"))
         else:

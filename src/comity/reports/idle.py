@@ -48,6 +48,9 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
     if held_until is not None and held_until > now:
         why = f"{row.claimed_by} is crawling it"
         return IdleHost(host, why, held_until, "Wait for it, or stop that crawl.", EndReason.HELD_ELSEWHERE)
+    if status is HostStatus.EXHAUSTED and row.left_at_depth is not None:
+        remedy = f"`comity crawl {host} --max-depth {row.left_at_depth}` goes on there; {again}"
+        return IdleHost(host, EndReason.TOO_DEEP.sentence, due_at, remedy, EndReason.TOO_DEEP)
     if status is HostStatus.EXHAUSTED:
         remedy = f"`comity crawl {host} --refresh` looks for what changed; {again}"
         return IdleHost(host, EndReason.ALREADY_DONE.sentence, due_at, remedy, EndReason.ALREADY_DONE)

@@ -56,6 +56,7 @@ class WhyTerms:
     agent: str
     tracking: TrackingRules | None = None
     collapse: bool = False
+    retries: int = 5
 
 
 def explain(database: Database, clock: Clock, address: WebAddress, terms: WhyTerms, find: Find) -> Explanation:
@@ -112,6 +113,7 @@ class _Look:
         known = entry is not None or fetched or evidence or seen
         return UrlFacts(
             now=self._now,
+            retry_limit=self._terms.retries,
             url=address.url,
             host_name=address.host,
             path=address.path,

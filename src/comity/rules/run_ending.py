@@ -17,7 +17,6 @@ class HostLeft:
 
     queued: int
     too_deep: int = 0
-    is_lost: bool = False  # its lease is gone
     block: BlockReason | None = None
     spent: BudgetReason | None = None
     asked_to_wait: bool = False  # by Retry-After, or by refusals without one
@@ -27,8 +26,6 @@ class HostLeft:
 
 def host_reason(left: HostLeft) -> EndReason:
     """Why a host was left: "nothing left" is said only where nothing is."""
-    if left.is_lost:
-        return EndReason.HELD_ELSEWHERE
     if left.block is not None:
         return EndReason(str(left.block))
     if not left.queued:

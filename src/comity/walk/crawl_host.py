@@ -141,7 +141,8 @@ class HostDesk:
                     found = change.lift(host.lease.host_id, self._max_depth)
                     if self._track:
                         news = HostProgress(pages_discovered=found)
-                        self._leases.add_progress(change.connection, host.lease, news, host.lease.memory)
+                        with suppress(LeaseLost):
+                            self._leases.add_progress(change.connection, host.lease, news, host.lease.memory)
 
     def _recall(self, hosts: Sequence[LeasedHost]) -> None:
         """Have the watch for traps learn what earlier runs saw of hosts; not for too long at once."""
@@ -322,7 +323,7 @@ class HostDesk:
             self._leases.release_within(connection, host.lease, ending=tracked, memory=host.gate.memory(), extra=extra)
         except LeaseLost:
             host.is_lost = True
-            lost = EndReason.HELD_ELSEWHERE
+            lost = self._lost(connection, host)
             return HostLineInSummary(
                 host.name, LEASE_LOST, tally.pages, tally.errors, left.queued, lost.sentence, code=lost
             )
@@ -344,6 +345,12 @@ class HostDesk:
         """When the URLs of a host changed, and where they are: None once nothing is left to resume (S1 §5.3)."""
         place = self._frontier.checkpoint_id(lease.host_id, lease.host, self._run_id) if queued else None
         return {"frontier_checkpoint_id": place, "frontier_updated_at": self._clock.now()}
+
+    def _lost(self, connection: Connection, host: LeasedHost) -> EndReason:
+        """Whether another worker has the host, or its lease only ran out."""
+        row = hosts_table.get(connection, host.name)
+        is_taken = row is not None and row.claimed_by not in (None, self._leases.holder)
+        return EndReason.HELD_ELSEWHERE if is_taken else EndReason.LEASE_LOST
 
     def _is_to_make_way(self, connection: Connection, spent: Exhausted) -> bool:
         """Whether a host that had its part of a run, and would be first again, is in the way of others."""

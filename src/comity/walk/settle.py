@@ -306,7 +306,7 @@ class Settler:
 
     def _rows(self, batch: HostBatch) -> _Rows:
         news = batch.news
-        rows = _Rows(requests=list(news.requests), links=news.links, evidence=news.evidence)
+        rows = _Rows(requests=list(news.requests), links=list(news.links), evidence=list(news.evidence))
         for outcome in batch.outcomes:
             rows.requests += outcome.trail.requests
             rows.evidence += outcome.trail.evidence

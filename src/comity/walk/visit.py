@@ -230,7 +230,7 @@ def _turn_to(
     if host.home == address.origin:
         host.home = plain.origin
     if not host.work.is_met(plain.key):
-        found = FrontierEntry(plain.url, plain.key)
+        found = FrontierEntry(plain.url, plain.key, found_by=FoundBy.SEED)
         host.unsettled.links.append(found)
         host.work.found([found])
     reason = f"there is no https at {address.origin} ({robots.reading.reason}); {plain.url} is visited instead"

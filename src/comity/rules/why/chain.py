@@ -28,6 +28,7 @@ _DECIDED: Final = {
     "robots_allowed": "robots.txt allows it",
     "blocked_by_robots": "robots.txt forbids it",
     "taken_down": "taken down",
+    "no_https": "https is not spoken there",
     "noindex": "it asks not to be indexed",
     "nofollow": "it asks that its links are not followed",
     "login_wall": "it asks for a login",

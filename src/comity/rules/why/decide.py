@@ -98,11 +98,15 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         text = f"It was taken down by {entry} when it was met, at {at}; that takedown is no longer in force."
         return Decision("was_taken_down", text, f"`comity domains reset {host}` queues it again.")
     if decided.type == "address_refused":
+        if decided.reason.startswith("port "):  # which no setting allows
+            return Decision(
+                "address_refused", f"It was not asked: {decided.reason}.", "Nothing: web servers use others."
+            )
         text = f"Its host has an address that is not public ({decided.reason}); it was not asked."
         return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")
     if decided.type == "no_https":
         text = f"Nothing speaks TLS there, so the host is visited by http instead ({decided.reason})."
-        return Decision("no_https", text, f"`comity crawl {facts.url}` asks for it by https all the same.")
+        return Decision("no_https", text, "Nothing here: the site would have to speak TLS.")
     if decided.type == "trap":
         code = decided.content.get("code", "trap")
         if code in _SAME_PAGE:
@@ -172,8 +176,6 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
     held = lease_decision(facts)
     if held is not None:
         return held
-    if facts.max_depth is not None and queue.depth > facts.max_depth:
-        return _too_deep(facts, queue)
     return _next(facts, queue, failed=failed)
 
 

@@ -70,6 +70,8 @@ def visit_decision(facts: UrlFacts, visit: VisitFacts) -> Decision:
     what, remedy = known
     if code == "address_refused" and visit.reason.startswith("redirected to"):
         what = "It redirects to a host whose address is not public"
+    elif code == "address_refused" and visit.reason.startswith("port "):
+        what, remedy = "It was not asked", "Nothing: web servers use other ports."
     is_said = not visit.reason or visit.reason.startswith("the server answered")
     reason = "" if is_said else f" ({visit.reason})"
     tries = _tries(facts, visit)
