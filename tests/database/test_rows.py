@@ -49,6 +49,9 @@ NULL_AT_FIRST = {
     "unclean_end_at",
     "last_start_at",
     "refresh_started_at",
+    "left_at_depth",
+    "claimed_at",
+    "unclean_since",
 }
 ZERO_AT_FIRST = {
     "cooldown_count",

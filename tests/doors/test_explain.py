@@ -126,8 +126,7 @@ def test_asking_makes_no_state(place: Place) -> None:
     assert not place.state.exists()
 
 
-def test_an_explanation_fits_the_window(place: Place, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comity.doors.cli.explain.is_terminal", lambda: True)
+def test_an_explanation_fits_the_window(place: Place, site: Site) -> None:
     place.env["COLUMNS"] = "80"
     told = place.comity("why", site.url("/private/x"))
     longest = max(told.out.splitlines(), key=len)

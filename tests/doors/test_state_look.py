@@ -73,7 +73,7 @@ async def test_looks_that_come_together_ask_once(door: Chosen, monkeypatch: pyte
     asked: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if "GROUP BY domains.status" in statement and "count" in statement and "claim_expires_at" not in statement:
+        if "GROUP BY domains.status" in statement and "count" in statement and "claimed_by" not in statement:
             asked.append(statement)
 
     event.listen(Engine, "before_cursor_execute", note)

@@ -63,7 +63,7 @@ def test_pages_that_are_as_they_were_are_counted_and_not_kept_again(web: Web, pl
     assert place.parts() == before
     assert set(refreshed(place, site).values()) == {"not_modified"}
     row = place.host(site.host)
-    assert (row["status"], row["pages_crawled"], row["pages_discovered"]) == ("exhausted", 12, 6)
+    assert (row["status"], row["pages_crawled"], row["pages_discovered"]) == ("exhausted", 6, 6)
     assert (row["is_refresh_due"], row["refresh_started_at"]) == (0, None)
     assert row["next_crawl_after"] is not None
     assert crawled(place, site, "--refresh")["unchanged"] == 6, "what a 304 does not repeat is remembered"

@@ -55,11 +55,11 @@ def test_a_failure_while_hosts_are_given_back_ends_the_run(
     together, calls = HostDesk.close_some, []
     leave, waiting, everybody = OpenHosts._left_with, [], asyncio.Event()
 
-    def failing(self: HostDesk, hosts: Sequence[Any]) -> Any:
+    def failing(self: HostDesk, hosts: Sequence[Any], ended_by: Any = None) -> Any:
         calls.append(len(hosts))
         if len(hosts) > 1:
             raise OSError("the database was away for a moment")
-        return together(self, hosts)
+        return together(self, hosts, ended_by)
 
     async def at_the_same_time(self: OpenHosts, host: Any, before: int) -> Any:
         waiting.append(host)

@@ -106,7 +106,7 @@ def test_a_command_that_brought_no_page_says_so_by_its_exit_code(
         "nobody listens": ("connection_failure", [f"http://127.0.0.1:{closed_port()}/" for _ in range(2)]),
         "refused": ("forbidden", [web.site(fallback=Answer(403)).url() for _ in range(2)]),
         "robots": ("robots_denied", [web.site(tree(2), robots="User-agent: *\nDisallow: /\n").url() for _ in "ab"]),
-        "private": ("connection_failure", [web.site(tree(2)).url() for _ in range(2)]),
+        "private": ("address_refused", [web.site(tree(2)).url() for _ in range(2)]),
         "taken down": ("taken_down", [web.site(tree(2)).url() for _ in range(2)]),
         "missing": ("nothing_left", [web.site().url() for _ in range(2)]),
     }[kind]

@@ -112,6 +112,7 @@ def get_some(connection: Connection, hosts: Collection[str]) -> dict[str, Any]:
         column.block_reason_code,
         column.blocked_until,
         column.frontier_size,
+        column.left_at_depth,
     )
     statement = select(*wanted).where(named_in(connection.dialect.name, column.domain, "hosts"))
     found: dict[str, Any] = {}

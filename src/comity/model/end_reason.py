@@ -80,7 +80,7 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.SERVER_ERRORS: "the host answered with server errors again and again",
         EndReason.CONNECTION_FAILURE: "the host could not be reached",
         EndReason.DNS_FAILURE: "the host's name could not be resolved",
-        EndReason.ADDRESS_REFUSED: "the host has an address that is not asked; --allow-network allows a private network",
+        EndReason.ADDRESS_REFUSED: "the host has a private address; --allow-network allows its network",
         EndReason.FORBIDDEN: "the host refused us",
         EndReason.LOGIN_REQUIRED: "the host asks for a login",
         EndReason.ROBOTS_DENIED: "robots.txt forbids it",

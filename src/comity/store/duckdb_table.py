@@ -93,6 +93,8 @@ def check_table(path: Path) -> None:
             attach_to_read(connection, path, "kept", 0.0)
         except Busy:
             return
+        except duckdb.Error as problem:
+            raise ComityError(f"{path}: {one_line(problem)}") from None
         if has_table(connection, "kept", "pages"):
             connection.execute("USE kept")
             _check_columns(connection, path)
@@ -114,12 +116,11 @@ def loaded_digests(path: Path) -> set[str]:
     with closing(duckdb.connect(":memory:", config=OFFLINE)) as connection:
         try:
             attach_to_read(connection, path, "kept", monotonic() + _LOOK_S)
-        except Busy:
-            raise ComityError(f"{path} is being written by another process; try again later") from None
-        try:
             if not has_table(connection, "kept", "parts"):
                 return set()
             return {digest for (digest,) in connection.execute("SELECT digest FROM kept.comity.parts").fetchall()}
+        except Busy:
+            raise ComityError(f"{path} is being written by another process; try again later") from None
         except duckdb.Error as problem:
             raise ComityError(f"{path}: {one_line(problem)}") from None
 

@@ -76,7 +76,7 @@ def test_a_host_is_shown_in_full_as_on_the_command_line(admin: httpx.Client, api
     answered(admin.post("/admin/seeds", json={"seeds": ["https://page.example/begin"], "source": "friends"}), 201)
     host = answered(admin.get("/admin/hosts/www.Page.example"))
     assert (host["domain"], host["source"], host["frontier_size"]) == ("page.example", "friends", 1)
-    assert host["frontier"] == {"queued": 1, "done": 0, "dropped": 0}
+    assert host["frontier"] == {"queued": 1, "done": 0, "dropped": 0, "too_deep": 0}
     assert host["frontier_updated_at"].endswith("Z")
     assert host["policy"] is None
     answered(admin.post("/admin/domain_policies/page.example", json={"min_request_interval_ms": 9000}))
@@ -129,11 +129,17 @@ def test_takedowns_are_added_listed_and_removed(admin: httpx.Client, api_url: st
     everything = answered(admin.get("/admin/takedowns"))["takedowns"]
     assert everything == by_command(api_url, "takedown", "list")
     assert everything[0]["created_at"].endswith("Z")
-    assert "taken down" in answered(admin.get("/admin/why", params={"url": seeds[0]}))["conclusion"]
+    assert "taken down" in answered(admin.get("/admin/why", params={"url": seeds[0]}))["decision"]
     assert answered(admin.get("/admin/hosts/page.example"))["frontier"]["dropped"] == 1
     removed = answered(admin.delete("/admin/takedowns", params={"entry": "page.example/private"}))
     assert removed == {"domain_or_url": "page.example/private"}
-    assert answered(admin.get("/admin/hosts/page.example"))["frontier"] == {"queued": 2, "done": 0, "dropped": 0}
+    frontier = answered(admin.get("/admin/hosts/page.example"))["frontier"]
+    assert frontier == {"queued": 2, "done": 0, "dropped": 0, "too_deep": 0}
+        "queued": 2,
+        "done": 0,
+        "dropped": 0,
+        "too_deep": 0,
+    }
     assert answered(admin.delete("/admin/takedowns", params={"entry": "page.example/private"}), 404)
     assert answered(admin.delete("/admin/takedowns"), 422)
 
@@ -149,7 +155,7 @@ def test_a_url_is_explained_with_its_evidence_and_its_robots_verdict(api_url: st
     with served(api_url, env="dev") as running, running.client() as local:
         told = answered(local.get("/admin/why", params={"url": refused}))
         assert (told["url"], told["host"]) == (refused, site.host)
-        assert "robots" in told["conclusion"]
+        assert "robots" in told["decision"]
         kept = answered(local.get("/admin/evidence", params={"url": refused}))
         assert [each["type"] for each in kept["evidence"]] == ["blocked_by_robots"]
         assert kept["evidence"][0]["created_at"].endswith("Z")

@@ -10,7 +10,7 @@ from comity.doors.cli import politeness
 from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
 from comity.doors.cli.output import (
     Cell,
-    is_terminal,
+    room,
     shown_time,
     write_json,
     write_line,
@@ -62,7 +62,8 @@ def why(
         explanation = opened.why(address)
     for line in _folded(explanation.decision, 0):
         write_line(Cell(line, "bold"))
-    write_line(Cell(f"  {explanation.url}", "dim"))
+    for line in _folded(explanation.url, 2):
+        write_line(Cell(f"  {line}", "dim"))
     write_line("")
     for step in explanation.chain:
         when = shown_time(step.at, absent="now")
@@ -74,14 +75,13 @@ def why(
 
 
 def _folded(text: str, indent: int) -> list[str]:
-    """A text in lines that fit the terminal; into a pipe goes one line."""
-    if not is_terminal():
+    """A text in lines that fit the window; into a pipe goes one line."""
+    width = room()
+    if width is None:
         return [text]
-    import shutil
     import textwrap
 
-    width = max(20, shutil.get_terminal_size().columns - indent)
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+    return textwrap.wrap(text, max(20, width - indent), break_on_hyphens=False) or [""]
 
 
 def robots(
