@@ -123,7 +123,8 @@ def test_other_reasons_are_counted() -> None:
         (0, 0, [R.ALREADY_DONE, R.ROBOTS_DENIED], True),
         (0, 0, [], False),
         (0, 0, [R.ASKED_TO_WAIT], True),
-        (0, 0, [R.HELD_ELSEWHERE], True),
+        (0, 0, [R.HELD_ELSEWHERE], False),
+        (0, 1, [R.HELD_ELSEWHERE], True),
     ],
 )
 def test_a_run_that_brought_nothing_is_known(pages: int, tried: int, hosts: list[EndReason], is_nothing: bool) -> None:

@@ -17,9 +17,9 @@ from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, t
 TAKES_EFFECT_S = 0.3
 
 
-def crawl(place: Place, site: Site, *options: object) -> None:
+def crawl(place: Place, site: Site, *options: object, code: int = 0) -> None:
     told = place.comity_apart("crawl", site.url(), *options)
-    assert told.code == 0, told.err
+    assert told.code == code, told.err
 
 
 @pytest.mark.parametrize("per_host", [1, 4])
@@ -140,7 +140,7 @@ def test_a_burst_of_503_is_met_with_growing_pauses_and_given_up_after_five_retri
     assert queued["attempts"] == 4
     place.execute("UPDATE domain_frontier SET attempts = 5, not_before = NULL WHERE state = 0")
     place.execute("UPDATE domains SET blocked_until = NULL, next_crawl_after = NULL")
-    crawl(place, site, "--delay", 0)
+    crawl(place, site, "--delay", 0, code=1)  # no page came
     assert len(site.of("/tired")) == 5, "the last of six tries is the last"
     assert [row["outcome"] for row in place.fetches(site.host)] == ["fetched"] + 5 * ["failed"]
     assert place.kept()[site.url("/tired")]["http_status"] == 503
@@ -173,7 +173,7 @@ def test_a_longer_patience_than_ours_gives_the_host_back_until_then(web: Web, pl
 
 def test_a_robots_file_that_asks_for_patience_is_not_asked_again_meanwhile(web: Web, place: Place) -> None:
     site = web.site(tree(3), robots=Answer(429, headers={"Retry-After": "600"}))
-    crawl(place, site)
+    crawl(place, site, code=1)  # no page came
     assert site.paths == ["/robots.txt"]
     row = place.host(site.host)
     assert row["claimed_by"] is None

@@ -69,9 +69,9 @@ def sentence_for(reason: EndReason, hosts: Mapping[EndReason, int], detail: str 
 def brought_nothing(pages: int, tried: int, hosts: Iterable[EndReason]) -> bool:
     """Whether no page came although some were wanted: a command says so by its exit code.
 
-    Hosts that are done, and of which nothing was asked, are no failure.
+    Hosts that are done, or that another worker crawls, and of which nothing was asked, are no failure.
     """
-    return pages == 0 and (tried > 0 or not DONE.issuperset(hosts))
+    return pages == 0 and (tried > 0 or not (DONE | {EndReason.HELD_ELSEWHERE}).issuperset(hosts))
 
 
 def _hosts(count: int) -> str:

@@ -135,11 +135,6 @@ def test_takedowns_are_added_listed_and_removed(admin: httpx.Client, api_url: st
     assert removed == {"domain_or_url": "page.example/private"}
     frontier = answered(admin.get("/admin/hosts/page.example"))["frontier"]
     assert frontier == {"queued": 2, "done": 0, "dropped": 0, "too_deep": 0}
-        "queued": 2,
-        "done": 0,
-        "dropped": 0,
-        "too_deep": 0,
-    }
     assert answered(admin.delete("/admin/takedowns", params={"entry": "page.example/private"}), 404)
     assert answered(admin.delete("/admin/takedowns"), 422)
 
