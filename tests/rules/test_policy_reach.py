@@ -1,4 +1,4 @@
-"""Whom each limit of a policy binds (spec 1.7, 2.3, 2.9)."""
+"""What each limit of a policy applies to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom each limit of a host's policy binds (spec 1.7, 2.3, 2.9): a policy row enters, the doors that it binds leave.
+"""What each limit of a host's policy applies to: a policy row enters, the kinds of work that it limits leave.
 
 Concurrency and interval are politeness: where an operator made a row, they are a floor under every door. `max_pages`
 bounds a run of a source; a whole-site run has `domains.max_pages_per_run`. `max_kb_per_page` is 1024 for sources unless

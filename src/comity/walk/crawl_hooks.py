@@ -72,7 +72,7 @@ class CrawlHooks:
     on_silence: Callable[[str | None], None] = lambda _said: None
     """Told why the run waits for its frontier, and by None that it goes on; several may wait for the same."""
     on_wait: OnWait | None = None
-    """Told of every wait for a host, where somebody wants to know (S0: at debug)."""
+    """Called for every wait for a host, if set; logged at debug."""
     duties: tuple[Duty, ...] = ()
     """What else is done while the run lasts."""
 

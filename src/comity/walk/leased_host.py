@@ -135,7 +135,7 @@ class LeasedHost:
         return number
 
     def note_unqueued(self, url: str, key: int, code: UnqueuedCode, found_by: FoundBy, found_on: int) -> None:
-        """Have it recorded, once in a run, that a URL was seen and not queued, and why (spec 2.10)."""
+        """Have it recorded, once in a run, that a URL was seen and not queued, and why."""
         noted = self.unqueued
         if key in noted:
             return

@@ -199,7 +199,7 @@ class StatusCount(Shape):
 
 
 class ClaimsShown(Shape):
-    """Who holds leases, which of them ran out, and which hosts wait for a worker (S1 §7.4)."""
+    """Who holds leases, which of them ran out, and which hosts wait for a worker."""
 
     holders: list[HolderShown]
     expired: int
@@ -207,7 +207,7 @@ class ClaimsShown(Shape):
 
 
 def claims_shape(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsShown:
-    """The three queries of S1 §7.4 in one."""
+    """Claims by worker, claims that ran out and hosts by status, in one document."""
     return ClaimsShown(
         holders=[
             HolderShown(
