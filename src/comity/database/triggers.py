@@ -136,7 +136,7 @@ BEGIN
     SELECT CASE OLD.status {refusals} ELSE RAISE(ABORT, 'illegal status change') END;
 END
 """,
-        # Before, because after a REPLACE nobody knows what was there. Where a row is there already, none is made.
+        # Before, because after a REPLACE the former row is gone. Where a row is there already, none is made.
         f"""
 CREATE TRIGGER domains_first_status_trigger BEFORE INSERT ON domains
     FOR EACH ROW WHEN {_is_wrong_first()} AND NOT EXISTS (SELECT 1 FROM domains WHERE domain = NEW.domain)
