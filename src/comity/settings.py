@@ -27,7 +27,7 @@ from comity.telemetry.address import read_address
 Network = IPv4Network | IPv6Network
 _PASSWORD_HASH: Final = re.compile(r"\$argon2id?\$[A-Za-z0-9+/=,$]{20,400}")
 _TOKEN_HASH: Final = re.compile("[0-9a-f]{64}")
-_BACKOFF: Final = ("MAX_RETRY_BACKOFF_SECONDS", "MAX_RETRY_BACKOFF_SECONDS")  # ours, and as S4 names it
+_BACKOFF: Final = ("MAX_RETRY_BACKOFF_SECONDS", "MAX_RETRY_BACKOFF_SECONDS")  # ours, and the name without COMITY_
 
 
 def _set(default: Any, text: str, variable: str, *also: str, **checks: Any) -> Any:
@@ -36,7 +36,7 @@ def _set(default: Any, text: str, variable: str, *also: str, **checks: Any) -> A
 
 
 def _flag(default: bool, text: str, variable: str) -> Any:
-    """A flag that can be turned off alone, also under its name without COMITY_ (S1 §11)."""
+    """A flag that can be turned off alone, also under its name without COMITY_."""
     return _set(default, text, variable, variable)
 
 

@@ -168,7 +168,7 @@ def test_a_new_row_has_a_status_that_a_row_may_begin_with(
 
 @pytest.mark.parametrize("before", HostStatus)
 def test_a_row_that_is_there_is_not_made_anew_by_an_upsert_or_a_backfill(state: State, before: HostStatus) -> None:
-    """S1 §12.1: the counters are brought up to date; the status that the insert names is not taken."""
+    """The counters are brought up to date; the status that the insert names is not taken."""
     host = put(state, before)
     with state.database.write() as connection:
         for status in HostStatus:
@@ -273,7 +273,7 @@ def test_every_reason_to_block_can_be_stored_from_a_crawl(state: State) -> None:
 def test_a_status_set_by_hand_makes_a_host_due_and_no_other_time_is_touched(
     state: State, before: HostStatus, after: HostStatus
 ) -> None:
-    """S1 §8.3, scenario 4: `UPDATE domains SET status='pending'` is all that an operator need write."""
+    """`UPDATE domains SET status='pending'` is all that an operator need write."""
     later = state.clock.now().replace(year=2099)
     state.add("host.example", status=before, next_crawl_after=later)
     with state.database.write() as connection:

@@ -258,7 +258,7 @@ def test_what_cannot_be_checked_is_an_error(place: Place, site: Site, json: tupl
     """A name that was mistyped must not look like a clean record."""
     told = place.comity("verify-politeness", "--host", "example.org", *json)
     assert told.code == 2
-    assert "this state knows no host example.org" in told.err
+    assert "host example.org is not in this state" in told.err
     told = place.comity("verify-politeness", "--state", place.folder / "typo.db", *json)
     assert told.code == 2
     assert f"there is no state at {place.folder / 'typo.db'}" in told.err

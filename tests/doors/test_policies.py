@@ -6,12 +6,13 @@ import pytest
 
 from tests.doors.command_line import CommandLine
 
+ALL = "crawls, sources, audits and queries"
 BINDS = {
-    "max_concurrency": "every door",
-    "min_request_interval_ms": "every door",
+    "max_concurrency": ALL,
+    "min_request_interval_ms": ALL,
     "max_pages": "source runs",
     "max_kb_per_page": "source runs",
-    "allow_js": "no door yet",
+    "allow_js": "nothing yet",
 }
 NOT_RUN = "allow_js is set, but scripts are not run: pages are read as the server sends them"
 FIRST = {
@@ -40,15 +41,16 @@ def test_a_first_policy_starts_careful_and_keeps_what_is_not_named(comity: Comma
     assert comity.json("policy", "set", "example.com", "--no-allow-js")["allow_js"] is False
 
 
-def test_each_limit_says_whom_it_binds(comity: CommandLine) -> None:
+def test_each_limit_says_what_it_applies_to(comity: CommandLine) -> None:
     text = comity.done("policy", "set", "example.com", "--min-request-interval-ms", "5000").out
-    for piece in ("5,000 ms (every door)", "at most 10 (source runs)", "1,024 KB (source runs)"):
+    for piece in (f"5,000 ms (for {ALL})", "at most 10 (for source runs)", "1,024 KB (for source runs)"):
         assert piece in text
-    assert "1,024 KB (every door)" in comity.done("policy", "set", "example.com", "--max-kb-per-page", "1024").out
-    assert comity.json("policy", "show", "example.com")["binds"] == BINDS | {"max_kb_per_page": "every door"}
+    text = comity.done("policy", "set", "example.com", "--max-kb-per-page", "1024").out
+    assert f"1,024 KB (for {ALL})" in text
+    assert comity.json("policy", "show", "example.com")["binds"] == BINDS | {"max_kb_per_page": ALL}
     comity.json("policy", "set", "example.com", "--max-pages", "7")
     assert comity.json("policy", "show", "example.com")["is_page_size_set"], "what is not named keeps its value"
-    assert "1024 kB a page for every door" in str(comity.json("why", "https://example.com/"))
+    assert f"1024 kB a page for {ALL}" in str(comity.json("why", "https://example.com/"))
 
 
 def test_a_person_reads_it_in_words(comity: CommandLine) -> None:

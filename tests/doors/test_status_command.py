@@ -49,6 +49,11 @@ def test_a_person_sees_who_works_what_waits_and_what_went_wrong(busy: CommandLin
     assert ["d.example", "blocked", "forbidden", "in", "2", "h"] in words
 
 
+def test_one_url_is_counted_in_the_singular(with_state: CommandLine) -> None:
+    with_state.add_host("a.example", status="active", frontier_size=1)
+    assert " · 1 URL queued · " in with_state.done("status").lines[0]
+
+
 def test_a_program_gets_one_document(busy: CommandLine) -> None:
     told = busy.json("status")
     assert told["claims"] == {"held": 1, "stuck": 1, "silent": 0}

@@ -6,7 +6,7 @@ import pytest
 
 import comity as library
 from comity.doors.environment import missing_contact, unknown_variables
-from comity.model.errors import BadInput, NotFound
+from comity.model.errors import BadInput
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
 from comity.rules.search_filters import checked_filter
 from comity.settings import Settings, read_settings
@@ -47,7 +47,7 @@ def test_a_slip_is_an_error_before_anything_is_made(comity: CommandLine, argumen
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("search", "--country", "Kenyaa"), "--country: 'Kenyaa' is no country; did you mean Kenya?"),
+        (("search", "--country", "Kenyaa"), "--country: 'Kenyaa' is not a country; did you mean Kenya?"),
         (("search", "--tag", "helth"), "did you mean health?"),
         (("search", "--language", "Englsh"), "did you mean English?"),
         (("sources", "list", "--org-type", "acadmic"), "did you mean academic?"),
@@ -91,11 +91,11 @@ def test_every_word_of_a_vocabulary_is_known() -> None:
 
 @pytest.mark.parametrize("place", ["/typo", "typo.parquet", "typo.duckdb", "typo.jsonl"])
 def test_a_place_that_is_named_and_not_there_is_an_error(comity: CommandLine, place: str) -> None:
-    with pytest.raises(NotFound, match="there is no such file or folder"):
+    with pytest.raises(BadInput, match="there is no such file or folder"):
         library.read_pages(place)
     for command in (("pages", "list"), ("pages", "query", "SELECT 1"), ("pages", "parts")):
         told = comity(*command, "--pages", place)
-        assert (told.code, told.out) == (1, "")
+        assert (told.code, told.out) == (2, "")
         assert "there is no such file or folder" in told.err
 
 
@@ -119,7 +119,7 @@ def test_a_variable_that_nobody_reads_is_told_with_the_nearest(
     monkeypatch.setenv("COMITY_TRACEBACK", "")
     told = comity("status")
     assert told.code == 0
-    assert "comity: COMITY_DELAYS is set, but is no setting; did you mean COMITY_DELAY?\n" in told.err
+    assert "comity: COMITY_DELAYS is not a known setting; did you mean COMITY_DELAY?\n" in told.err
     assert "TRACEBACK" not in told.err
     told = comity("status", "--json")
     assert isinstance(told.document, dict), "stdout is one document all the same"

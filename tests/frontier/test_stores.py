@@ -211,7 +211,7 @@ def test_a_url_can_be_found_with_all_that_is_known(room: Room) -> None:
 
 
 def test_what_named_a_url_first_stays_with_it(room: Room) -> None:
-    """Through a new rank, a second sighting, another state, and a move to another host (spec 2.10)."""
+    """Through a new rank, a second sighting, another state, and a move to another host."""
     named = {"found_by": FoundBy.SITEMAP, "found_on": -(1 << 62)}
     room.add(entry("a", 2, **named), entry("b", found_by=FoundBy.SEED))
     room.add(entry("a", 1, found_by=FoundBy.LINK, found_on=5))

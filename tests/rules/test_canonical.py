@@ -28,7 +28,7 @@ HOSTS = [
     ("example.com/path?q=1#top", "example.com"),
     ("example.com?next=http://other.example/", "example.com"),
     ("  example.com\n", "example.com"),
-    # So does one www (S1 §3.2), but not where it is the name itself.
+    # So does one www, but not where it is the name itself.
     ("www.example.com", "example.com"),
     ("WWW.Example.Com", "example.com"),
     ("www.www.example.com", "www.example.com"),

@@ -1,4 +1,4 @@
-"""Whom each limit of a policy binds (spec 1.7, 2.3, 2.9)."""
+"""What each limit of a policy applies to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from comity.rules.policy_reach import LIMITS, Reach, page_bytes_for_any_door, re
         ("allow_js", Reach.NO_DOOR, Reach.NO_DOOR),
     ],
 )
-def test_whom_a_limit_binds(limit: str, by_default: Reach, once_set: Reach) -> None:
+def test_what_a_limit_applies_to(limit: str, by_default: Reach, once_set: Reach) -> None:
     assert reach_of(limit, is_page_size_set=False) is by_default
     assert reach_of(limit, is_page_size_set=True) is once_set
     assert reaches(is_page_size_set=False)[limit] == by_default

@@ -1,4 +1,4 @@
-"""S1 §3.5: what a host's row says of its frontier, while the host is crawled and after."""
+"""What a host's row says of its frontier, while the host is crawled and after."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def row_of(place: Place, site: Site) -> dict[str, Any]:
 
 
 def is_named(checkpoint: str, row: dict[str, Any]) -> bool:
-    """Whether a checkpoint has one of the two formats of S1 §3.5."""
+    """Whether a checkpoint has one of its two formats: `redis:{key}` or `{host}:{run_id}`."""
     if checkpoint.startswith("redis:"):
         return row["id"].replace("-", "") in checkpoint
     return checkpoint == f"{row['domain']}:{row['last_crawl_run_id']}"

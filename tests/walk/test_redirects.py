@@ -262,7 +262,7 @@ def test_a_relative_link_that_begins_like_a_scheme_is_followed_from_every_page(w
 
 
 def test_a_policy_made_to_slow_a_host_down_does_not_cut_its_pages(web: Web, place: Place) -> None:
-    """Spec 2.3, 2.9: a crawl has 10 MB a page, and 1 MB only where the operator says so."""
+    """A crawl has 10 MB a page, and 1 MB only where the operator says so."""
     site = web.site({"/": page("/big"), "/big": Answer(body=b"<p>" + b"x" * 2_000_000)})
     place.comity("policy", "set", site.host, "--min-request-interval-ms", "1")
     place.crawl(site.url())

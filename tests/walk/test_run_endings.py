@@ -212,7 +212,7 @@ def test_a_run_that_is_cut_off_by_time_says_so_of_each_host(web: Web, place: Pla
 
 
 def test_a_host_that_is_set_to_pending_by_hand_is_crawled(web: Web, place: Place) -> None:
-    """S1 §8.3, scenario 4: direct SQL is enough, whatever the host waited for."""
+    """Direct SQL is enough, whatever the host waited for."""
     site = web.site(tree(3))
     place.crawl(site.url())
     assert place.host(site.host)["next_crawl_after"] is not None
@@ -253,7 +253,7 @@ def test_pages_and_images_are_counted_once_however_often_they_are_asked_for(web:
     first = {row["discovery_type"] for row in place.fetches(site.host)[:2]}
     assert first == {"discovery"}
     fetched = place.rows("SELECT count(*) AS n FROM fetches WHERE discovery_type = 'discovery'")
-    assert fetched[0]["n"] == again["pages_crawled"], "S1: the increments match the rows"
+    assert fetched[0]["n"] == again["pages_crawled"], "the increments match the rows"
 
 
 @pytest.mark.parametrize("processes", [1, 2])

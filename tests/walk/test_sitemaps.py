@@ -59,7 +59,7 @@ def is_polite(place: Place) -> bool:
 
 
 def test_that_there_is_no_sitemap_is_not_remembered_where_a_url_is_given_directly(web: Web, place: Place) -> None:
-    """Spec 4.1, S4: "not found" is cached, but not for direct URLs."""
+    """That a file was not found is cached, but not for direct URLs."""
     site = web.site(pages("/", "/one", "/two", "/three"))
     place.crawl(site.url("/one"), sitemaps=True)
     assert [path for path in site.pages() if "sitemap" in path] == ["/sitemap.xml", "/sitemap_index.xml"]

@@ -248,7 +248,7 @@ def test_robots_disallow_blocks_the_source_without_a_request_for_the_page(web: W
 
 @pytest.mark.parametrize(("age_s", "is_run"), [(60, False), (LOCK_S - 60, False), (LOCK_S + 60, True)])
 def test_a_lock_without_an_end_gives_way_like_any_other(web: Web, bureau: Office, age_s: float, is_run: bool) -> None:
-    """As S0's own orchestrator inserts them: the source alone is named."""
+    """As other programs insert them: only the source is named."""
     site = web.site({"/careers": listing(jobs(2))})
     source = bureau.add(site.url("/careers"))
     locked_at = bureau.state.clock.now() - timedelta(seconds=age_s)

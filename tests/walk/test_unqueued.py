@@ -1,4 +1,4 @@
-"""URLs that are seen and not queued: each recorded once, small, and at most so many for a host (spec 2.10)."""
+"""URLs that are seen and not queued: each recorded once, small, and at most so many for a host."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_text_is_logged_where_text_is_wanted(web: Web, place: Place) -> None:
 
 
 def test_waits_for_a_host_are_told_at_debug_and_not_before(web: Web, place: Place) -> None:
-    """S0: rate-limit waits (debug)."""
+    """Waits between requests are frequent: an operator sees them only when looking for them."""
     limited = Answer(429, headers={"Retry-After": "1"})
     answers = {"/": page("/b", "/a"), "/a": page(), "/b": lambda asked: limited if asked.count == 1 else page()}
     site = web.site(answers)

@@ -1,8 +1,8 @@
 """Connections to PostgreSQL whose waits end: a server that hangs is noticed, although its machine still answers.
 
 Keepalives find a machine that vanished. A server that is suspended, or a proxy in front of it that stopped forwarding,
-keeps its connections open and says nothing; libpq would wait for ever. So whoever waits long asks whether the server
-still takes new connections, and gives up if it does not.
+keeps its connections open and says nothing; libpq would wait for ever. So a connection that waits long checks whether
+the server still takes new connections, and gives up if it does not.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from comity.model.errors import BadInput, StateUnavailable
 APPLICATION_ID: Final = 0x434F4D59  # "COMY", in the head of every SQLite file that is a state
 # Files that were made without it, such as those restored from a dump, are known by these.
 TABLES_OF_A_STATE: Final = frozenset({"alembic_version", "domains", "domain_frontier", "politeness_ledger"})
-_TABLES_OF_AN_OLDER_CRAWL: Final = frozenset({"images", "provenance"})  # S1's, which a migration sets aside
+_TABLES_OF_AN_OLDER_CRAWL: Final = frozenset({"images", "provenance"})  # a migration sets them aside
 _NAMES_SHOWN: Final = 3
 _DAMAGED_OR_FULL: Final = frozenset({8, 10, 11, 13, 14, 26})  # READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 _SERVER_TROUBLE: Final = ("53", "57", "58", "XX")  # classes of SQLSTATE: resources, intervention, system, corruption

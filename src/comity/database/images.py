@@ -178,7 +178,7 @@ def drop_sightings(connection: Connection, host_id: UUID, url_key: int) -> None:
 
 
 def found_again(connection: Connection, host_id: UUID, image_ids: Collection[int], at: datetime) -> None:
-    """A refresh met images as they were, where the pages of a host show them: S1, phase D."""
+    """A refresh met images as they were, where the pages of a host show them."""
     rest, column = iter(sorted(set(image_ids))), provenance.c
     while some := list(islice(rest, _BATCH)):
         found = select(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # Alembic is slow to import, and a state that is up to date n
     from alembic.config import Config
 
 HEAD: Final = "0001"  # the age that this code is written for; a test holds it to the newest migration
-_TELLTALE: Final = "politeness_ledger"  # a table that nobody else has
+_TELLTALE: Final = "politeness_ledger"  # a table that no other program has
 _SCRIPTS: Final = Path(__file__).parent / "migrations"
 # As Alembic makes it, which goes on from here at the next upgrade.
 _VERSION_TABLE: Final = (

@@ -126,7 +126,7 @@ def _is_due(connection: Connection, now: datetime | None) -> ColumnElement[bool]
 
 
 def _lock_holds(connection: Connection, now: datetime | None) -> ColumnElement[bool]:
-    """Whether a lock is in force; one without an end, as S0 inserts them, lasts as long as any other.
+    """Whether a lock is in force; one without an end, as other programs insert them, lasts as long as any other.
 
     Never NULL: the opposite is asked, too, and the opposite of NULL would keep such a lock for ever.
     """

@@ -208,7 +208,7 @@ domain_policies: Final = Table(
     _count("max_kb_per_page", Integer, 1024),
     Column("allow_js", Boolean(), nullable=False, server_default=false()),
     Column("last_seen_status", Text()),
-    # Whether an operator set max_kb_per_page: then it binds every door, else it is the default of sources.
+    # Whether an operator set max_kb_per_page: then it applies to every request, else it is the default of sources.
     Column("is_page_size_set", Boolean(), nullable=False, server_default=false()),
     _now("updated_at"),
     _at_least("max_concurrency", 1),

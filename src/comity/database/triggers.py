@@ -17,7 +17,7 @@ _REPLACED: Final = "(replaced)"
 Moves = Mapping[str, Sequence[str]]
 
 # A host that was done or left alone and is to be crawled again is due now, also where only its status was set by hand
-# (S1 §8.3, scenario 4): the time that it was to wait until was that of its former status.
+# (an operator need write nothing else): the time that it was to wait until was that of its former status.
 _WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active')"
 
 
@@ -136,7 +136,7 @@ BEGIN
     SELECT CASE OLD.status {refusals} ELSE RAISE(ABORT, 'illegal status change') END;
 END
 """,
-        # Before, because after a REPLACE nobody knows what was there. Where a row is there already, none is made.
+        # Before, because after a REPLACE the former row is gone. Where a row is there already, none is made.
         f"""
 CREATE TRIGGER domains_first_status_trigger BEFORE INSERT ON domains
     FOR EACH ROW WHEN {_is_wrong_first()} AND NOT EXISTS (SELECT 1 FROM domains WHERE domain = NEW.domain)

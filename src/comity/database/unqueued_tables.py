@@ -1,4 +1,4 @@
-"""The table of URLs that were seen and not queued: what `comity why` says of a URL that was left (spec 2.10).
+"""The table of URLs that were seen and not queued: what `comity why` says of a URL that was left.
 
 Apart from `tables`, which is long enough; `declared` knows both.
 """

@@ -1,4 +1,4 @@
-"""What is doubtful about the environment: a variable that nobody reads, requests that name no contact."""
+"""What is doubtful about the environment: a variable that is not a setting, requests that carry no contact."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
         if name.startswith(_OURS) and name not in known and not name.startswith(_OF_TESTS):
             meant = nearest(name, known)
             remedy = f"did you mean {meant}?" if meant is not None else "docs/settings.md has every name."
-            told.append(f"{name[:80]} is set, but is no setting; {remedy}")
+            told.append(f"{name[:80]} is not a known setting; {remedy}")
     return told[:_MOST_TOLD]
 
 
@@ -38,6 +38,6 @@ def missing_contact(settings: Settings) -> str | None:
     if settings.contact or any(mark in (settings.user_agent or "") for mark in ("://", "@")):
         return None
     return (
-        "requests name no contact; set COMITY_CONTACT to an e-mail address or a page where the owner of a site can "
+        "requests carry no contact; set COMITY_CONTACT to an e-mail address or a page where the owner of a site can "
         "reach you."
     )

@@ -131,7 +131,7 @@ class StreamInflater:
 
     def _overflow(self) -> Undecodable:
         if self._cap >= self._wire_bytes * _BOMB_RATIO:
-            detail = f"{self._wire_bytes} bytes swell past {self._cap}"
+            detail = f"{self._wire_bytes} bytes expand past {self._cap}"
             return Undecodable(FailureKind.DECOMPRESSION_BOMB, detail)
         return Undecodable(FailureKind.TOO_LARGE, f"the inflated body passes {self._cap} bytes")
 

@@ -178,7 +178,7 @@ class SqlFrontier:
         self._database = database
 
     def stop_asking(self) -> None:
-        """There is nobody else to ask."""
+        """There is no other server to ask."""
 
     def take_up(self, host_ids: Collection[UUID]) -> None:
         """Nothing is ever left half-way."""

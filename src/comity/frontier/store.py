@@ -212,7 +212,7 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def checkpoint_id(self, host_id: UUID, host: str, run_id: UUID | None) -> str | None:
-        """Where a host's URLs are kept, as `domains.frontier_checkpoint_id` names it (S1 §3.5); None without a run.
+        """Where a host's URLs are kept, as `domains.frontier_checkpoint_id` names it; None without a run.
 
         `{host}:{run_id}` for the database's own tables, `redis:{key}` for Redis.
         """

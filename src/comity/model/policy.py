@@ -20,4 +20,4 @@ class HostPolicy:
     allow_js: bool = False
     last_seen_status: str | None = None
     is_page_size_set: bool = False
-    """Whether an operator set `max_kb_per_page`: then it binds every door, else it is the default of sources."""
+    """Whether an operator set `max_kb_per_page`: then it limits every request, else it is the default of sources."""

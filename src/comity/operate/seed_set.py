@@ -2,7 +2,7 @@
 
 Members enter, a host or URL each; those that are stored are removed from Redis. A batch is read, committed and only
 then removed: a process that dies in between reads it once more, which changes nothing. Members that cannot be used
-stay. The score of a member of a sorted set is its rank (S1 §9), 1 being the best.
+stay. The score of a member of a sorted set is its rank, 1 being the best.
 """
 
 from __future__ import annotations

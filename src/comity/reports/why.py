@@ -252,7 +252,7 @@ def _last_run(connection: Connection, host: Any) -> tuple[str | None, int | None
 def _policy(row: Any) -> str:
     return (
         f"an operator's policy: at least {row.min_request_interval_ms} ms between requests, {row.max_concurrency} at "
-        f"once, for every door; {row.max_kb_per_page} kB a page for "
+        f"once, for crawls, sources, audits and queries; {row.max_kb_per_page} kB a page for "
         f"{reach_of('max_kb_per_page', is_page_size_set=row.is_page_size_set)}"
     )
 

@@ -216,7 +216,7 @@ def _canonical_authority(shown: str, hostname: str, port: str, collapse: bool) -
         return CanonicalHost(name + kept_port, None)
     _require_dns_name(shown, name)
     suffixes = _public_suffixes()
-    # Once, as S1 §3.2 has it: `www.www.example.com` is the www of another host, `www.example.com`. Where `www` is the
+    # Only once: `www.www.example.com` is the www of another host, `www.example.com`. Where `www` is the
     # registered name itself (`www.com`, `www.co.uk`), it stays.
     if name.startswith("www.") and suffixes.privatesuffix(name[4:]) is not None:
         name = name[4:]

@@ -81,7 +81,7 @@ def read_cookie(line: str, place: _Place, now: float) -> Cookie | None:
         path = _default_path(place.path)
     is_secure = "secure" in attributes
     if is_secure and not place.is_secure:
-        return None  # whoever sits on an http connection must not plant what https is answered with
+        return None  # an attacker on an http connection must not set cookies for https
     if not _keeps_its_prefix(name, is_secure, is_host_only, attributes.get("path")):
         return None
     return Cookie(name, value, domain, is_host_only, place.port, path, is_secure, _expires_at(attributes, now))

@@ -1,7 +1,7 @@
 """The first contact with a host that was named without a scheme: https, and http where nothing speaks TLS.
 
 A failed request enters; whether it shows that there is no https leaves. Whatever TLS answers, a refused certificate or
-an alert of its own, is https: then http is not tried, because whoever can spoil a connection could force it.
+an alert of its own, is https: then http is not tried, because an attacker who can break TLS could force it.
 """
 
 from __future__ import annotations

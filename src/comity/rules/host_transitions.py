@@ -43,7 +43,7 @@ MOVES: Mapping[HostStatus, Mapping[HostStatus, str]] = {
 
 FIRST = _PENDING
 BACKFILL = "backfill"
-# A row that a backfill makes is as the older crawl left its host (S1 §12.1); its `source` says where it comes from.
+# A row that a backfill makes is as the older crawl left its host; its `source` says where it comes from.
 FIRST_OF_BACKFILL: Mapping[HostStatus, str] = {
     _EXHAUSTED: "backfilled, as the log left it",
     _BLOCKED: "backfilled, refused more often than not",

@@ -19,7 +19,7 @@ class BadLine:
 
 
 def read_seed(text: str, *, rank: int | None = None, collapse: bool = False) -> Seed:
-    """Read one host or URL; only a URL that somebody wrote out is queued as it stands.
+    """Read one host or URL; only a full URL is queued as it is written.
 
     A host is visited under the name that was typed: `www.example.com` counts as `example.com`, but a site may
     answer to only one of the two.

@@ -154,7 +154,7 @@ def _repetition(segments: list[str], names: list[str], repeats: int) -> str | No
     """Say what is endless about a path, if anything is: a run that comes again, or names that come too often."""
     most_common = Counter(names).most_common(1)
     if most_common and most_common[0][1] >= 5:
-        return f"{most_common[0][0][:40]} stands {most_common[0][1]} times in its path"
+        return f"{most_common[0][0][:40]!r} occurs {most_common[0][1]} times in its path"
     if repeats >= 6:
         return f"{repeats} names of its path come again"
     for size in range(1, len(segments) // 3 + 1):

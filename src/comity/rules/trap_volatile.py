@@ -217,8 +217,8 @@ class VolatileParameters:
         elif now.blurred != before.blurred:
             suspect.against += 1
         else:
-            # Clocks and counters differ on every view. So do records that differ in numbers only, but nobody gives
-            # these a new key on every link to several pages.
+            # Clocks and counters differ on every view. So do records that differ in numbers only, but sites do not
+            # give these a new key on every link to several pages.
             is_told_apart = weight == _STRONG and all(
                 _is_machine_made(value) for _name, value in view.read.values(names)
             )

@@ -63,14 +63,14 @@ class Sources:
 
 
 def check_exists(place: str | Path) -> None:
-    """`NotFound` for a place that somebody named and where nothing is: a slip, not a place without pages."""
+    """`BadInput` for a named place where nothing is: a typo, not a place without pages."""
     refuse_url(str(place), "pages are read")
     path = Path(place).expanduser()
     kind = file_format(path.name)
     if kind is not None and kind.is_archive:
         return  # which is not read in any case
     if not path.exists() and not Target.of_folder(path).spool.exists() and not _spool_beside(path).exists():
-        raise NotFound(f"{path}: there is no such file or folder")
+        raise BadInput(f"{path}: there is no such file or folder")
 
 
 def _spool_beside(path: Path) -> Path:
@@ -123,7 +123,7 @@ class PageReader:
         return [column[0] for column in self._connection.description], rows
 
     def copy(self, sql: str, output: str, file: BinaryIO) -> None:
-        """Write what somebody's query selects to a stream, as csv, json, jsonl or parquet."""
+        """Write what a query selects to a stream, as csv, json, jsonl or parquet."""
         query = self._checked(sql)
         path = self._folder / "answer"
         self._run(self._connection.execute, f"COPY ({query}\n) TO {quoted(path)} ({OUTPUTS[output]})")

@@ -38,18 +38,16 @@ WORKER_STARTED: Final = Event(
     "worker_started", Level.INFO, "A worker begins.", ("version", "state", "pages_to", "concurrency")
 )
 SETTINGS_DOUBTED: Final = Event(
-    "settings_doubted", Level.WARNING, "A variable is no setting, or requests name no contact."
+    "settings_doubted", Level.WARNING, "A variable is not a known setting, or requests carry no contact."
 )
 WORKER_ENDED: Final = Event("worker_ended", Level.INFO, "A worker has given everything back.", ("runs", "seconds"))
 WORKER_LEFT: Final = Event(
     "worker_left",
     Level.ERROR,
-    "It was told to stop, and a store did not answer: it left, and its leases run out.",
+    "A store did not answer during shutdown; the worker exited and its leases will expire.",
     ("error",),
 )
-STOPPING: Final = Event(
-    "stopping", Level.INFO, "Somebody asked it to stop; what is under way is finished.", ("signal",)
-)
+STOPPING: Final = Event("stopping", Level.INFO, "A stop was requested; what is under way is finished.", ("signal",))
 METRICS_SERVED: Final = Event("metrics_served", Level.INFO, "Metrics and health can be asked for.", ("address",))
 IDLE: Final = Event("idle", Level.INFO, "There is nothing to crawl for now.")
 HOST_LEFT: Final = Event(

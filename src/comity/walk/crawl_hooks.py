@@ -68,11 +68,11 @@ class CrawlHooks:
     meter: Meter | None = None
     """Counts what the run does, for whoever watches the process."""
     waits_for_room: bool = False
-    """Whether a full disk of pages is waited for; whoever does so says it by `on_silence`."""
+    """Whether a full disk of pages is waited for; such a wait is reported through `on_silence`."""
     on_silence: Callable[[str | None], None] = lambda _said: None
     """Told why the run waits for its frontier, and by None that it goes on; several may wait for the same."""
     on_wait: OnWait | None = None
-    """Told of every wait for a host, where somebody wants to know (S0: at debug)."""
+    """Called for every wait for a host, if set; logged at debug."""
     duties: tuple[Duty, ...] = ()
     """What else is done while the run lasts."""
 

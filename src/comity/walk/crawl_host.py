@@ -205,7 +205,7 @@ class HostDesk:
         if self._traps is not None:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
         if host.sitemaps is not None:
-            # Spec 4.1, S4: "not found" is not remembered for direct URLs.
+            # "Not found" is not remembered for direct URLs: the next crawl looks again.
             host.is_given_directly = is_given_directly(rows)
             if host.is_given_directly:
                 host.sitemaps = [row for row in host.sitemaps if row.state is not SitemapState.MISSING]
@@ -342,7 +342,7 @@ class HostDesk:
         )
 
     def _checkpoint(self, lease: Lease, queued: int) -> dict[str, Any]:
-        """When the URLs of a host changed, and where they are: None once nothing is left to resume (S1 §5.3)."""
+        """When the URLs of a host changed, and where they are: None once nothing is left to resume."""
         place = self._frontier.checkpoint_id(lease.host_id, lease.host, self._run_id) if queued else None
         return {"frontier_checkpoint_id": place, "frontier_updated_at": self._clock.now()}
 

@@ -207,7 +207,7 @@ class Dispatcher:
     def _is_too_long(self, host: LeasedHost, blocked_until: float) -> bool:
         """Whether a host is blocked for longer than we wait: then it is left at once, and taken again when it is due.
 
-        Meanwhile its place, and its lease, are of use to others (spec 2.5).
+        Meanwhile its place, and its lease, are of use to others.
         """
         if blocked_until - self._clock() <= PATIENCE_S:
             return False

@@ -86,7 +86,7 @@ class LeasedHost:
         self.crawl_delay_s: float | None = None
         self.robots: dict[str, RobotsInForce] = {}
         self.refused: dict[str, FetchFailure] = {}  # origins that we will not ask, and why
-        self.guessed: set[str] = set()  # https origins that nobody named as such
+        self.guessed: set[str] = set()  # https origins that were not named as such
         self.without_tls: set[str] = set()  # https origins in whose place http is visited
         self.gate = HostGate(
             self._limits(), lease.memory, clock=clock, chance=chance, lease_ends_at=lease.expires_at.timestamp()
@@ -135,7 +135,7 @@ class LeasedHost:
         return number
 
     def note_unqueued(self, url: str, key: int, code: UnqueuedCode, found_by: FoundBy, found_on: int) -> None:
-        """Have it recorded, once in a run, that a URL was seen and not queued, and why (spec 2.10)."""
+        """Have it recorded, once in a run, that a URL was seen and not queued, and why."""
         noted = self.unqueued
         if key in noted:
             return
@@ -154,7 +154,7 @@ class LeasedHost:
         return True
 
     def fetch_limits(self, limits: FetchLimits) -> FetchLimits:
-        """The bounds of one request to this host: a page size that the operator set binds every door."""
+        """The bounds of one request to this host: a page size that the operator set applies to every one."""
         most = page_bytes_for_any_door(self.policy)
         if most is None or most >= limits.max_body_bytes:
             return limits

@@ -1,8 +1,8 @@
 """Questions to the frontier on the database thread; a frontier that does not answer is waited for.
 
 When its store is unavailable nothing was written, so that the same call is made again, after pauses that grow and
-for a bounded time. So it is when the disk of the pages is full, where `waits_for_room` says that somebody will make
-room. Leases are renewed in between, because no pause holds the thread.
+for a bounded time. So it is when the disk of the pages is full, where `waits_for_room` says that room will be
+made. Leases are renewed in between, because no pause holds the thread.
 """
 
 from __future__ import annotations
@@ -98,5 +98,5 @@ class Patience:
 
 def _sentence(error: FrontierUnavailable | OSError) -> str:
     if isinstance(error, OSError):
-        return NoRoom(f"{error.filename}: {error.strerror}; pages wait until there is room")
+        return NoRoom(f"{error.filename}: {error.strerror}; waiting for disk space")
     return str(error)

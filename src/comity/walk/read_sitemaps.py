@@ -337,7 +337,7 @@ class SitemapReader:
     ) -> None:
         """Remember how a file came out; it is settled with everything that it said."""
         if host.is_given_directly and planned.is_guess and state is SitemapState.MISSING:
-            return  # spec 4.1: not for direct URLs
+            return  # the next crawl of a direct URL looks for sitemaps again
         now = self._rooms.clock()
         row = _row(planned, state)._replace(status=status, kind=kind, entries=entries, detail=detail, asked_at=now)
         host.unsettled.sitemaps.append(row)

@@ -83,7 +83,7 @@ class Requests:
             self.on_end(host)
 
     def tell_of_wait(self, host: LeasedHost) -> None:
-        """Tell of a host whose next request must wait for a time, where somebody wants to know."""
+        """Tell of a host whose next request must wait for a time, if `on_wait` is set."""
         if self.on_wait is not None and (wait := host.gate.wait_now()) is not None and wait.until < inf:
             self.on_wait(host.name, wait, self._clock())
 

@@ -94,7 +94,7 @@ class RunBudget:
         self.visits += 1
 
     def ended(self, host: LeasedHost, *, came: bool) -> None:
-        """A visit ended; the host's own count of pages is kept by whoever noted the outcome."""
+        """A visit ended; the host's own count of pages is kept where the outcome is noted."""
         host.pages_under_way -= 1
         self.held -= 1
         if came:

@@ -158,7 +158,7 @@ class Settler:
         if self._failure is not None:
             raise self._failure
         if self._owed is not None and self._owed[0] is not batches:
-            raise self._owed[1]  # nobody brought it again, and now something else would come before it
+            raise self._owed[1]  # it was not brought again, and now something else would come before it
         try:
             settled = self._settle(batches)
         except Exception as error:

@@ -298,7 +298,7 @@ def _renamed(
         now_by, before_by = _grouped(fresh, words), _grouped(before, words)
         for key, postings in now_by.items():
             rows = before_by.get(key, [])
-            if len(rows) != 1 or len(postings) != 1:  # of two alike nobody knows which is which
+            if len(rows) != 1 or len(postings) != 1:  # two alike cannot be told from each other
                 continue
             posting, row = postings[0], rows[0]
             if not is_elsewhere(row.location_raw or "", posting.location_raw):

@@ -207,7 +207,7 @@ def _take_cookies(response: Response, trail: Trail, rooms: VisitRooms) -> None:
 def _without_tls(host: LeasedHost, entry: QueuedUrl) -> WebAddress | None:
     """Where to look instead of an https address at which nothing speaks TLS.
 
-    Only if nobody asked for https, or http was named as well: what was asked for is not replaced by less.
+    Only if https was not asked for, or http was named as well: what was asked for is not replaced by less.
     """
     url = without_tls(entry.url)
     address = resolve_link(url, url) if url is not None else None

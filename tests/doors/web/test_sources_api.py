@@ -107,11 +107,11 @@ def test_a_policy_holds_from_the_next_request_on(admin: httpx.Client, web: Web) 
     changed = admin.post(f"/admin/domain_policies/{site.host}", json=body)
     assert changed.status_code == 200
     binds = {
-        "max_concurrency": "every door",
-        "min_request_interval_ms": "every door",
+        "max_concurrency": "crawls, sources, audits and queries",
+        "min_request_interval_ms": "crawls, sources, audits and queries",
         "max_pages": "source runs",
-        "max_kb_per_page": "every door",
-        "allow_js": "no door yet",
+        "max_kb_per_page": "crawls, sources, audits and queries",
+        "allow_js": "nothing yet",
     }
     assert shown["binds"] == {}, "where no operator set anything, nothing binds"
     assert changed.json() == shown | body | {"is_set": True, "is_page_size_set": True, "binds": binds}

@@ -90,10 +90,10 @@ def test_a_host_is_shown_in_full_as_on_the_command_line(admin: httpx.Client, api
     assert answered(admin.get("/admin/hosts/unknown.example"), 404)["error"] == "not_found"
 
 
-def test_claims_and_status_answer_the_queries_of_the_reference_design(
+def test_claims_and_status_answer_what_an_operator_asks_of_leases(
     admin: httpx.Client, api: Served, api_url: str
 ) -> None:
-    """S1 §7.4: claims by worker, claims that ran out, hosts that wait."""
+    """Claims by worker, claims that ran out, hosts that wait."""
     answered(admin.post("/admin/seeds", json={"seeds": ["a.example", "b.example", "c.example"]}), 201)
     leases = api.state.leases()
     (lease,) = leases.take(["a.example"])

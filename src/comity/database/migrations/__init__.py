@@ -13,7 +13,7 @@ from sqlalchemy import Connection, inspect, text
 
 _SCRIPTS: Final = Path(__file__).parent / "sql"
 _OLDER: Final = "older_"  # prefix of tables that an older crawl left, which `domains backfill` reads
-SHARED_NAMES: Final = ("images", "provenance")  # which S1's crawl has, too
+SHARED_NAMES: Final = ("images", "provenance")  # an older crawl has tables of these names, too
 
 
 def run_script(connection: Connection, name: str, direction: str) -> None:

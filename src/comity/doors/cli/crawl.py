@@ -72,7 +72,7 @@ _FollowCanonical = Annotated[
 ]
 _Sitemaps = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
 _MaxPages = Annotated[
-    int | None, _option("--max-pages", "N", "Stop after N pages that came; 0: no limit. Default 1,000 of each host.")
+    int | None, _option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 of each host.")
 ]
 _Delay = Annotated[
     float | None, _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1.")
@@ -87,7 +87,7 @@ _AllowNetwork = Annotated[
     list[str] | None, _option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
 ]
 _Processes = Annotated[
-    int | None, _option("--processes", "N", "Processes that share the hosts; best one a core. Default 1.")
+    int | None, _option("--processes", "N", "Processes that share the hosts; one per core is best. Default 1.")
 ]
 
 

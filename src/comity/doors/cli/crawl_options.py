@@ -33,11 +33,11 @@ TimeoutOption = Annotated[
     float | None, typer.Option("--timeout", metavar="SECONDS", help="For one request as a whole. Default 60.")
 ]
 ConnectTimeoutOption = Annotated[
-    float | None, typer.Option("--connect-timeout", metavar="SECONDS", help="Until it is connected. Default 10.")
+    float | None, typer.Option("--connect-timeout", metavar="SECONDS", help="Time to connect. Default 10.")
 ]
 FirstByteTimeoutOption = Annotated[
     float | None,
-    typer.Option("--first-byte-timeout", metavar="SECONDS", help="From there until it answers. Default 20."),
+    typer.Option("--first-byte-timeout", metavar="SECONDS", help="Time from connection to first byte. Default 20."),
 ]
 RetriesOption = Annotated[
     int | None,

@@ -198,13 +198,16 @@ def _policy(policy: Mapping[str, Any] | None) -> list[tuple[str, str | Cell | No
 
 
 def policy_pairs(policy: Mapping[str, Any]) -> list[tuple[str, str | Cell | None]]:
-    """A policy in words, each limit with whom it binds."""
+    """A policy in words, each limit with what it applies to."""
     binds = reaches(is_page_size_set=policy["is_page_size_set"])
     return [
-        ("requests at once", f"at most {policy['max_concurrency']:,} ({binds['max_concurrency']})"),
-        ("between requests", f"at least {policy['min_request_interval_ms']:,} ms ({binds['min_request_interval_ms']})"),
-        ("pages a run", f"at most {policy['max_pages']:,} ({binds['max_pages']})"),
-        ("size of a page", f"at most {policy['max_kb_per_page']:,} KB ({binds['max_kb_per_page']})"),
+        ("requests at once", f"at most {policy['max_concurrency']:,} (for {binds['max_concurrency']})"),
+        (
+            "between requests",
+            f"at least {policy['min_request_interval_ms']:,} ms (for {binds['min_request_interval_ms']})",
+        ),
+        ("pages a run", f"at most {policy['max_pages']:,} (for {binds['max_pages']})"),
+        ("size of a page", f"at most {policy['max_kb_per_page']:,} KB (for {binds['max_kb_per_page']})"),
         ("JavaScript", "allowed, but not run yet" if policy["allow_js"] else "not run"),
         ("last seen", policy["last_seen_status"]),
     ]

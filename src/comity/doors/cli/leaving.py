@@ -1,6 +1,6 @@
-"""The end of a command that was told to stop: within 30 seconds, whatever does not answer.
+"""The end of a command that was stopped: within 30 seconds, whatever does not answer.
 
-A store that hangs blocks a thread that nobody can end. What is committed by then is kept, as after `kill -9`; the rest
+A store that hangs blocks a thread that cannot be ended. What is committed by then is kept, as after `kill -9`; the rest
 is asked for again by the next run.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 
 LEAVE_WITHIN_S: Final = 29.0
 LEFT: Final = (
-    f"left after {LEAVE_WITHIN_S:.0f} s without an answer from a store; what was settled is kept, and the next run "
+    f"exited after {LEAVE_WITHIN_S:.0f} s: a store did not answer; what was settled is kept, and the next run "
     "goes on from there"
 )
 _countdown: Timer | None = None

@@ -159,7 +159,7 @@ def list_pages(
 def body(
     context: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="The page, or where it was redirected to.")],
-    raw: Annotated[bool, typer.Option("--raw", help="The octets as they are kept, also to a terminal.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="The bytes as they are kept, also to a terminal.")] = False,
     pages: PagesOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -54,11 +54,18 @@ def change(
     context: typer.Context,
     host: HostArgument,
     max_concurrency: Annotated[
-        int | None, typer.Option("--max-concurrency", metavar="N", help="Requests at once, for every door.")
+        int | None,
+        typer.Option(
+            "--max-concurrency", metavar="N", help="Requests at once, for crawls, sources, audits and queries."
+        ),
     ] = None,
     min_request_interval_ms: Annotated[
         int | None,
-        typer.Option("--min-request-interval-ms", metavar="N", help="Milliseconds between requests, for every door."),
+        typer.Option(
+            "--min-request-interval-ms",
+            metavar="N",
+            help="Milliseconds between requests, for crawls, sources, audits and queries.",
+        ),
     ] = None,
     max_pages: Annotated[
         int | None,
@@ -69,7 +76,10 @@ def change(
         ),
     ] = None,
     max_kb_per_page: Annotated[
-        int | None, typer.Option("--max-kb-per-page", metavar="N", help="Kilobytes a page, for every door.")
+        int | None,
+        typer.Option(
+            "--max-kb-per-page", metavar="N", help="Kilobytes a page, for crawls, sources, audits and queries."
+        ),
     ] = None,
     allow_js: Annotated[
         bool | None,
@@ -80,9 +90,9 @@ def change(
 ) -> None:
     """Set limits of a host; those that are not named keep their value.
 
-    A first policy starts from 1 request at once and 3000 ms between requests, which bind every door (crawls, sources,
-    audits, queries), and from 10 pages a run and 1024 KB a page, which bind source runs only. A page size that you set
-    binds every door.
+    A first policy starts from 1 request at once and 3000 ms between requests, which apply to crawls, sources, audits
+    and queries, and from 10 pages a run and 1024 KB a page, which apply to source runs only. A page size that you set
+    applies to crawls, sources, audits and queries.
     """
     door = chosen(context, state, as_json)
     name = door.host(host)

@@ -62,7 +62,7 @@ def verify_politeness(
     anchors = _anchors(anchor) if anchor is not None else []
     with door.open_existing() as opened:
         if name is not None and not is_known(opened.database, name):
-            raise BadInput(f"this state knows no host {name}")
+            raise BadInput(f"host {name} is not in this state")
         audits = list(verify(opened.database, name))
         audits += _compare(opened.database, anchors, name)
         exported = _export(opened, export, name) if export is not None else None

@@ -68,7 +68,7 @@ def _head(status: Status) -> Lines:
     parts = [
         counted(sum(line.expired < line.hosts for line in status.workers), "worker"),
         f"{counted(figures.claims - figures.stuck, 'host')} held",
-        f"{_about(figures.frontier_is_exact)}{figures.frontier:,} URLs queued",
+        f"{_about(figures.frontier_is_exact)}{counted(figures.frontier, 'URL')} queued",
         f"{_pace(status.minute)} pages/s",
     ]
     lines = [[Cell(shown_time(status.at) + " UTC", "dim"), Cell("  " + " · ".join(parts), "bold")]]

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _LONGEST_PASSWORD = 1024
 _SHORTEST_PASSWORD = 8
-_ABOUT = """Serve the API over HTTP: sources, runs, robots, policies; and run sources as they become due.
+_ABOUT = """Serve the API over HTTP: hosts, seeds, takedowns, sources, runs, robots, policies,
+why and evidence; and run sources as they become due.
 
 Without a login the admin answers this machine alone; COMITY_ADMIN_PASSWORD_HASH and COMITY_ADMIN_TOKEN_HASH configure
 one. SIGTERM or Ctrl-C ends it: what is under way may end within 30 seconds, and is due again otherwise. With --json,

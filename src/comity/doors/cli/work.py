@@ -88,7 +88,7 @@ def register(root: typer.Typer) -> None:
 
 def work(
     context: typer.Context,
-    processes: Annotated[int | None, _option("--processes", "N", "Processes; best one a core. Default 1.")] = None,
+    processes: Annotated[int | None, _option("--processes", "N", "Processes; one per core is best. Default 1.")] = None,
     hosts: Annotated[int | None, _option("--hosts", "N", "Hosts under way at once, over all processes.")] = None,
     concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once. Default 16.")] = None,
     delay: Annotated[float | None, _option("--delay", "SECONDS", "Between requests to a host. Default 1.")] = None,

@@ -30,16 +30,18 @@ class PolicyShown(Shape):
     allow_js: bool
     last_seen_status: str | None
     is_set: bool = Field(description="false: no operator set any; these are the defaults of a first setting.")
-    is_page_size_set: bool = Field(description="Whether an operator set max_kb_per_page; then it binds every door.")
+    is_page_size_set: bool = Field(
+        description="Whether an operator set max_kb_per_page; then it applies to crawls, sources, audits and queries."
+    )
     binds: dict[str, str] = Field(
-        description="Whom each limit binds: every door, source runs, or no door yet.",
-        examples=[{"min_request_interval_ms": "every door", "max_pages": "source runs"}],
+        description="What each limit applies to: crawls, sources, audits and queries; source runs; or nothing yet.",
+        examples=[{"min_request_interval_ms": "crawls, sources, audits and queries", "max_pages": "source runs"}],
     )
     note: str | None = Field(description="What of it is kept but not honoured: scripts are not run.")
 
 
 def policy_shape(policy: HostPolicy | None, host: str) -> PolicyShown:
-    """The policy of a host; one without its own has the defaults, which bind nobody."""
+    """The policy of a host; one without its own has the defaults, which apply to nothing."""
     found = policy or HostPolicy(host)
     return PolicyShown(
         **asdict(found),
@@ -199,7 +201,7 @@ class StatusCount(Shape):
 
 
 class ClaimsShown(Shape):
-    """Who holds leases, which of them ran out, and which hosts wait for a worker (S1 §7.4)."""
+    """Who holds leases, which of them ran out, and which hosts wait for a worker."""
 
     holders: list[HolderShown]
     expired: int
@@ -207,7 +209,7 @@ class ClaimsShown(Shape):
 
 
 def claims_shape(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsShown:
-    """The three queries of S1 §7.4 in one."""
+    """Claims by worker, claims that ran out and hosts by status, in one document."""
     return ClaimsShown(
         holders=[
             HolderShown(
@@ -305,7 +307,7 @@ class RunShown(Shape):
 
 
 class StateShown(Shape):
-    """How the whole state stands."""
+    """Status of the whole state."""
 
     model_config = ConfigDict(extra="allow")
 

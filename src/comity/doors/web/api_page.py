@@ -16,7 +16,7 @@ _METHODS: Final = ("get", "post", "patch", "put", "delete")
 _DEEPEST: Final = 6
 _TITLES: Final = {"hosts": "Hosts", "decisions": "Decisions", "sources": "Sources", "crawl": "Source runs"}
 _AUDIENCES: Final = {
-    "public": ("Public", "Anybody may ask; nothing is crawled for it."),
+    "public": ("Public", "No login needed. Never triggers a crawl."),
     "admin": ("Admin", "Needs a token or a session. Changes with a session also need its X-CSRF-Token."),
 }
 _EVERYWHERE: Final = frozenset({"400", "401", "403", "422", "500", "503"})

@@ -58,7 +58,7 @@ class BoundedHttp(H11Protocol):
             self._stop_waiting()
 
     def on_response_complete(self) -> None:
-        """Close a connection whose request was not read to its end: the rest is nobody's."""
+        """Close a connection whose request was not read to its end: the rest would be taken for the next request."""
         if not self.transport.is_closing() and self.conn.their_state is h11.SEND_BODY:
             self.transport.close()
         super().on_response_complete()

@@ -137,21 +137,26 @@ class PolicyGiven(Given):
 
     model_config = ConfigDict(json_schema_extra=_as_changes)
 
-    max_concurrency: Whole = Field(1, ge=1, le=1000, description="Requests at once; binds every door.")
+    max_concurrency: Whole = Field(
+        1, ge=1, le=1000, description="Requests at once, for crawls, sources, audits and queries."
+    )
     min_request_interval_ms: Whole = Field(
-        3000, ge=0, le=604_800_000, description="Milliseconds between requests; binds every door."
+        3000,
+        ge=0,
+        le=604_800_000,
+        description="Milliseconds between requests, for crawls, sources, audits and queries.",
     )
     max_pages: Whole = Field(
         10,
         ge=0,
         le=1_000_000_000,
-        description="Pages a run; binds source runs. A whole-site run has max_pages_per_run of the host.",
+        description="Pages a run, for source runs. A whole-site run has max_pages_per_run of the host.",
     )
     max_kb_per_page: Whole = Field(
         1024,
         ge=1,
         le=1_000_000,
-        description="Kilobytes a page; binds every door once it is set, and only source runs by default.",
+        description="Kilobytes a page, for source runs; once it is set, for crawls, audits and queries too.",
     )
     allow_js: bool = Field(False, description="Whether scripts of pages may be run; none are run yet.")
 

@@ -11,7 +11,7 @@
 -- stem:epoch:t, :h  hashes by sequence number: tries, if any; what a sitemap says, if anything
 local QUEUED, DONE, DROPPED, TOO_DEEP = 0, 1, 2, 3
 local PER = 64
-local HEAD = 25  -- octets before the URL
+local HEAD = 25  -- bytes before the URL
 local stem = KEYS[1]
 local said = redis.call('HMGET', stem, 'epoch', 'applied', 'known', 'buckets', 'n0', 'n1', 'n2', 'origin', 'n3')
 local epoch, applied = said[1], tonumber(said[2] or '-1')

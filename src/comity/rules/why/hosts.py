@@ -10,7 +10,7 @@ from comity.rules.why.visits import CODES
 from comity.rules.why.words import minute, second
 
 _LEFT_ALONE: Final = ("blocked", "unreachable")
-_FAILURE: Final = re.compile(r"\((\w+)[);]")
+_FAILURE: Final = re.compile(r"\(([a-z_]+)[);]")  # the kind of failure in a stored reason
 
 
 def cooldown(facts: UrlFacts) -> Decision | None:
