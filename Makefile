@@ -36,7 +36,7 @@ test: check ## Linters, types, import rules, then every test (choose some: ARGS=
 	@run() { .venv/bin/pytest "$$@" || [ $$? -eq 5 ]; }  # 5: none of those that were chosen are of this kind
 	cores=$$(getconf _NPROCESSORS_ONLN)
 	run -m "not alone and not roomy" -n $$((cores + 1)) --dist loadfile $(ARGS)
-	run -m roomy -n $$cores --dist worksteal $(ARGS)
+	run -m roomy -n $$((cores + 1)) --dist worksteal $(ARGS)
 	run -m alone $(ARGS)
 
 check: dev ## Linters, types and import rules only

@@ -1,4 +1,4 @@
-"""A folder of labelled pages (NAME.html beside NAME.json), and how a reading of them is scored.
+"""A folder or archive of labelled pages (NAME.html beside NAME.json), and how a reading of them is scored.
 
 A label says `url`, `content_type`, `language`, `kind` and `postings`, each with `title`, `apply_url` (null where an
 item has no link of its own; `apply_url_any` lists others that are as right), `location_raw` and `deadline` (a day).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -82,12 +83,14 @@ class Sum:
 
 
 def pages_of(folder: Path) -> Iterator[Page]:
-    """Every labelled page of a folder, by name."""
-    for path in sorted(folder.glob("*.html")):
-        label = json.loads(path.with_suffix(".json").read_text())
+    """Every labelled page of a folder or of a zip archive, by name."""
+    root = zipfile.Path(folder) if folder.suffix == ".zip" else folder
+    for name in sorted(path.name for path in root.iterdir() if path.name.endswith(".html")):
+        stem = name.removesuffix(".html")
+        label = json.loads((root / f"{stem}.json").read_text(encoding="utf-8"))
         yield Page(
-            name=path.stem,
-            body=path.read_bytes(),
+            name=stem,
+            body=(root / name).read_bytes(),
             url=label["url"],
             content_type=label["content_type"],
             language=label["language"],

@@ -3,8 +3,9 @@
     python bench/extraction.py [--repeat 5] [--misses]
     python bench/extraction.py --folder FOLDER [--misses] [--today 2026-11-16]
 
-The second form scores a folder of pages that were labelled elsewhere (NAME.html beside NAME.json, see
-bench/_labelled_folder.py), by kind of page and by language.
+The second form scores a folder, or a zip archive, of pages that were labelled elsewhere (NAME.html beside
+NAME.json; see bench/_labelled_folder.py), by kind of page and by language. bench/corpus has two: careers-dev.zip was at
+hand while the heuristics were made; careers-held.zip was kept aside and is the one to judge by.
 
 A posting is right if its title and its address are both exactly the label's. "place" and "deadline" are the shares of
 right postings whose raw words are the label's, where saying nothing is right if the label says nothing. "kind" and

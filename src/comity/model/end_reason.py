@@ -65,10 +65,10 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
         EndReason.STOPPED: "stopped by the operator",
         EndReason.PARENT_GONE: "the process that began the run is gone",
         EndReason.PAGE_LIMIT: "the limit of pages per run was reached",
-        EndReason.VISIT_LIMIT: "the limit of visits per run was reached: too few of them brought a page",
+        EndReason.VISIT_LIMIT: "the limit of visits per run was reached: too few of them fetched a page",
         EndReason.TIME_LIMIT: "the limit of minutes per run was reached",
         EndReason.HOST_PAGE_LIMIT: "the limit of pages per host was reached",
-        EndReason.HOST_VISIT_LIMIT: "the limit of visits per host was reached: too few of them brought a page",
+        EndReason.HOST_VISIT_LIMIT: "the limit of visits per host was reached: too few of them fetched a page",
         EndReason.HELD_ELSEWHERE: "another worker took the host",
         EndReason.LEASE_LOST: "the lease on the host ran out again and again",
         EndReason.ASKED_TO_WAIT: "the host asked us to wait",
@@ -91,8 +91,8 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
     }
 )
 
-# Which one speaks for a run whose hosts ended differently: what keeps the most from being done comes first, the order
-# in which they are declared. "Nothing left" is last: it is said only where it holds for every host.
+# Which one is reported for a run whose hosts ended differently: what keeps the most from being done comes first, in
+# the order in which they are declared. "Nothing left" is last: it is said only where it holds for every host.
 PRECEDENCE: Final[Mapping[EndReason, int]] = MappingProxyType({reason: rank for rank, reason in enumerate(EndReason)})
 
 FAILURES: Final = frozenset({EndReason.FAILED, EndReason.STATE_LOST, EndReason.PROCESSES_DIED, EndReason.DIED})
