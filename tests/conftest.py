@@ -32,6 +32,7 @@ ALONE = (
     "tests/walk/test_manners.py",
     "tests/walk/test_many_hands.py",
     "tests/walk/test_sources_due.py",
+    "tests/walk/test_suspended.py",
     "tests/machines/test_killed_in_turn.py",
     "tests/machines/test_many_workers.py",
     "tests/extract/test_apart.py",

@@ -467,3 +467,31 @@ def test_two_looks_at_the_clock_are_a_delay_apart_where_a_hosts_own_work_takes_i
     latency_s = before[0] + usual_s + after[0]
     gap_s = delay_s + politeness.reached_within(latency_s, usual_s, delay_s) + before[1] - before[0]
     assert gap_s >= delay_s - 1e-9 or before[0] > delay_s
+
+
+moments = st.none() | st.floats(0, 1e9)
+memories = st.builds(
+    GateMemory,
+    next_fetch_at=moments,
+    blocked_until=moments,
+    backoff_step=st.integers(0, 9),
+    adaptive_delay_s=st.floats(0, 60),
+    unclean_end_at=moments,
+    last_start_at=moments,
+)
+
+
+@given(memories, memories)
+def test_of_two_memories_the_stricter_holds_in_every_part(one: GateMemory, other: GateMemory) -> None:
+    """A host that is taken again after its lease was lost is asked no sooner than either memory allows."""
+    both = politeness.later_memory(one, other)
+    for name in (
+        "next_fetch_at",
+        "blocked_until",
+        "backoff_step",
+        "adaptive_delay_s",
+        "unclean_end_at",
+        "last_start_at",
+    ):
+        said = [getattr(each, name) for each in (one, other) if getattr(each, name) is not None]
+        assert getattr(both, name) == max(said, default=None)

@@ -14,6 +14,7 @@ A GateState and the present go in; a verdict or the next GateState comes out. Wh
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, isfinite
 from typing import Final
 
@@ -130,6 +131,23 @@ def opened(memory: GateMemory, limits: GateLimits, now: float, jitter: float, le
         pace=pace,
         in_flight=0,
         starts=0,
+    )
+
+
+def later_memory(one: GateMemory, other: GateMemory) -> GateMemory:
+    """Of two memories of one host, whatever allows a request later."""
+
+    def latest(first: float | None, second: float | None) -> float | None:
+        return max((each for each in (first, second) if each is not None), default=None)
+
+    return replace(
+        one,
+        next_fetch_at=latest(one.next_fetch_at, other.next_fetch_at),
+        blocked_until=latest(one.blocked_until, other.blocked_until),
+        backoff_step=max(one.backoff_step, other.backoff_step),
+        adaptive_delay_s=max(one.adaptive_delay_s, other.adaptive_delay_s),
+        unclean_end_at=latest(one.unclean_end_at, other.unclean_end_at),
+        last_start_at=latest(one.last_start_at, other.last_start_at),
     )
 
 

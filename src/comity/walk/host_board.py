@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from comity.clock import Clock
@@ -15,14 +15,16 @@ from comity.database import policies as policies_table
 from comity.database.connection import Database
 from comity.leases.room import Leases
 from comity.model.errors import BadAddress, LeaseLost
-from comity.model.gate import DoorProfile
+from comity.model.gate import DoorProfile, GateMemory
 from comity.model.lease import Lease
 from comity.model.policy import HostPolicy
 from comity.rules.canonical import WebAddress, canonical_host, spelled_host
+from comity.rules.politeness import later_memory
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
 _GUEST_IDLE_S: Final = 5.0
+_LOST_MOST: Final = 10_000  # hosts whose lease was lost and that were not taken again
 
 
 @dataclass(slots=True)
@@ -55,6 +57,8 @@ class HostBoard:
         self._taking = asyncio.Lock()
         self.hosts: dict[str, LeasedHost] = {}
         self._guests: dict[str, _Guest] = {}
+        # Of hosts whose lease was lost: a late settlement cannot write it to the row, and they may be taken again.
+        self._lost_memories: dict[str, GateMemory] = {}
 
     async def claim(self, limit: int, hosts: Collection[str] | None, *, smart: bool) -> list[LeasedHost]:
         """Lease candidates for crawling."""
@@ -134,7 +138,9 @@ class HostBoard:
 
     def drop(self, name: str) -> None:
         """Forget a host whose lease was given back."""
-        self.hosts.pop(name, None)
+        host = self.hosts.pop(name, None)
+        if host is not None and host.is_lost and len(self._lost_memories) < _LOST_MOST:
+            self._lost_memories[name] = host.gate.memory()
 
     def standing(self, now: float) -> tuple[int, int]:
         """How many hosts asked for patience, and how many only wait for their delay."""
@@ -162,10 +168,16 @@ class HostBoard:
         if not leases:
             return []
         policies = await self._thread.run(self._policies, [lease.host for lease in leases])
+        leases = [replace(lease, memory=self._remembered(lease)) for lease in leases]
         return [
             LeasedHost(lease, self._profile, policies.get(lease.host), clock=self._clock.seconds, chance=self._chance)
             for lease in leases
         ]
+
+    def _remembered(self, lease: Lease) -> GateMemory:
+        """What the row remembers of a host, and what we do where its lease was ours before and was lost."""
+        row, own = lease.memory, self._lost_memories.pop(lease.host, None)
+        return row if own is None else later_memory(row, own)
 
     def _policies(self, names: Collection[str]) -> dict[str, HostPolicy]:
         with self._database.read() as connection:
