@@ -259,7 +259,8 @@ def _settled(line: str) -> str:
     line = re.sub(r"\b127\.0\.0\.1:\d+", "example.org", line)
     line = re.sub(r"\b127\.0\.0\.2:\d+", "internal.example.org", line)
     line = re.sub(r"\btry \d of", "try 1 of", re.sub(r"\btried \d times", "tried 6 times", line))
-    line = re.sub(r"it is (due to be )?tried again( at …)?", "it is tried again at …", line)
+    line = re.sub(r"; jitter [+-][\d.]+ %", "; jitter …", line)
+    line = re.sub(r"(; try 1 of \d, )it is (due to be )?tried again( at …)?", r"\1it is tried again at …", line)
     line = re.sub(r" \((Recv|Unsupported|not complete|stdin|gzip|zlib)[^)]*\)", "", line)
     return line.replace("|", r"\|")
 

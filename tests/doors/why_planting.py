@@ -27,12 +27,12 @@ LOGIN = page("/login", title="Sign in", body='<form><input type="password" name=
 def stop_after(site: Site, paths: set[str], loops: int = 0) -> Callable[[Crawl, State], Awaitable[None]]:
     """Stop a crawl when everything was asked for once: what is to be tried again then waits."""
 
-    def is_idle(crawl: Crawl) -> bool:
-        """Whether no visit is under way, at this host or at one that it redirects to."""
-        return not any(host.visits_under_way for host in crawl._board.hosts.values())
+    def is_at_rest(crawl: Crawl) -> bool:
+        """Whether the loop was followed and no visit is under way, at this host or at one that it redirects to."""
+        return len(site.of("/loop")) >= loops and not any(host.visits_under_way for host in crawl._board.hosts.values())
 
     async def stop(crawl: Crawl, _state: State) -> None:
-        await until(lambda: paths <= set(site.paths) and len(site.of("/loop")) >= loops and is_idle(crawl), 40.0)
+        await until(lambda: paths <= set(site.paths) and (not loops or is_at_rest(crawl)), 40.0)
         crawl.stop()
 
     return stop

@@ -9,7 +9,7 @@ from comity.rules.why.words import minute
 def source_decision(facts: UrlFacts, source: SourceFacts) -> Decision:
     """Name what decided last about a source."""
     url, said = source.careers_url, source.message or "no reason is recorded"
-    which = "It is a source" if facts.url == url else f"It belongs to the source {url}, which is read as a whole"
+    which = "It is a source" if facts.url == url else f"It belongs to the source {url}"
     if source.status == "deleted":
         return Decision("source_deleted", f"{which}, and was deleted.", f"`comity sources add {url}` adds it again.")
     if source.status == "paused":
