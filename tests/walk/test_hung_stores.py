@@ -58,7 +58,7 @@ def begin(place: Place, sites: list[Site], command: str) -> list[str]:
 def test_sigterm_is_answered_while_valkey_hangs_and_nothing_is_lost(
     web: Web, shared: Place, valkey: ValkeyServer, command: str
 ) -> None:
-    sites = sites_to_crawl(web, 40)
+    sites = sites_to_crawl(web, 90)
     with under_way(shared, sites, *begin(shared, sites, command), pages=20) as process:
         with suspended(valkey):
             assert stopped_in_time(process) in (0, 1, 130)
