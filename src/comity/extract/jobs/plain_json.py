@@ -89,15 +89,8 @@ def _bare(key: str) -> str:
     return _SEPARATORS.sub("", key.lower())
 
 
-def plain_jobs(
-    value: object, *, url: str, found_by: FoundBy = FoundBy.LIST, least: float = _LEAST_SCORE
-) -> list[JobFound]:
-    """Jobs of an unknown answer, from the list that scores best."""
-    return _best(value, url=url, found_by=found_by, least=least)[1]
-
-
 def counted_jobs(value: object, *, url: str) -> tuple[list[JobFound], int]:
-    """The same, and how many items the list has, whether or not they can be used."""
+    """Jobs of an unknown answer, from the list that scores best, and how many items it has, used or not."""
     _score, jobs, count = _best(value, url=url)
     return jobs, count
 
