@@ -27,10 +27,10 @@ from pathlib import Path
 from _job_corpus import LabelledPage, Score, labelled_pages
 from _labelled_folder import Sum, pages_of
 
-from comity.model.job import FoundBy, Listing, ListingKind
+from comity.model.job import ExtractionMethod, Listing, ListingKind
 
 HEADER = f"{'':28} pages  jobs  precision  recall   place  deadline   kind   next"
-STRUCTURED = {FoundBy.JSON_LD, FoundBy.MICRODATA, FoundBy.RDFA}
+STRUCTURED = {ExtractionMethod.JSON_LD, ExtractionMethod.MICRODATA, ExtractionMethod.RDFA}
 
 
 def scored(pages: list[LabelledPage], *, structured_only: bool = False) -> Score:

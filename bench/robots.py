@@ -25,8 +25,8 @@ from pathlib import Path
 
 from protego import Protego
 
-from comity.rules.robots import parse_robots
-from comity.rules.robots_parse import MAX_BYTES
+from comity.rules.robots.parse import MAX_BYTES
+from comity.rules.robots.verdict import parse_robots
 
 AGENT = "comitybot"
 ORIGIN = "https://example.org"

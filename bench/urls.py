@@ -23,11 +23,11 @@ from datetime import date
 from pathlib import Path
 from urllib.parse import urljoin
 
-from comity.extract.sitemap import iter_entries
+from comity.extract.sitemap.read import iter_entries
 from comity.rules.canonical import resolve_link
 from comity.rules.surt import surt_key
 from comity.rules.tracking import DEFAULT_TRACKING, clean_query
-from comity.rules.traps import TrapWatch
+from comity.rules.traps.watch import TrapWatch
 
 ORIGIN = "https://www.example.com"
 PAGE = ORIGIN + "/products/shoes/index.html"

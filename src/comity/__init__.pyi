@@ -8,8 +8,8 @@ from comity.doors.python.page import Page as Page
 from comity.doors.python.read_pages import read_pages as read_pages
 from comity.model.errors import BadInput as BadInput
 from comity.model.errors import ComityError as ComityError
-from comity.model.extraction import Extraction as Extraction
-from comity.model.extraction import PageShown as PageShown
+from comity.model.page import Extraction as Extraction
+from comity.model.page import FetchedPage as FetchedPage
 from comity.reports.idle import IdleHost as IdleHost
 from comity.walk.progress import Progress as Progress
 from comity.walk.progress import RunSummary as RunSummary

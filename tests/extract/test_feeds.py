@@ -7,7 +7,7 @@ import json
 import pytest
 
 from comity.extract.jobs import read_listing
-from comity.model.job import FoundBy, Listing, ListingKind, SourceType
+from comity.model.job import ExtractionMethod, Listing, ListingKind, SourceType
 
 URL = "https://example.org/feed/jobs.xml"
 HOME = "https://example.org/careers"
@@ -312,7 +312,12 @@ def json_feed(*items: dict[str, object], **more: object) -> str:
 def test_a_json_feed_keeps_items_without_links(given: dict[str, object], link: str, reference: str) -> None:
     text = "Place of work: Juba. Deadline: 3 May 2026"
     [job] = read(json_feed({"title": "Water Officer", "content_text": text, **given}), "application/feed+json").jobs
-    assert (job.title, job.apply_url, job.reference, job.found_by) == ("Water Officer", link, reference, FoundBy.FEED)
+    assert (job.title, job.apply_url, job.reference, job.found_by) == (
+        "Water Officer",
+        link,
+        reference,
+        ExtractionMethod.FEED,
+    )
     assert job.deadline_raw == "3 May 2026"
 
 

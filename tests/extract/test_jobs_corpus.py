@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench._job_corpus import LabelledPage, Score, labelled_pages
-from comity.model.job import FoundBy
+from comity.model.job import ExtractionMethod
 
 PAGES = labelled_pages()
 KNOWN = [page for page in PAGES if not page.held_out]
@@ -32,7 +32,7 @@ def test_the_corpus_is_large_and_varied() -> None:
     assert len(PAGES) >= 200
     assert len(HELD_OUT) >= 15
     assert sum(not page.jobs for page in PAGES) >= 30
-    assert {page.method for page in PAGES} >= set(FoundBy)
+    assert {page.method for page in PAGES} >= set(ExtractionMethod)
 
 
 @pytest.mark.parametrize("page", KNOWN, ids=name_of)

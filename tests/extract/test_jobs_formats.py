@@ -7,10 +7,10 @@ import json
 import pytest
 
 from comity.extract.jobs import read_listing
-from comity.extract.jobs.boards import public_answer
-from comity.extract.jobs.lenient_json import read_lenient
+from comity.extract.jobs.json_api.lenient import read_lenient
 from comity.extract.jobs.read import distinct
-from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
+from comity.extract.jobs.systems.boards import public_answer
+from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import HintProblem
 from comity.rules.parser_hint import parse_hint
 
@@ -82,7 +82,7 @@ def test_json_is_read_as_pages_write_it(text: str, value: object) -> None:
 def test_a_posting_is_read_in_all_its_spellings(fields: dict[str, object], name: str, said: str) -> None:
     job = posting(**fields)
     assert getattr(job, name) == said
-    assert job.found_by is FoundBy.JSON_LD
+    assert job.found_by is ExtractionMethod.JSON_LD
 
 
 def test_a_snippet_is_short_and_plain() -> None:
@@ -133,7 +133,7 @@ def test_a_known_answer_under_another_name_is_known_by_its_shape() -> None:
         "jobs": [{"title": "Zzz", "absolute_url": "https://a.org/1", "internal_job_id": 1, "location": {"name": "X"}}]
     }
     [job] = read(json.dumps(value), url="https://proxy.example/boards").jobs
-    assert (job.title, job.location_raw, job.found_by) == ("Zzz", "X", FoundBy.APPLICANT_SYSTEM)
+    assert (job.title, job.location_raw, job.found_by) == ("Zzz", "X", ExtractionMethod.APPLICANT_SYSTEM)
 
 
 def test_a_guarded_answer_is_read() -> None:
@@ -220,7 +220,7 @@ def test_headers_and_labels_are_known_in_many_languages(header: str, place: str,
         f"<title>Jobs</title><table><tr>{heads}</tr>"
         '<tr><td><a href="/jobs/1">Manager</a></td><td>Xanadu</td><td>3/5/2026</td></tr></table>'
     ).jobs
-    assert (job.location_raw, job.deadline_raw, job.found_by) == ("Xanadu", "3/5/2026", FoundBy.TABLE)
+    assert (job.location_raw, job.deadline_raw, job.found_by) == ("Xanadu", "3/5/2026", ExtractionMethod.TABLE)
     jobs = read(
         "<title>Jobs</title>"
         + "".join(
@@ -288,7 +288,7 @@ def test_a_hint_that_finds_nothing_is_named() -> None:
 
 def test_a_hint_without_a_link_takes_the_items_first_link() -> None:
     [job] = read('<p class="x"><b>Nurse</b> <a href="/7">go</a></p>', hint='{"item": ".x", "title": "b"}').jobs
-    assert (job.apply_url, job.found_by) == ("https://example.org/7", FoundBy.HINT)
+    assert (job.apply_url, job.found_by) == ("https://example.org/7", ExtractionMethod.HINT)
 
 
 def test_relative_addresses_follow_the_base_element() -> None:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from comity.extract.jobs import read_listing
-from comity.extract.jobs.words import openings
-from comity.extract.jobs.words.labels_latin import LABELS as LATIN
-from comity.extract.jobs.words.labels_scripts import LABELS as SCRIPTS
-from comity.extract.jobs.words.links import BUTTONS
+from comity.extract.jobs.words.tables import openings
+from comity.extract.jobs.words.tables.labels_latin import LABELS as LATIN
+from comity.extract.jobs.words.tables.labels_scripts import LABELS as SCRIPTS
+from comity.extract.jobs.words.tables.links import BUTTONS
 from comity.model.job import Listing, ListingKind, SourceType
 from comity.rules.jobs.dates import deadline_of
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from comity.extract.sitemap import iter_entries
+from comity.extract.sitemap.read import iter_entries
 from comity.model.sitemap import SitemapChunk, SitemapKind, SitemapLimits, SitemapProblem
 from tests.extract.whole_sitemaps import read_sitemap
 

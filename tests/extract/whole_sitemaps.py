@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from comity.extract.sitemap import iter_entries
+from comity.extract.sitemap.read import iter_entries
 from comity.model.sitemap import SitemapChunk, SitemapLimits
 
 

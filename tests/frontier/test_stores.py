@@ -9,7 +9,7 @@ import pytest
 
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.frontier.store import HostSettlement, PutBack
-from comity.model.discovery import FoundBy
+from comity.model.frontier import FoundBy
 from comity.model.sitemap import ChangeFrequency, PageHints
 from tests.frontier.rooms import NOW, Room, entry, key_of
 

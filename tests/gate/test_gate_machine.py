@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from comity.gate.host_gate import HostGate
 from comity.model.gate import (
     DOOR_PROFILES,
-    Answer,
+    AnswerKind,
     Door,
     GateLimits,
     GateMemory,
@@ -26,8 +26,8 @@ from comity.model.gate import (
     Wait,
     WaitReason,
 )
-from comity.rules.politeness import CARRIED_AHEAD_S, limits_for
-from comity.rules.retry_after import parse_retry_after
+from comity.rules.politeness.backoff import parse_retry_after
+from comity.rules.politeness.pace import CARRIED_AHEAD_S, limits_for
 
 LEASE_S = 1_800.0
 SLACK_S = 1e-4  # what floats lose at this size of time, over all the moves of a clock
@@ -197,14 +197,14 @@ class OneHost(RuleBasedStateMachine):
                 if kind == "ok":
                     self.succeed(number, 0.1, arrived_s=0.0)
                 else:
-                    self.refuse(number, Answer.RATE_LIMITED, kind, (2, 30, 7, 300)[place], 0)
+                    self.refuse(number, AnswerKind.RATE_LIMITED, kind, (2, 30, 7, 300)[place], 0)
 
     def succeed(self, number: int, latency_s: float | None, arrived_s: float) -> None:
         if number > self.promise.block_number:
             self.promise = Promise()
         if number == self.all_starts:
             self.last_start_at = min(self.last_start_at + arrived_s, self.true)
-        self.finish_one(number, Observation(Answer.SUCCESS, latency_s, None, arrived_s))
+        self.finish_one(number, Observation(AnswerKind.SUCCESS, latency_s, None, arrived_s))
 
     def finish_one(self, number: int, observation: Observation) -> None:
         reservation = self.holder.under_way.pop(number)
@@ -223,22 +223,24 @@ class OneHost(RuleBasedStateMachine):
         self.succeed(self.pick(data), latency_s, arrived_s)
 
     @precondition(lambda self: self.holder.under_way)
-    @rule(data=st.data(), answer=st.sampled_from([Answer.OTHER, Answer.FAILED, Answer.UNSENT]))
-    def a_request_fails_or_is_dropped(self, data: st.DataObject, answer: Answer) -> None:
+    @rule(data=st.data(), answer=st.sampled_from([AnswerKind.OTHER, AnswerKind.FAILED, AnswerKind.UNSENT]))
+    def a_request_fails_or_is_dropped(self, data: st.DataObject, answer: AnswerKind) -> None:
         self.finish_one(self.pick(data), Observation(answer, 0.5))
 
     @precondition(lambda self: self.holder.under_way)
     @rule(
         data=st.data(),
-        answer=st.sampled_from([Answer.RATE_LIMITED, Answer.UNAVAILABLE]),
+        answer=st.sampled_from([AnswerKind.RATE_LIMITED, AnswerKind.UNAVAILABLE]),
         form=st.sampled_from(["none", "garbage", "seconds", "list", "fixdate", "rfc850", "asctime"]),
         seconds=st.sampled_from([0, 2, 30, 3_000]),
         skew_s=st.integers(-4_000, 4_000),
     )
-    def a_request_is_refused(self, data: st.DataObject, answer: Answer, form: str, seconds: int, skew_s: int) -> None:
+    def a_request_is_refused(
+        self, data: st.DataObject, answer: AnswerKind, form: str, seconds: int, skew_s: int
+    ) -> None:
         self.refuse(self.pick(data), answer, form, seconds, skew_s)
 
-    def refuse(self, number: int, answer: Answer, form: str, seconds: int, skew_s: int) -> None:
+    def refuse(self, number: int, answer: AnswerKind, form: str, seconds: int, skew_s: int) -> None:
         server_date = float(int(self.true) + skew_s)
         if form in ("none", "garbage"):
             header, seconds = (None if form == "none" else "later"), 0
@@ -284,7 +286,7 @@ class OneHost(RuleBasedStateMachine):
     @rule(door=doors)
     def the_lease_is_released_and_another_door_takes_it(self, door: Door) -> None:
         for number in list(self.holder.under_way):
-            self.finish_one(number, Observation(Answer.UNSENT))
+            self.finish_one(number, Observation(AnswerKind.UNSENT))
         self.save()
         self.holder.gate.close()
         self.terms = (door, *self.terms[1:])
@@ -326,7 +328,7 @@ class OneHost(RuleBasedStateMachine):
     @rule()
     def it_is_never_stuck(self) -> None:
         for number in list(self.holder.under_way):
-            self.finish_one(number, Observation(Answer.UNSENT))
+            self.finish_one(number, Observation(AnswerKind.UNSENT))
         gate = self.holder.gate
         at, now = gate.next_start_at(), self.wall()
         # With chance at its largest; what a row carries may add a bounded wait before the first start.

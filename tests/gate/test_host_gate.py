@@ -10,7 +10,7 @@ import pytest
 from comity.gate.host_gate import HostGate
 from comity.model.gate import (
     DOOR_PROFILES,
-    Answer,
+    AnswerKind,
     DelayInForce,
     DelaySource,
     Door,
@@ -21,10 +21,10 @@ from comity.model.gate import (
     Wait,
     WaitReason,
 )
-from comity.rules.politeness import limits_for
+from comity.rules.politeness.pace import limits_for
 from tests.gate.simulated_time import START_OF_TIME, SimulatedTime
 
-OK = Observation(Answer.SUCCESS, 0.1)
+OK = Observation(AnswerKind.SUCCESS, 0.1)
 CRAWL = limits_for(DOOR_PROFILES[Door.CRAWL])
 
 
@@ -92,7 +92,7 @@ def test_chance_places_each_delay_in_its_range() -> None:
 def test_memory_goes_from_holder_to_holder() -> None:
     time = SimulatedTime()
     gate = gate_at(time)
-    gate.finish(granted(gate), Observation(Answer.RATE_LIMITED, 0.1, 60.0))
+    gate.finish(granted(gate), Observation(AnswerKind.RATE_LIMITED, 0.1, 60.0))
     successor = gate_at(time, CRAWL, gate.memory())
     assert successor.try_reserve() == Wait(START_OF_TIME + 60.0, WaitReason.BLOCK)
     assert successor.memory() == gate.memory()

@@ -15,7 +15,7 @@ from comity.gate import host_gate
 from comity.gate.host_gate import HostGate
 from comity.model.gate import (
     DOOR_PROFILES,
-    Answer,
+    AnswerKind,
     Door,
     GateLimits,
     GateMemory,
@@ -25,10 +25,10 @@ from comity.model.gate import (
     Wait,
     WaitReason,
 )
-from comity.rules.politeness import limits_for
+from comity.rules.politeness.pace import limits_for
 from tests.gate.simulated_time import START_OF_TIME, SimulatedTime, settle
 
-OK = Observation(Answer.SUCCESS, 0.1)
+OK = Observation(AnswerKind.SUCCESS, 0.1)
 CRAWL = limits_for(DOOR_PROFILES[Door.CRAWL])
 FAST = GateLimits()
 
@@ -151,7 +151,7 @@ async def test_a_block_longer_than_the_patience_is_told_at_once() -> None:
     patient = asyncio.create_task(gate.reserve(inf))
     impatient = asyncio.create_task(gate.reserve(30.0))
     await settle()
-    gate.finish(first, Observation(Answer.RATE_LIMITED, 0.1, 60.0))
+    gate.finish(first, Observation(AnswerKind.RATE_LIMITED, 0.1, 60.0))
     await settle()
     assert impatient.result() == Wait(START_OF_TIME + 60.0, WaitReason.BLOCK)
     latecomer = asyncio.create_task(gate.reserve(30.0))

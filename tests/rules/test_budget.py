@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
+from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
 from comity.rules.budget import check
 
 BEGAN = 1_000_000.0

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.revisit import RevisitState
-from comity.rules.change_rate import hopeful_rate, observe, prior_belief
+from comity.model.schedule import RevisitState
+from comity.rules.revisit import hopeful_rate, observe, prior_belief
 
 INTERVALS = st.floats(0.01, 100)
 STATES = st.builds(RevisitState, st.floats(0.3, 500), st.floats(0.1, 5000))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.cookie import Cookie
+from comity.model.fetch import Cookie
 from comity.rules.cookies import MOST_COOKIES, cookie_field, cookies_after
 
 NOW = 1_800_000_000.0

@@ -10,10 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.revisit import Allocation, Claim, Revisit, RevisitLimits, RevisitState, Share
-from comity.model.schedule import ScheduleRule, SourcePace, SourceRun
-from comity.rules.change_rate import observe, prior_belief
-from comity.rules.revisit import claim_of, compute_revisit, interval_days
+from comity.model.schedule import (
+    Allocation,
+    Claim,
+    Revisit,
+    RevisitLimits,
+    RevisitState,
+    ScheduleRule,
+    Share,
+    SourcePace,
+    SourceRun,
+)
+from comity.rules.revisit import claim_of, compute_revisit, interval_days, observe, prior_belief
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 EVERYBODY = Allocation(Share(0.5), {}, 0.0)

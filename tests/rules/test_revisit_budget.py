@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from comity.model.revisit import Claim, RevisitLimits
-from comity.rules.revisit_budget import allocate, visits_per_day
+from comity.model.schedule import Claim, RevisitLimits
+from comity.rules.revisit import allocate, visits_per_day
 
 WIDE = RevisitLimits(1e-6, 1e6)
 LIMITS = st.builds(RevisitLimits, st.floats(0.1, 2), st.floats(2, 60))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.rules.robots import parse_robots
+from comity.rules.robots.verdict import parse_robots
 from comity.rules.user_agent import agent_token
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import EvidenceType
 from comity.model.explanation import (
     DecisionFacts,
@@ -25,6 +24,7 @@ from comity.model.explanation import (
     VisitFacts,
 )
 from comity.model.fetch import FailureKind
+from comity.model.frontier import FoundBy, UnqueuedCode
 from comity.model.host import HostStatus
 from comity.model.outcome import OUTCOME_NAMES
 from comity.model.sitemap import SitemapState

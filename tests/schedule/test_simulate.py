@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.model.revisit import RevisitLimits
+from comity.model.schedule import RevisitLimits
 from comity.schedule.contenders import Contest, Schedule, run_schedule
-from comity.schedule.measures import measure
-from comity.schedule.simulate import Comparison, SimulationPlan, fitting_limits, sweep
+from comity.schedule.simulate import Comparison, SimulationPlan, fitting_limits, measure, sweep
 from comity.schedule.synthetic import Process, SyntheticSource, World, WorldPlan, make_world
 
 PLAN = SimulationPlan(WorldPlan(300, 120, Process.POISSON, seed=2), 100.0)

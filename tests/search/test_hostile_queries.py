@@ -14,9 +14,9 @@ from comity.database.connection import Database, open_database
 from comity.database.schema import ensure_current
 from comity.model.errors import BadInput
 from comity.model.search import SearchQuery, SearchSort
-from comity.rules.search_marks import SNIPPET_LENGTH, Marker
-from comity.rules.search_terms import MOST_TERMS, read_terms
-from comity.rules.search_words import LONGEST_WORD, indexed, words_of
+from comity.rules.search.fold import LONGEST_WORD, indexed, words_of
+from comity.rules.search.highlight import SNIPPET_LENGTH, Marker
+from comity.rules.search.terms import MOST_TERMS, read_terms
 from comity.search.database_engine import DatabaseSearch
 from comity.search.engine import SearchEngine
 from tests.search.postings import NOW, POSTINGS, plain

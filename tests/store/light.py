@@ -8,7 +8,7 @@ from uuid import UUID
 
 from xxhash import xxh3_128_hexdigest
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 
 RUN = UUID("11111111-2222-3333-4444-555555555555")
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from comity.rules.backoff import retry_delay
+from comity.rules.politeness.backoff import retry_delay
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import DROPPED, Place
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, tree

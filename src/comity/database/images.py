@@ -19,7 +19,7 @@ from comity.database.image_tables import image_sightings, image_urls, images, pr
 from comity.database.instants import from_seconds
 from comity.database.spelling import insert_into
 from comity.model.frontier import SeenPage
-from comity.model.image import AskedImage, Sighting, StoredImage
+from comity.model.image import RequestedImage, Sighting, StoredImage
 
 _BATCH: Final = 500
 _GONE: Final = (404, 410)
@@ -112,7 +112,7 @@ def has_image(connection: Connection, host_id: UUID, image_id: int) -> bool:
     return connection.execute(statement).first() is not None
 
 
-def note_asked(connection: Connection, host_id: UUID, asked: AskedImage) -> int | None:
+def note_asked(connection: Connection, host_id: UUID, asked: RequestedImage) -> int | None:
     """Note what came of asking; gives the image that was at the address before, if another is there now."""
     column = image_urls.c
     mine = (column.domain_id == host_id, column.url_key == asked.url_key)

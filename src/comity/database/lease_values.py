@@ -11,8 +11,7 @@ from comity.database.instants import from_seconds, to_seconds
 from comity.database.tables import domains
 from comity.database.types import UtcDateTime
 from comity.model.gate import GateMemory
-from comity.model.host import HostEnding, HostProgress, HostStatus
-from comity.model.lease import Lease
+from comity.model.host import HostEnding, HostProgress, HostStatus, Lease
 from comity.rules.cooldown import cooldown_ends_at
 
 

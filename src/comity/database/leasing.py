@@ -38,8 +38,7 @@ from comity.database.tables import CANDIDATE, domains
 from comity.database.types import UtcDateTime
 from comity.model.errors import IllegalTransition
 from comity.model.gate import GateMemory
-from comity.model.host import HostProgress, HostStatus
-from comity.model.lease import Lease
+from comity.model.host import HostProgress, HostStatus, Lease
 
 _MEMORY: Final = (
     "next_fetch_at",

@@ -14,7 +14,7 @@ from turbohtml import Document, Element, Namespace, parse
 
 from comity.extract.srcset import largest_candidate
 from comity.model.page import HtmlPage, PageLimit
-from comity.rules.query_encoding import query_in
+from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024

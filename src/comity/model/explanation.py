@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from comity.model.discovery import FoundBy
+from comity.model.frontier import FoundBy
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class WaitReason(StrEnum):
     LEASE_OVER = "lease_over"
 
 
-class Answer(StrEnum):
+class AnswerKind(StrEnum):
     """What a request told about the host, as far as politeness is concerned."""
 
     SUCCESS = "success"  # the host serves: clears a block
@@ -156,7 +156,7 @@ class Observation(NamedTuple):
     next one closer to it than the delay.
     """
 
-    answer: Answer
+    answer: AnswerKind
     latency_s: float | None = None
     retry_after_s: float | None = None
     arrived_s: float = 0.0

@@ -1,9 +1,50 @@
-"""A host: the unit of identity, lease and politeness, and what the state remembers of it."""
+"""A host: the unit of identity, lease and politeness; its policy, and what the state remembers of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from comity.model.gate import GateMemory
+
+SCRIPTS_NOT_RUN: Final = "allow_js is set, but scripts are not run: pages are read as the server sends them"
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """Limits for one host; the defaults are those of a careful first visit."""
+
+    host: str
+    max_concurrency: int = 1
+    min_request_interval_ms: int = 3000
+    max_pages: int = 10
+    max_kb_per_page: int = 1024
+    allow_js: bool = False
+    last_seen_status: str | None = None
+    is_page_size_set: bool = False
+    """Whether an operator set `max_kb_per_page`: then it limits every request, else it is the default of sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The sole right to talk to a host until `expires_at`.
+
+    `token` is minted when the lease is taken and never by a heartbeat; every write made under
+    the lease names it, so that a hand that comes late changes nothing.
+    """
+
+    host_id: UUID
+    host: str
+    holder: str
+    token: int
+    expires_at: datetime
+    status: HostStatus
+    cooldown_count: int
+    max_pages_per_run: int | None
+    memory: GateMemory
 
 
 class HostStatus(StrEnum):

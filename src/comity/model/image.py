@@ -55,7 +55,7 @@ class StoredImage(NamedTuple):
     at: float
 
 
-class AskedImage(NamedTuple):
+class RequestedImage(NamedTuple):
     """What came of asking for an image; `image_id` is None if none came."""
 
     url_key: int

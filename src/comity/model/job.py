@@ -75,7 +75,7 @@ class SourceType(StrEnum):
     API = "api"
 
 
-class FoundBy(StrEnum):
+class ExtractionMethod(StrEnum):
     """How a job was recognised on its page, the surest first."""
 
     HINT = "hint"
@@ -106,7 +106,7 @@ class JobFound:
     country_raw: str = ""
     reference: str = ""
     language: str = ""
-    found_by: FoundBy = FoundBy.CARDS
+    found_by: ExtractionMethod = ExtractionMethod.CARDS
 
 
 class ListingKind(StrEnum):

@@ -1,19 +1,45 @@
-"""What became of a visit. Every expected ending is one of these values; settle turns each into rows.
+"""What became of a visit, and the `fetches` row that records it. Settle turns every outcome into rows.
 
-A visit writes nothing: the requests it started and the decisions it met travel inside its outcome.
+Every expected ending is one of these values. A visit writes nothing: the requests it started and the decisions it met
+are carried by its outcome.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
-from comity.model.cookie import Cookie
 from comity.model.evidence import Evidence
-from comity.model.fetch import NO_HEADERS, Headers
+from comity.model.fetch import NO_HEADERS, Cookie, Headers
 from comity.model.frontier import FrontierEntry, QueuedUrl
 from comity.model.image import ImageShape
 from comity.model.ledger import LedgerRow
+
+
+class FetchRow(NamedTuple):
+    """A visit as it is remembered; a tuple, because every page makes one."""
+
+    host_id: UUID
+    host: str
+    url: str
+    url_key: int
+    outcome: str
+    status: int | None
+    error: str | None
+    at: float
+    elapsed_s: float
+    wire_bytes: int
+    depth: int
+    final_url: str | None = None
+    redirect_count: int = 0
+    content_type: str | None = None
+    content_hash: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    discovery_type: str = "discovery"
+    images_found: int = 0
+    images_read: bool = False
 
 
 class Answered(NamedTuple):

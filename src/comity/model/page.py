@@ -1,9 +1,77 @@
-"""Nouns of a page: what was read from its HTML, and what it asks crawlers to refrain from."""
+"""A page: what was read from its HTML, its crawler directives, its stored record, and what a user's extractor sees."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A page that came, before it is stored."""
+
+    url: str
+    final_url: str
+    status: int
+    content_type: str | None
+    body: bytes
+    encoding: str | None
+    title: str | None
+
+    @property
+    def text(self) -> str:
+        """The body as text, in the encoding that the page declares; what does not fit it is replaced."""
+        try:
+            return self.body.decode(self.encoding or "utf-8", "replace")
+        except LookupError:
+            return self.body.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What an extractor found: anything for its user, and addresses that the crawl should look at too."""
+
+    data: Any = None
+    links: Sequence[str] = ()
+
+
+Extractor = Callable[[FetchedPage], Extraction]
+
+
+class PageRecord(NamedTuple):
+    """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
+
+    `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
+    `headers` and `address` are for archives, and None where nobody asked for them. `depth` and `extracted` are in no
+    store: they are for whoever takes pages in this process.
+    """
+
+    run_id: UUID
+    url_key: int
+    url: str
+    surt_key: str
+    http_status: int | None
+    body: bytes | None
+    encoding: str | None
+    content_type: str | None
+    crawl_time: float
+    error: str | None
+    etag: str | None
+    last_modified: str | None
+    content_hash: str | None
+    final_url: str | None
+    redirect_count: int
+    title: str | None
+    coded: bytes | None = None
+    coding: str | None = None
+    headers: tuple[tuple[str, str], ...] | None = None
+    address: str | None = None
+    depth: int | None = None
+    extracted: Any = None
 
 
 class PageLimit(StrEnum):

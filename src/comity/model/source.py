@@ -9,9 +9,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.model.evidence import Evidence
-from comity.model.fetch_row import FetchRow
 from comity.model.job import JobFound, ListingKind, SourceType
 from comity.model.ledger import LedgerRow
+from comity.model.outcome import FetchRow
 
 ROBOTS_DISALLOW = "robots disallow"
 AUTO_PAUSED = "auto-paused after failures"

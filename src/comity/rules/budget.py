@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import Final
 
-from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
+from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
 
 WARN_AT: Final = 0.8
 VISITS_PER_PAGE: Final = 10  # visits that a limit on pages allows for each of them
@@ -29,9 +29,9 @@ def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarn
         if used < warn_from(limit):
             continue
         if used >= limit:
-            return reached(reason, limit)
+            return limit_reached(reason, limit)
         if near is None and reason not in spent.warned and reason not in _UNWARNED:
-            near = is_near(reason, used, limit)
+            near = limit_warning(reason, used, limit)
     return near or WITHIN
 
 
@@ -51,12 +51,12 @@ def first_warned_page(limit: int) -> int | None:
     return pages if 0 < pages < limit else None
 
 
-def reached(reason: BudgetReason, limit: float) -> Exhausted:
+def limit_reached(reason: BudgetReason, limit: float) -> Exhausted:
     """The end by a limit."""
     return Exhausted(reason, f"Stopped: the limit of {_shown(reason, limit)} was reached.")
 
 
-def is_near(reason: BudgetReason, used: float, limit: float) -> BudgetWarning:
+def limit_warning(reason: BudgetReason, used: float, limit: float) -> BudgetWarning:
     """The warning of a limit."""
     return BudgetWarning(reason, f"{int(100 * used / limit)} % of the limit of {_shown(reason, limit)} is used.")
 

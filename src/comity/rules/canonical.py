@@ -1,12 +1,14 @@
-"""One spelling for a host, and one for a URL.
+"""The canonical form of a host and of a URL.
 
-Text from a person, a file or a page enters; `CanonicalHost` or `WebAddress` leaves. URLs are read by the
-WHATWG rules (ada), so that we address exactly what a browser would; then spellings that name one page by
-RFC 3986 §6.2.2 become one.
+Takes text from a person, a file or a page; returns `CanonicalHost` or `WebAddress`. URLs are parsed by the WHATWG rules
+(ada), so that we request exactly what a browser would; then forms that name one page by RFC 3986 §6.2.2 become one.
+`query_in` encodes a query in its page's encoding: a path is always UTF-8, but a server of an older encoding expects
+queries in that encoding (WHATWG URL §4.4, "query state").
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -18,6 +20,55 @@ from xxhash import xxh3_64_intdigest
 from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost
 from comity.rules.tracking import TrackingRules, clean_query
+
+# The names of the Encoding Standard that Python has under others, or only as a narrower repertoire.
+_CODECS: Final = {
+    "shift_jis": "cp932",
+    "euc-kr": "cp949",
+    "big5": "big5hkscs",
+    "iso-8859-8-i": "iso8859-8",
+    "x-mac-cyrillic": "mac-cyrillic",
+    "windows-874": "cp874",
+}
+_UNICODE: Final = "utf"
+_ESCAPED: Final = frozenset({*range(0x21), *b"\"#'<>", *range(0x7F, 0x100)})  # the special-query percent-encode set
+_NOT_IN_REPERTOIRE: Final = "comity.query"
+
+
+def query_in(href: str, encoding: str) -> str:
+    """Escape what is not ASCII in an address's query by the encoding of the page; all else stays as written."""
+    address, hash_mark, fragment = href.partition("#")
+    path, mark, query = address.partition("?")
+    codec = None if query.isascii() else _codec(encoding)
+    if codec is None:
+        return href
+    octets = codecs.encode(query, codec, _NOT_IN_REPERTOIRE)
+    escaped = "".join(f"%{octet:02X}" if octet in _ESCAPED else chr(octet) for octet in octets)
+    return f"{path}{mark}{escaped}{hash_mark}{fragment}"
+
+
+@lru_cache(maxsize=64)
+def _codec(encoding: str) -> str | None:
+    """The codec for an encoding of the standard; None where queries are UTF-8 all the same."""
+    name = encoding.lower()
+    if name.startswith(_UNICODE):
+        return None
+    try:
+        return codecs.lookup(_CODECS.get(name, name)).name
+    except LookupError:
+        return None
+
+
+def _as_reference(error: UnicodeError) -> tuple[str, int]:
+    """What an encoding has no octets for is sent as an escaped character reference."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    unknown = error.object[error.start : error.end]
+    return "".join(f"%26%23{ord(character)}%3B" for character in unknown), error.end
+
+
+codecs.register_error(_NOT_IN_REPERTOIRE, _as_reference)
+
 
 LONGEST_URL: Final = 8192
 _LONGEST_LABEL: Final = 63  # RFC 1035 §2.3.4
@@ -57,7 +108,7 @@ def canonical_host(text: str, *, collapse: bool = False) -> CanonicalHost:
     return _canonical_authority(shown, parsed.hostname, parsed.port, collapse)
 
 
-def spelled_host(host: str) -> str:
+def host_in_url(host: str) -> str:
     """A canonical host as a URL must name it: one that still begins with `www.` is reached by one more."""
     is_www = host.startswith("www.") and canonical_host(host).authority != host
     return f"www.{host}" if is_www else host
@@ -65,7 +116,7 @@ def spelled_host(host: str) -> str:
 
 def address_of_host(host: str) -> WebAddress:
     """The start page of a canonical host."""
-    return web_address(f"https://{spelled_host(host)}/")
+    return web_address(f"https://{host_in_url(host)}/")
 
 
 def web_address(text: str, *, collapse: bool = False) -> WebAddress:
@@ -96,7 +147,7 @@ def resolve_link(
     if end >= 0:
         url = url[:end]
     if "%" in url:
-        url = one_spelling(url)
+        url = normalize_escapes(url)
     if tracking is not None and ("?" in url or ";" in url or "/(" in url):
         url = clean_query(url, tracking)
     path_at = url.index("/", 8)
@@ -125,7 +176,7 @@ def origin_of(url: str) -> str:
     return url[: url.index("/", 8)]
 
 
-def one_spelling(url: str) -> str:
+def normalize_escapes(url: str) -> str:
     """Spell escapes in one way: `%7E` becomes `~`, `%c3` becomes `%C3` (RFC 3986 §6.2.2).
 
     Escapes of all other characters stay: `%2F` and `/` name different pages. A parsed URL has no escaped dot segment
@@ -151,7 +202,7 @@ def _spelled(escape: re.Match[str]) -> str:
 def _address(parsed: ada_url.URL, host: str) -> WebAddress:
     """Drop the fragment, which is never sent, and note the parts."""
     parsed.hash = ""
-    url, origin = one_spelling(parsed.href), parsed.origin
+    url, origin = normalize_escapes(parsed.href), parsed.origin
     return WebAddress(url, origin, host, url.removeprefix(origin), url_key(url))
 
 

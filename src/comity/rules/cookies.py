@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 import ada_url
 
-from comity.model.cookie import Cookie
+from comity.model.fetch import Cookie
 from comity.rules.canonical import is_public_suffix
-from comity.rules.retry_after import parse_http_date
+from comity.rules.politeness.backoff import parse_http_date
 
 MOST_COOKIES: Final = 50
 _LONGEST_COOKIE: Final = 4096  # RFC 6265 §6.1: name, value and attributes together
@@ -27,7 +27,7 @@ _USUAL_PORTS: Final = frozenset({"", "80", "443"})
 _BLANKS: Final = " \t"
 
 
-class _Place(NamedTuple):
+class _Origin(NamedTuple):
     """The parts of an address that decide about cookies."""
 
     is_secure: bool
@@ -60,7 +60,7 @@ def cookie_field(cookies: Iterable[Cookie], url: str, now: float) -> str | None:
     return text if text and len(text) <= _LONGEST_HEADER else None
 
 
-def read_cookie(line: str, place: _Place, now: float) -> Cookie | None:
+def read_cookie(line: str, place: _Origin, now: float) -> Cookie | None:
     """Read one Set-Cookie field; None if it sets nothing that may be kept (RFC 6265 §5.2, §5.3)."""
     if len(line) > _LONGEST_COOKIE or _UNSENDABLE.search(line):
         return None
@@ -87,7 +87,7 @@ def read_cookie(line: str, place: _Place, now: float) -> Cookie | None:
     return Cookie(name, value, domain, is_host_only, place.port, path, is_secure, _expires_at(attributes, now))
 
 
-def _domain(said: str, place: _Place) -> tuple[str, bool] | None:
+def _domain(said: str, place: _Origin) -> tuple[str, bool] | None:
     """For which domain a cookie is, and whether for that host alone; None if the host may not set it for there."""
     domain = said.removeprefix(".").lower()
     if not domain or domain == place.host:
@@ -116,7 +116,7 @@ def _expires_at(attributes: dict[str, str], now: float) -> float | None:
     return parse_http_date(_LAST_CENTURY.sub(r"\g<1>19\g<2>", attributes["expires"]), now)
 
 
-def _fits(cookie: Cookie, place: _Place, now: float) -> bool:
+def _fits(cookie: Cookie, place: _Origin, now: float) -> bool:
     if cookie.port != place.port or (cookie.is_secure and not place.is_secure):
         return False
     if cookie.expires_at is not None and cookie.expires_at <= now:
@@ -138,7 +138,7 @@ def _default_path(path: str) -> str:
     return folder or "/"
 
 
-def _place(url: str) -> _Place:
+def _place(url: str) -> _Origin:
     parsed = ada_url.URL(url)
     port = "" if parsed.port in _USUAL_PORTS else parsed.port
-    return _Place(parsed.protocol == "https:", parsed.hostname, port, parsed.pathname)
+    return _Origin(parsed.protocol == "https:", parsed.hostname, port, parsed.pathname)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
 from comity.model.page import PageDirectives
-from comity.rules.robots_parse import product_token
+from comity.rules.robots.parse import product_token
 from comity.rules.user_agent import agent_token
 
 _MAX_SOURCES: Final = 64

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from math import modf
 from typing import Any, Final
 
-from comity.model.audit import Breach
+from comity.model.ledger import Breach
 
 START: Final = "0" * 32
 """What the first row of a chain follows."""

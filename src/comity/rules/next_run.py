@@ -58,7 +58,7 @@ def compute_next_run(
         frequency.consecutive_failures,
         frequency.consecutive_nochange,
         frequency.rule,
-        f"{frequency.reason}{jitter_words(chance)}{remark}",
+        f"{frequency.reason}{describe_jitter(chance)}{remark}",
     )
 
 
@@ -67,27 +67,27 @@ def frequency_after(pace: SourcePace, run: SourceRun) -> Frequency:
     if not run.succeeded:
         days = backoff_days(pace.consecutive_failures)
         failures = pace.consecutive_failures + 1
-        reason = f"failure {failures} in a row: back off for {shown_days(days)}"
+        reason = f"failure {failures} in a row: back off for {format_days(days)}"
         return Frequency(days, failures, pace.consecutive_nochange, ScheduleRule.FAILURE, reason)
     base, origin = base_days(pace.crawl_frequency_days, pace.org_type)
     changes = run.inserted + run.updated
     if changes >= BUSY_CHANGES:
         days = max(SHORTEST_DAYS, base - 1)
-        reason = f"busy, {changes} postings new or changed: {shown_days(days)}, a day less than {origin}"
+        reason = f"busy, {changes} postings new or changed: {format_days(days)}, a day less than {origin}"
         if days != base - 1:
-            reason += f", but at least {shown_days(SHORTEST_DAYS)}"
+            reason += f", but at least {format_days(SHORTEST_DAYS)}"
         return Frequency(days, 0, 0, ScheduleRule.BUSY, reason)
     if changes > 0:
-        reason = f"{changes} {'posting' if changes == 1 else 'postings'} new or changed: {shown_days(base)}, {origin}"
+        reason = f"{changes} {'posting' if changes == 1 else 'postings'} new or changed: {format_days(base)}, {origin}"
         return Frequency(base, 0, 0, ScheduleRule.STEADY, reason)
     quiet = pace.consecutive_nochange + 1
     if quiet < QUIET_RUNS:
-        reason = f"nothing new, {quiet} in a row (slower from {QUIET_RUNS}): {shown_days(base)}, {origin}"
+        reason = f"nothing new, {quiet} in a row (slower from {QUIET_RUNS}): {format_days(base)}, {origin}"
         return Frequency(base, 0, quiet, ScheduleRule.STEADY, reason)
     days = min(LONGEST_QUIET_DAYS, base + 1)
-    reason = f"nothing new, {quiet} in a row: {shown_days(days)}, a day more than {origin}"
+    reason = f"nothing new, {quiet} in a row: {format_days(days)}, a day more than {origin}"
     if days != base + 1:
-        reason += f", but at most {shown_days(LONGEST_QUIET_DAYS)}"
+        reason += f", but at most {format_days(LONGEST_QUIET_DAYS)}"
     return Frequency(days, 0, quiet, ScheduleRule.QUIET, reason)
 
 
@@ -95,11 +95,11 @@ def base_days(crawl_frequency_days: float | None, org_type: str | None) -> tuple
     """The base of a source, and in words where it comes from."""
     if crawl_frequency_days is not None and crawl_frequency_days > 0:
         days = min(float(crawl_frequency_days), _LONGEST_BASE_DAYS)
-        return days, f"the source's own base of {shown_days(days)}"
+        return days, f"the source's own base of {format_days(days)}"
     kind = (org_type or "").strip().lower()
     if kind in BASE_DAYS:
-        return BASE_DAYS[kind], f"the base of {shown_days(BASE_DAYS[kind])} for {kind}"
-    return OTHER_BASE_DAYS, f"the general base of {shown_days(OTHER_BASE_DAYS)}"
+        return BASE_DAYS[kind], f"the base of {format_days(BASE_DAYS[kind])} for {kind}"
+    return OTHER_BASE_DAYS, f"the general base of {format_days(OTHER_BASE_DAYS)}"
 
 
 def backoff_days(failures_before: int) -> float:
@@ -132,13 +132,13 @@ def within_window(planned: datetime, text: str | None, zone: tzinfo | None) -> t
     return opening, f"; moved to the next opening of the time window {window} ({zone})"
 
 
-def jitter_words(chance: float) -> str:
+def describe_jitter(chance: float) -> str:
     """What jitter did, to end a reason with."""
     percent = round((jitter_factor(chance) - 1.0) * 100, 1)
     return f"; jitter {percent:+.1f} %"
 
 
-def shown_days(days: float) -> str:
+def format_days(days: float) -> str:
     """A time for people: `6 h`, `1 day`, `2.5 days`."""
     if days < 1:
         return f"{days * 24:.3g} h"

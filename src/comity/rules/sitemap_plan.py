@@ -33,7 +33,7 @@ def common_sitemap_paths(origin: str) -> tuple[str, ...]:
     return tuple(origin + path for path in _USUAL_PATHS)
 
 
-def is_given_directly(queued: Iterable[QueuedUrl]) -> bool:
+def has_seeded_pages(queued: Iterable[QueuedUrl]) -> bool:
     """Whether a page of this host, other than its start page, was given by its URL and is still to be visited."""
     return any(row.depth == 0 and web_address(row.url).path != "/" for row in queued)
 

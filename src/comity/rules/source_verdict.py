@@ -20,8 +20,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import FILLED_BY_SCRIPTS, ListingKind
-from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import ROBOTS_DISALLOW, Obstacle, Reading, RunStatus, RunVerdict, SourceStatus, Trouble
 
 MANY: Final = 5

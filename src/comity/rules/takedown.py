@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from comity.model.errors import BadAddress
-from comity.rules.canonical import WebAddress, canonical_host, spelled_host, web_address
-from comity.rules.robots_octets import target_octets
+from comity.rules.canonical import WebAddress, canonical_host, host_in_url, web_address
+from comity.rules.robots.normalize import normalized_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def read_entry(text: str) -> TakedownEntry:
     address = web_address(text)
     path, _, query = address.path.partition("?")
     path += f"?{query}" if query else ""  # an empty query narrows nothing
-    shown = spelled_host(address.host)  # as it is read again
+    shown = host_in_url(address.host)  # as it is read again
     if path == "/":
         return TakedownEntry(shown, address.host, None)
     return TakedownEntry(f"{shown}{path}", address.host, path)
@@ -54,7 +54,7 @@ class Takedowns:
             if entry.path is None:
                 result.hosts[entry.host] = text
             else:
-                result.paths.setdefault(entry.host, []).append((target_octets(entry.path), text))
+                result.paths.setdefault(entry.host, []).append((normalized_target(entry.path), text))
         return result
 
     def covering_host(self, host: str) -> str | None:
@@ -78,7 +78,7 @@ class Takedowns:
         entry = self.covering_host(host)
         if entry is not None or host not in self.paths:
             return entry
-        target = target_octets(address.path)
+        target = normalized_target(address.path)
         return next((text for path, text in self.paths[host] if _is_below(target, path)), None)
 
 

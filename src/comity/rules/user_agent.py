@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from comity.rules.robots_parse import product_token
+from comity.rules.robots.parse import product_token
 
 _COMMENT: Final = re.compile(r"\(([^()]*)\)")
 # A name with its version; an item of a comment may also be the name alone, but only behind "compatible".

@@ -16,11 +16,9 @@ from math import sqrt
 from random import Random
 from typing import Final
 
-from comity.model.revisit import RevisitLimits
-from comity.model.schedule import SourcePace, SourceRun
-from comity.rules.change_rate import hopeful_rate, observe, prior_belief
+from comity.model.schedule import RevisitLimits, SourcePace, SourceRun
 from comity.rules.next_run import base_days, frequency_after, jitter_factor
-from comity.rules.revisit_budget import Tank, fill
+from comity.rules.revisit import Tank, fill, hopeful_rate, observe, prior_belief
 from comity.schedule.synthetic import SyntheticSource, World, seeded
 
 # AIMD: what did best over all processes out of factors 1.5, 2, 3 and steps 0.5, 1, 2.

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.joining import join_parts
 from comity.store.manifest import finish_part, is_finished
 from comity.store.parts import PartWriter

@@ -18,7 +18,7 @@ from uuid import UUID
 import zstandard
 
 from comity import __version__
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store import thrift
 from comity.store.columns import COLUMNS, NAMES, Column, Kind, all_utf8, body_as_columns, microseconds
 from comity.store.parts import PartWriter

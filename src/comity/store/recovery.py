@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.joining import join_parts
 from comity.store.manifest import note_of, note_path, read_note, size_and_digest, write_finished, write_note
 from comity.store.parts import TEMPORARY, Tally, remove_unfinished, sync_folder

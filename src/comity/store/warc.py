@@ -18,7 +18,7 @@ from uuid import UUID, uuid5
 from isal import isal_zlib
 
 from comity import __version__
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.columns import utf8
 from comity.store.lines import shown_time
 from comity.store.parts import PartWriter

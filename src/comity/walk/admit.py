@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import FoundBy, FrontierEntry, UnqueuedCode
 from comity.model.traps import NO_PAGES
 from comity.rules.canonical import resolve_link
-from comity.rules.traps import PageWatch
+from comity.rules.traps.watch import PageWatch
 from comity.walk.decisions import (
     is_denial_kept,
     is_worth_keeping,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
-from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
+from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, UnqueuedCode
 from comity.rules.canonical import resolve_link
 from comity.walk.decisions import robots_evidence, taken_down
 from comity.walk.leased_host import LeasedHost

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from comity.model.fetch import FailureKind
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
 from comity.rules.first_contact import NO_TLS
-from comity.rules.robots import AgentRules, RobotsFile
+from comity.rules.robots.verdict import AgentRules, RobotsFile
 
 
 @dataclass(frozen=True, slots=True)

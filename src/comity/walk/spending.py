@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from comity.model.budget import Exhausted
 from comity.model.outcome import Fetched, NotModified, Outcome
+from comity.model.run import Exhausted
 from comity.walk.leased_host import LeasedHost
 from comity.walk.run_budget import RunBudget
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.rules.jobs.calendars import ETHIOPIAN, PERSIAN, day_of
 from comity.rules.jobs.dates import deadline_of
-from comity.rules.jobs.months import month_called
+from comity.rules.jobs.months import ETHIOPIAN, PERSIAN, day_of, month_called
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 WRITTEN = [

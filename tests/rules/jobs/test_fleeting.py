@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from comity.rules.jobs.fleeting import without_fleeting
+from comity.rules.jobs.normalize import without_fleeting
 
 GOES = """
 Posted 3 days ago|30+ days ago|Updated 5 minutes ago|Posted: yesterday|Posted today|Posted on: 3d|just posted|

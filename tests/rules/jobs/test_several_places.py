@@ -11,14 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.extract.jobs.read import distinct
-from comity.model.job import FoundBy, JobFound, JobPosting
+from comity.model.job import ExtractionMethod, JobFound, JobPosting
 from comity.rules.jobs.identity import canonical_hash
+from comity.rules.jobs.merge_places import are_same_places, is_elsewhere, joined_over_pages, joined_places
 from comity.rules.jobs.normalize import normalize_listing
-from comity.rules.jobs.several_places import are_same_places, is_elsewhere, joined_over_pages, joined_places
 
 URL = "https://example.org/careers"
 PLACES = ("Nairobi, Kenya", "Kampala, Uganda", "Arusha, Tanzania")
-OFFICER = JobFound("Programme Officer", f"{URL}/programme-officer", reference="PO-2026-1", found_by=FoundBy.FEED)
+OFFICER = JobFound(
+    "Programme Officer", f"{URL}/programme-officer", reference="PO-2026-1", found_by=ExtractionMethod.FEED
+)
 
 
 def kept(*jobs: JobFound) -> tuple[JobPosting, ...]:
@@ -47,8 +49,8 @@ def per_place(url: str, **more: str) -> list[JobFound]:
     ],
 )
 @pytest.mark.parametrize("reference", ["PO-2026-1", "4711", ""])
-@pytest.mark.parametrize("found_by", [FoundBy.FEED, FoundBy.TABLE])
-def test_postings_with_other_links_or_places_stay_apart(url: str, reference: str, found_by: FoundBy) -> None:
+@pytest.mark.parametrize("found_by", [ExtractionMethod.FEED, ExtractionMethod.TABLE])
+def test_postings_with_other_links_or_places_stay_apart(url: str, reference: str, found_by: ExtractionMethod) -> None:
     jobs = [replace(job, reference=reference, found_by=found_by) for job in per_place(url)]
     postings = kept(*jobs)
     assert [posting.location_raw for posting in postings] == list(PLACES)
@@ -56,8 +58,8 @@ def test_postings_with_other_links_or_places_stay_apart(url: str, reference: str
 
 
 @pytest.mark.parametrize("url", [URL + "/programme-officer", URL + "/4711", URL + "#officer", "https://forms.gle/x1"])
-@pytest.mark.parametrize("found_by", [FoundBy.FEED, FoundBy.TABLE, FoundBy.JSON_LD])
-def test_one_posting_per_place_under_one_link_is_one_in_all_its_places(url: str, found_by: FoundBy) -> None:
+@pytest.mark.parametrize("found_by", [ExtractionMethod.FEED, ExtractionMethod.TABLE, ExtractionMethod.JSON_LD])
+def test_one_posting_per_place_under_one_link_is_one_in_all_its_places(url: str, found_by: ExtractionMethod) -> None:
     hashes = set()
     for jobs in permutations(replace(job, found_by=found_by) for job in per_place(url)):
         [posting] = kept(*jobs)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import pytest
 
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
-from comity.rules.jobs.eligibility import is_open_to_foreigners
-from comity.rules.jobs.grades import grade_in
 from comity.rules.jobs.language import language_of
-from comity.rules.jobs.level import level_of
-from comity.rules.jobs.mission import MOST_TAGS, mission_tags
-from comity.rules.jobs.mission_words import TAG_WORDS
-from comity.rules.jobs.modality import modality_of
-from comity.rules.jobs.terms import career_of
+from comity.rules.jobs.level import grade_in, level_of
+from comity.rules.jobs.mission import MOST_TAGS, TAG_WORDS, mission_tags
+from comity.rules.jobs.terms import career_of, is_open_to_foreigners, modality_of
 from comity.rules.jobs.words import plain
 
 TITLES = {

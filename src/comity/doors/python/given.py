@@ -8,12 +8,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from comity.doors.python.failures import ExtractorFailed, SinkFailed
 from comity.doors.python.page import Page, pages_of
-from comity.model.extraction import Extraction, Extractor, PageShown
-from comity.model.page_record import PageRecord
+from comity.model.page import Extraction, Extractor, FetchedPage, PageRecord
 from comity.store.sink import MakeSink, PageSink
 from comity.store.user_sink import Take, UserSink
 
-UserExtractor = Callable[[PageShown], Any]
+UserExtractor = Callable[[FetchedPage], Any]
 
 
 @runtime_checkable
@@ -42,7 +41,7 @@ def extractor_of(extract: UserExtractor | None) -> Extractor | None:
     if extract is None:
         return None
 
-    def look(shown: PageShown) -> Extraction:
+    def look(shown: FetchedPage) -> Extraction:
         try:
             return _extraction(extract(shown))
         except Exception as problem:

@@ -1,7 +1,7 @@
-"""Job postings in pages, feeds and answers of interfaces: a body enters, one `Listing` leaves; nothing is fetched.
+"""Job postings in pages, feeds and JSON responses: takes a body, returns one `Listing`; fetches nothing.
 
-`read` decides what a body is and asks, the surest first: the operator's hint, structured data, known applicant systems,
-tables, then repeated structure. Words of many languages are in the `words_*` modules, and nowhere else.
+`read` decides what a body is and tries the most reliable method first: the operator's hint, structured data, known
+applicant systems, tables, then repeated structure. All words of natural languages are in `words`.
 """
 
 from comity.extract.jobs.read import read_listing as read_listing

@@ -6,49 +6,48 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from comity.extract.decode import BodyKind, body_kind, decode_body, parse_page
 from comity.extract.jobs.addresses import posting_key, same_page
-from comity.extract.jobs.feed import FeedRead, is_feed, read_feed
-from comity.extract.jobs.feed_kind import no_jobs_because
-from comity.extract.jobs.html_listing import read_page
-from comity.extract.jobs.json_answer import read_json, with_unusable
-from comity.extract.jobs.octets import BodyKind, kind_of, text_of, tree_of
-from comity.extract.jobs.paging import is_onward
-from comity.extract.jobs.words_pages import ERROR_TITLE
-from comity.extract.jobs.xml_tree import read_xml
-from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
+from comity.extract.jobs.feeds.feed import FeedRead, is_feed, no_jobs_because, read_feed
+from comity.extract.jobs.feeds.xml_tree import read_xml
+from comity.extract.jobs.json_api.answer import read_json, with_unusable
+from comity.extract.jobs.page.listing import read_page
+from comity.extract.jobs.page.paging import is_onward
+from comity.extract.jobs.words.pages import ERROR_TITLE
+from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.parser_hint import ParserHint
-from comity.rules.jobs.several_places import joined
+from comity.rules.jobs.merge_places import joined
 from comity.rules.jobs.words import alike
 
 MOST_JOBS: Final = 5_000
-_BY_LOOKS: Final = frozenset({FoundBy.TABLE, FoundBy.LIST, FoundBy.CARDS})
+_BY_LOOKS: Final = frozenset({ExtractionMethod.TABLE, ExtractionMethod.LIST, ExtractionMethod.CARDS})
 
 
 def read_listing(
     body: bytes, *, url: str, content_type: str | None, source_type: SourceType, hint: ParserHint | None = None
 ) -> Listing:
     """Read the jobs of one page, feed or answer; the body decides what it is, the source's type only in doubt."""
-    kind = kind_of(body, content_type)
+    kind = body_kind(body, content_type)
     if kind is BodyKind.UNREADABLE:
         return Listing(
             ListingKind.UNREADABLE, message="neither a page, nor a feed, nor JSON" if body else "the body is empty"
         )
     if kind is BodyKind.JSON:
-        listing = read_json(text_of(body, content_type), url, hint)
+        listing = read_json(decode_body(body, content_type), url, hint)
     elif kind is BodyKind.XML:
         listing = _read_xml(body, url, content_type, source_type, hint)
     else:
-        listing = read_page(tree_of(body, content_type), body=body, url=url, hint=hint)
+        listing = read_page(parse_page(body, content_type), body=body, url=url, hint=hint)
     return _tidied(listing, url, is_page=kind is BodyKind.HTML)
 
 
 def _read_xml(
     body: bytes, url: str, content_type: str | None, source_type: SourceType, hint: ParserHint | None
 ) -> Listing:
-    text = text_of(body, content_type)
+    text = decode_body(body, content_type)
     root = read_xml(text)
     if root.name == "html" or (not is_feed(root) and source_type is SourceType.HTML):
-        return read_page(tree_of(body, content_type), body=body, url=url, hint=hint)
+        return read_page(parse_page(body, content_type), body=body, url=url, hint=hint)
     feed = read_feed(root, url=url)
     if not (feed.jobs or is_feed(root)):
         return Listing(ListingKind.UNREADABLE, message="not a feed that can be read")

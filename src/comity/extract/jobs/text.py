@@ -8,8 +8,8 @@ from typing import Final
 
 from turbohtml import parse
 
-from comity.extract.jobs.places import place_in_title
-from comity.model.job import FoundBy, JobFound
+from comity.extract.jobs.page.places import place_in_title
+from comity.model.job import ExtractionMethod, JobFound
 from comity.rules.jobs.words import visible
 
 MAX_TITLE: Final = 300
@@ -52,7 +52,7 @@ def plain(text: str, limit: int = MAX_FIELD) -> str:
     return clip(collapse(text), limit)
 
 
-def job(*, title: str, apply_url: str, found_by: FoundBy, **fields: str) -> JobFound | None:
+def job(*, title: str, apply_url: str, found_by: ExtractionMethod, **fields: str) -> JobFound | None:
     """Build a job from raw fields, each bounded; without a title or an address there is none."""
     title = plain(title, MAX_TITLE)
     title = _BADGE.sub("", title) or title

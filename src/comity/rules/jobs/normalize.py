@@ -5,6 +5,7 @@ Nothing here raises because of what a page says: what cannot be understood stays
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
@@ -14,20 +15,63 @@ from comity.rules.canonical import LONGEST_URL
 from comity.rules.jobs.cities import only_zone_of
 from comity.rules.jobs.countries import country_of
 from comity.rules.jobs.dates import deadline_of, posted_of
-from comity.rules.jobs.eligibility import is_open_to_foreigners
-from comity.rules.jobs.fleeting import without_fleeting
-from comity.rules.jobs.grades import grade_in
 from comity.rules.jobs.identity import alike_link, canonical_hash, link_identity, number_beside
 from comity.rules.jobs.language import language_of
-from comity.rules.jobs.level import level_of
+from comity.rules.jobs.level import grade_in, level_of
+from comity.rules.jobs.merge_places import is_elsewhere
 from comity.rules.jobs.mission import mission_tags
-from comity.rules.jobs.modality import modality_of
 from comity.rules.jobs.place import locate
-from comity.rules.jobs.several_places import is_elsewhere
-from comity.rules.jobs.terms import career_of
+from comity.rules.jobs.terms import career_of, is_open_to_foreigners, modality_of
 from comity.rules.jobs.words import LONGEST_SNIPPET, LONGEST_TITLE, alike, plain, tidy
 from comity.rules.jobs.zones import zone_named
 from comity.rules.tracking import DEFAULT_TRACKING, clean_query
+
+# Phrases that are true only on the day they are read ("Posted 3 days ago", "12 views"). In a stored snippet they
+# would be wrong the next day, and every run would find every posting changed.
+
+_UNIT: Final = (
+    r"(?:sec(?:ond)?s?|min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|heures?|jours?|semaines?|mois|minutos?|horas?|"
+    r"d[ií]as?|semanas?|m[eê]s(?:es)?|minuten|stunden?|tag(?:en?)?|wochen?|monat(?:en?)?|minut[oi]|or[ae]|giorn[oi]|"
+    r"settiman[ae]|mes[ei]|uur|uren|dag(?:en)?|weken|maand(?:en)?)"
+)
+_COUNT: Final = r"(?:\d{1,3}\+?|an?|one|une?|un[oa]|eine[mnr]?|uma?)"
+_SAID: Final = (
+    r"(?:posted|published|updated|added|listed|advertised|publi[ée]e?s?|publicad[oa]|actualizad[oa]|atualizad[oa]|"
+    r"veröffentlicht|pubblicat[oa]|geplaatst)"
+)
+_DAY: Final = (
+    r"(?:just now|today|tomorrow|yesterday|recently|hoy|ayer|aujourd['’]hui|hier|heute|gestern|hoje|ontem|oggi|ieri)"
+)
+_CLOSES: Final = r"(?:clos(?:es|ing|ed)|end(?:s|ing|ed)|expir(?:es|ing|ed)|ferme|expire|cierra|vence|encerra|endet)"
+_FLEETING: Final = re.compile(
+    rf"\b(?:{_SAID}\s*:?\s*)?(?:(?:more than|over|about)\s+)?{_COUNT}\s*{_UNIT}\s*(?:ago|atr[áa]s|fa|geleden)\b"
+    rf"|\b(?:{_SAID}\s*:?\s*)?(?:il y a|hace|há|vor)\s+(?:(?:más de|plus de|mais de|mehr als)\s+)?{_COUNT}\s*{_UNIT}\b"
+    rf"(?:\s+{_SAID}\b)?"
+    rf"|\b(?:just posted|new today)\b|\b{_SAID}\s*:?\s*{_DAY}\b|\b{_SAID}(?:\s+on)?\s*:?\s*\d{{1,3}}\s?[dhw]\b"
+    rf"|\b(?:only\s+)?{_COUNT}\s*{_UNIT}\s+(?:left|remaining|to go|restants?|restantes)\b(?:\s+to apply\b)?"
+    rf"|\b{_CLOSES}\s*:?\s*(?:(?:in|dans|en|em|tra|fra)\s+{_COUNT}\s*{_UNIT}|{_DAY}|soon)\b"
+    r"|\b\d[\d,.]{0,12}\s*(?:views?|applicants?|visits?|hits|vues|visitas|aufrufe|bewerber)\b"
+    r"|\b(?:views?|visits?|hits|vues|visitas|aufrufe)\s*:\s*\d[\d,.]{0,12}",
+    re.IGNORECASE,
+)
+# Looking for these first costs a twentieth of the pattern above.
+_STEMS: Final = (
+    *(" ago", "atrás", "atras", " fa ", " fa.", " fa,", "geleden", "il y a", "hace ", "há ", "vor ", "new today"),
+    *("posted", "published", "publi", "updated", "added", "listed", "advertised", "actualizad", "atualizad"),
+    *("veröffentlicht", "pubblicat", "geplaatst", " left", "remaining", " to go", "restant", "closes", "closing"),
+    *("closed", "ends ", "ends:", "ending", "ended", "expir", "ferme", "cierra", "vence", "encerra", "endet"),
+    *("view", "applicant", "visit", "hits", "vues", "aufrufe", "bewerber"),
+)
+
+
+def without_fleeting(text: str) -> str:
+    """The text without what the next day makes untrue; blanks around it closed up."""
+    lower = f" {text.lower()} "
+    if not any(stem in lower for stem in _STEMS):
+        return text
+    shorter = _FLEETING.sub(" ", text)
+    return " ".join(shorter.split()) if shorter != text else text
+
 
 _READ_OF_SNIPPET: Final = 1_000  # terms and tags stand at the beginning of a description
 _UNSAFE_SCHEMES: Final = ("javascript:", "data:", "vbscript:", "file:", "blob:")

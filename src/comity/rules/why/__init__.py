@@ -1,7 +1,6 @@
-"""Why a URL was, or was not, fetched: facts enter; what decided last, the way there and the remedy leave."""
+"""Why a URL was, or was not, fetched: takes facts, returns the last decision, the steps that led there and the remedy."""
 
-from comity.rules.why.chain import chain_of
 from comity.rules.why.decide import decide
-from comity.rules.why.explain import explain_url
+from comity.rules.why.explain import chain_of, explain_url
 
 __all__ = ["chain_of", "decide", "explain_url"]

@@ -6,10 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, QueueFacts, UrlFacts, VisitFacts
-from comity.rules.why.hosts import cooldown, host_decision, lease_decision, not_seeded, until_when
-from comity.rules.why.seen import never_found, sighting_decision
-from comity.rules.why.sources import source_decision
-from comity.rules.why.visits import visit_decision
+from comity.rules.why.hosts import cooldown, host_decision, lease_decision, not_seeded, source_decision, until_when
+from comity.rules.why.visits import never_found, sighting_decision, visit_decision
 from comity.rules.why.words import minute, second
 
 _FINAL: Final = frozenset({"blocked_by_robots", "taken_down", "address_refused", "trap", "postponed", "no_https"})

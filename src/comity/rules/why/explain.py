@@ -1,12 +1,136 @@
-"""One explanation out of the facts about a URL."""
+"""One explanation from the facts about a URL, with the chain of steps from its discovery to now."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
-from comity.model.explanation import Decision, Explanation, UrlFacts
-from comity.rules.why.chain import chain_of
+from comity.model.explanation import Decision, DecisionFacts, Explanation, SightingFacts, Step, UrlFacts, VisitFacts
+from comity.model.frontier import FoundBy, UnqueuedCode
 from comity.rules.why.decide import decide
+from comity.rules.why.words import minute, named_by
+
+_LONGEST: Final = 30  # steps of the past; of more the first and the last are told
+_SEEN: Final[dict[str, str]] = {
+    UnqueuedCode.OTHER_HOST: "left, because it is on another host",
+    UnqueuedCode.NOFOLLOW_LINK: "left, because the link says rel=nofollow",
+    UnqueuedCode.NOFOLLOW_PAGE: "left, because the page says nofollow",
+    UnqueuedCode.TOO_DEEP: "left, because it is too deep",
+    UnqueuedCode.LINKS_OFF: "left, because links are not followed",
+    UnqueuedCode.CANONICAL_OFF: "left, because canonical addresses are not followed",
+    UnqueuedCode.ROBOTS: "left, because robots.txt forbids it",
+    UnqueuedCode.TAKEDOWN: "left, because it is taken down",
+    UnqueuedCode.TRAP: "left as one of endlessly many",
+    UnqueuedCode.SITEMAP_LIMIT: "left, because sitemaps name too many",
+    UnqueuedCode.REDIRECT_TARGET: "followed, as part of that visit",
+}
+_DECIDED: Final = {
+    "robots_allowed": "robots.txt allows it",
+    "blocked_by_robots": "robots.txt forbids it",
+    "taken_down": "taken down",
+    "no_https": "https is not spoken there",
+    "noindex": "it asks not to be indexed",
+    "nofollow": "it asks that its links are not followed",
+    "login_wall": "it asks for a login",
+    "address_refused": "its address is not public",
+    "trap": "it looks like one of endlessly many",
+    "unreadable": "it could not be read",
+    "canonical": "its canonical address is another",
+    "postponed": "put off",
+    "budget": "a budget ended the run",
+}
+
+
+def chain_of(facts: UrlFacts) -> tuple[Step, ...]:
+    """Every step, oldest first; what holds now has no time and comes last."""
+    past: list[tuple[datetime, int, Step]] = []
+    # Of the same moment, discovery comes first, then what was decided, then what came of it.
+    past += [(each.at, 0, _sighting(each)) for each in facts.sightings]
+    past += [(each.at, 1, _decided(each)) for each in facts.decisions]
+    past += [(each.at, 2, _visited(facts, each)) for each in facts.visits]
+    if facts.image is not None and facts.image.asked_at is not None:
+        words = facts.image.error or f"HTTP {facts.image.status}"
+        past.append((facts.image.asked_at, 2, Step(facts.image.asked_at, "image", f"asked for as an image: {words}")))
+    past.sort(key=lambda each: each[:2])
+    steps = _without_repeats(step for _at, _rank, step in past)
+    if len(steps) > _LONGEST:
+        steps = [*steps[:5], Step(None, "more", f"… {len(steps) - _LONGEST} more …"), *steps[-(_LONGEST - 5) :]]
+    return (*_discovery(facts), *steps, *_now(facts))
+
+
+def _without_repeats(steps: Iterable[Step]) -> list[Step]:
+    """The same once: each hop of a redirect asks the same questions."""
+    kept: list[Step] = []
+    for step in steps:
+        if not kept or (kept[-1].what, kept[-1].sentence) != (step.what, step.sentence):
+            kept.append(step)
+    return kept
+
+
+def _discovery(facts: UrlFacts) -> list[Step]:
+    """What named it first."""
+    steps = []
+    source, queue = facts.source, facts.queue
+    if source is not None:
+        which = "added as a source" if source.careers_url == facts.url else f"a page of the source {source.careers_url}"
+        steps.append(Step(source.created_at, "discovered", which))
+    if queue is not None:
+        at = queue.discovered_at
+        if at is None and queue.found_by is FoundBy.SEED and facts.host is not None:
+            at = facts.host.first_seen_at
+        steps.append(Step(at, "discovered", f"named by {named_by(queue.found_by, queue.found_at)}"))
+    return steps
+
+
+def _sighting(seen: SightingFacts) -> Step:
+    return Step(
+        seen.at, "seen", f"named by {named_by(seen.found_by, seen.found_at)}; {_SEEN.get(seen.code, seen.code)}"
+    )
+
+
+def _decided(decided: DecisionFacts) -> Step:
+    doubt = "" if decided.confidence == "high" else f" ({decided.confidence} confidence)"
+    words = _DECIDED.get(decided.type, decided.type)
+    reason = f": {decided.reason}" if decided.reason else ""
+    return Step(decided.at, decided.type, f"{words}{reason}{doubt}")
+
+
+def _visited(facts: UrlFacts, visit: VisitFacts) -> Step:
+    by = " by the run of a source" if visit.is_by_source else ""
+    words = visit.outcome.replace("_", " ")
+    final = f", redirected to {visit.final_url}" if visit.final_url and visit.final_url != facts.url else ""
+    status = f"HTTP {visit.status}" if visit.status and not (visit.error or "").startswith("http_") else ""
+    detail = ", ".join(filter(None, (status, visit.error)))
+    return Step(visit.at, visit.outcome, f"{words}{by}{f': {detail}' if detail else ''}{final}")
+
+
+def _now(facts: UrlFacts) -> list[Step]:
+    """What holds at this moment, where it says more than that nothing is in the way."""
+    steps: list[tuple[str, str]] = []
+    host, robots, queue = facts.host, facts.robots, facts.queue
+    if facts.takedown is not None:
+        steps.append(("takedown", f"taken down by {facts.takedown}"))
+    if robots is not None:
+        word = "cannot be read" if robots.is_unreadable else "allows it" if robots.allowed else "forbids it"
+        steps.append(("robots", f"robots.txt {word}: {robots.reason}"))
+        if robots.crawl_delay_s:
+            steps.append(("crawl_delay", f"robots.txt asks for {robots.crawl_delay_s:g} s between requests"))
+    if facts.policy is not None:
+        steps.append(("policy", facts.policy))
+    if host is not None:
+        due = f", due {minute(host.next_crawl_after)}" if host.next_crawl_after is not None else ""
+        reason = f" ({host.block_reason})" if host.block_reason else ""
+        steps.append(("host", f"the host is {host.status}{reason}{due}"))
+        if host.blocked_until is not None and host.blocked_until > facts.now:
+            steps.append(("block", f"the host wants no requests until {minute(host.blocked_until)}"))
+        if host.holder is not None:
+            steps.append(("lease", f"{host.holder} holds the lease until {minute(host.held_until)}"))
+    if queue is not None:
+        later = f", not before {minute(queue.not_before)}" if queue.not_before and queue.not_before > facts.now else ""
+        steps.append(("queue", f"{queue.state}{later}" if queue.state == "queued" else queue.state))
+    return [Step(None, what, text) for what, text in steps]
+
 
 _IS_NEXT: Final = frozenset({"queued", "waits_for_first_crawl", "budget"})
 """Codes after which the next crawl of the host asks for the URL."""

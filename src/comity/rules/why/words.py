@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-from comity.model.discovery import FoundBy
+from comity.model.frontier import FoundBy
 
 _FOUND: Final = {
     FoundBy.LINK: "a link on",

@@ -1,4 +1,1 @@
-"""Word tables by language: one module a theme, one entry a language (ISO 639-1 code), no code.
-
-Words raise or lower scores; they are not needed to find a list. Adding a language means adding an entry to each table.
-"""
+"""What words on a careers page mean, in many languages: labels, titles, headings, dates. The words are in `tables`."""

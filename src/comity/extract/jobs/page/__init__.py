@@ -1,0 +1,1 @@
+"""Jobs in HTML pages: structured data, tables, repeated links and cards, blocks without links, single postings."""

@@ -1,0 +1,358 @@
+"""Repeated structure: links in similar positions become items, each with its part of the page and its title.
+
+Links to one posting become one item, or one per row where the rows are its places.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+from urllib.parse import unquote
+
+from comity.extract.jobs.addresses import leads_away, posting_key, same_page
+from comity.extract.jobs.page.outline import HEADINGS, Link, Outline
+from comity.extract.jobs.page.titles import BLOCK_TAGS, first_line, job_line, title_in, title_of_link
+from comity.extract.jobs.text import collapse
+from comity.extract.jobs.words.dates import DATE
+from comity.extract.jobs.words.labels import labelled, without_label
+from comity.extract.jobs.words.titles import is_generic, is_job_title, is_navigation
+
+_MOST_TEXT: Final = 400
+
+
+def rows_of(outline: Outline, links: list[Link]) -> list[Link]:
+    """One link per posting, or per row where a posting is listed once for each of its places."""
+    first: dict[str, Link] = {}
+    kept: list[Link] = []
+    for link in links:
+        before = first.setdefault(posting_key(link.url), link)
+        if before is link or (link.text == before.text and _is_other_row(outline, before.element, link.element)):
+            kept.append(link)
+    return kept
+
+
+def _is_other_row(outline: Outline, element: int, other: int) -> bool:
+    """Whether two links stand in alike elements side by side, each of which says more than its link."""
+    path = [element, *outline.ancestors(element, _CLIMB)]
+    child_of = {number: path[height] for height, number in enumerate(path[1:])}
+    below = other
+    for number in outline.ancestors(other, _CLIMB):
+        if number in child_of:
+            row = child_of[number]
+            is_alike = outline.tags[row] == outline.tags[below] and row != element and below != other
+            return is_alike and _says_more(outline, row, element) and _says_more(outline, below, other)
+        below = number
+    return False
+
+
+def _says_more(outline: Outline, row: int, link: int) -> bool:
+    return len(outline.text(row, _MOST_TEXT)) > len(outline.text(link, _MOST_TEXT)) + 1
+
+
+MOST_CANDIDATES: Final = 6_000
+_CLIMB: Final = 30
+_STATES: Final = re.compile(
+    r"(?:^|[\s_-])(?:odd|even|first|last|active|featured|sticky|new|open|closed|is-\w+|has-\w+)(?=[\s_-]|$)|\d+"
+)
+_FLAT: Final = frozenset(
+    {"h1", "h2", "h3", "h4", "h5", "h6", "p", "dt", "strong", "b", "a", "span", "summary", "em", "font"}
+)
+_STOPS: Final = frozenset({"body", "main", "article", "section", "ul", "ol", "table", "tbody", "form", "html"})
+_BUTTON_NAME: Final = re.compile(r"(?:^|[\s_-])(?:btn|button|cta|read-?more|more-link)(?=[\s_-]|$)")
+_PIN: Final = re.compile("[📍🌍🌎🌏🗺]")
+_LONGEST_BUTTON: Final = 40
+_FLAT_SIBLINGS: Final = 60
+_MOST_SHARED: Final = 4
+_LEAST_SHARED: Final = 3
+
+
+@dataclass(slots=True)
+class Item:
+    """One candidate: its link, the stretch of the page that is about it, and the title with its texts."""
+
+    link: Link
+    root: int
+    start: int
+    end: int
+    title: str
+    title_texts: range
+
+
+@dataclass(slots=True)
+class Group:
+    """Items whose links stand in alike places."""
+
+    items: list[Item]
+    by_button: bool
+
+
+def groups_of(outline: Outline, url: str) -> list[Group]:
+    """Every group of candidate items on a page, in document order of their first."""
+    buttons: dict[str, list[Link]] = {}
+    titled: dict[str, list[Link]] = {}
+    blocks: dict[int, str] = {}
+    everything: list[int] = []
+    anchors: set[str] | None = None
+    for link in outline.links[: 2 * MOST_CANDIDATES]:
+        if outline.chrome[link.element] or not link.url or "{{" in link.text or leads_away(link.url):
+            continue
+        if same_page(link.url, url):
+            # A fragment is an item's own only where something on the page has that name.
+            anchors = _anchors(outline) if anchors is None else anchors
+            if unquote(link.url.partition("#")[2]) not in anchors:
+                continue
+        if is_navigation(link.text) or _in_header_cell(outline, link.element):
+            continue
+        if is_generic(link.text) or _is_button(outline, link):
+            block = _block(outline, link.element)
+            if blocks.setdefault(block, link.text) != link.text:
+                continue  # "Job description | Application form": the first is the job's own
+            buttons.setdefault(_signature(outline, link.element), []).append(link)
+        else:
+            everything.append(link.element)
+            titled.setdefault(_signature(outline, link.element), []).append(link)
+    for signature in list(titled):
+        _move_buttons(outline, titled, buttons, signature)
+    groups = [_group(outline, _listed(outline, links), everything, by_button=False) for links in titled.values()]
+    groups += [_group(outline, _own(outline, links, url), everything, by_button=True) for links in buttons.values()]
+    return [group for group in groups if group.items]
+
+
+def _move_buttons(
+    outline: Outline, titled: dict[str, list[Link]], buttons: dict[str, list[Link]], signature: str
+) -> None:
+    """Links that say the same, but lead to different places, are buttons in other words."""
+    by_text: dict[str, list[Link]] = {}
+    for link in titled[signature]:
+        by_text.setdefault(link.text, []).append(link)
+    same = [links for links in by_text.values() if len(links) > 1 and len(_distinct(outline, links)) > 1]
+    for links in same:
+        if not is_job_title(links[0].text):  # "Driver" twice is two jobs
+            buttons.setdefault(signature, []).extend(links)
+            titled[signature] = [link for link in titled[signature] if link.text != links[0].text]
+    if not titled[signature]:
+        del titled[signature]
+
+
+def _listed(outline: Outline, links: list[Link]) -> list[Link]:
+    """One link per posting and words, and one per row where the rows are the places of one posting."""
+    wanted = {link.element for link in (*_distinct(outline, links), *rows_of(outline, links[:MOST_CANDIDATES]))}
+    return [link for link in links[:MOST_CANDIDATES] if link.element in wanted]
+
+
+def _distinct(outline: Outline, links: list[Link]) -> list[Link]:
+    """One link per posting and words: a picture and a title often lead to the same place, two titles seldom do."""
+    seen: dict[str, dict[str, int]] = {}
+    kept: list[Link] = []
+    for link in links[:MOST_CANDIDATES]:
+        texts = seen.setdefault(posting_key(link.url), {})
+        row = _row(outline, link.element)
+        is_other = is_job_title(link.text) or (row >= 0 and row not in texts.values())
+        if not texts or (is_other and not any(text in link.text or link.text in text for text in texts)):
+            kept.append(link)
+        texts[link.text] = row
+    return kept
+
+
+def _row(outline: Outline, element: int) -> int:
+    """The member of a list or table in which a link stands; -1 where it stands in none."""
+    near = (number for number in outline.ancestors(element, 6) if outline.tags[number] in ("li", "tr", "article"))
+    return next(near, -1)
+
+
+def _own(outline: Outline, links: list[Link], url: str) -> list[Link]:
+    """One link per posting. Where all buttons lead to one form, the jobs have no address but the page's."""
+    distinct = _distinct(outline, links)
+    if len(distinct) > 1 or len(links) < 2:
+        return distinct
+    return [Link(link.element, url, link.text) for link in links[:MOST_CANDIDATES]]
+
+
+def _is_button(outline: Outline, link: Link) -> bool:
+    """Whether a link is made to look like a button, and does not say a job's title."""
+    if len(link.text) > _LONGEST_BUTTON or is_job_title(link.text):
+        return False
+    parent = outline.parents[link.element]
+    return any(_BUTTON_NAME.search(outline.names[number]) for number in (link.element, parent) if number >= 0)
+
+
+def _anchors(outline: Outline) -> set[str]:
+    """Names of the places on a page to which a fragment can lead."""
+    named = (element for element in outline.elements if element.attrs)
+    return {said for element in named if (said := element.attr("id") or element.attr("name"))}
+
+
+def _in_header_cell(outline: Outline, element: int) -> bool:
+    """Whether a link sorts a table; the one header of a row names what the row is about."""
+    for number in outline.ancestors(element, 8):
+        tag = outline.tags[number]
+        if tag == "thead":
+            return True
+        if tag == "th":
+            row = outline.parents[number]
+            cells = [cell for cell in range(row + 1, outline.ends[row])[:200] if outline.parents[cell] == row]
+            if (outline.elements[number].attr("scope") or "").lower() == "row":
+                return False
+            return len(cells) > 1 and all(outline.tags[cell] == "th" for cell in cells)
+    return False
+
+
+def _block(outline: Outline, element: int) -> int:
+    for number in (element, *outline.ancestors(element, _CLIMB)):
+        if outline.tags[number] in BLOCK_TAGS:
+            return number
+    return element
+
+
+def _signature(outline: Outline, element: int) -> str:
+    """What alike places have in common: the tags above, and the first name of the nearest few elements."""
+    parts: list[str] = []
+    for depth, number in enumerate((element, *outline.ancestors(element, 9))):
+        name = ""
+        if depth < 4 and outline.names[number]:
+            name = without_states(outline.names[number])
+        parts.append(f"{outline.tags[number]}.{name}")
+    return ">".join(parts)
+
+
+def without_states(names: str) -> str:
+    """The first of an element's names that does not tell its place in the row, or a passing state."""
+    bare = _STATES.sub("", names).split()
+    return bare[0] if bare else ""
+
+
+def _group(outline: Outline, links: list[Link], everything: list[int], *, by_button: bool) -> Group:
+    links = sorted(links, key=lambda link: link.element)
+    places = [link.element for link in links]
+    roots: list[list[int]] = []
+    for link in links:
+        path = [link.element, *outline.ancestors(link.element, _CLIMB)]
+        rivals = places if len(places) > 1 else everything
+        height = 0
+        while height + 1 < len(path) and _alone(outline, path[height + 1], link.element, rivals):
+            if len(places) == 1 and (outline.tags[path[height + 1]] in _STOPS or _crowded(outline, path[height + 1])):
+                break
+            height += 1
+        roots.append(path[: height + 1])
+    # One item in a section of its own would climb higher than its kind; the usual height counts for all.
+    usual = Counter(len(path) for path in roots).most_common(1)[0][0] if roots else 1
+    if len(roots) > 1:
+        roots = [path[:usual] for path in roots]
+    shared: frozenset[str] = frozenset()
+    is_flat = not by_button and _is_flat(outline, [path[-1] for path in roots])
+    for _ in range(_MOST_SHARED):
+        items = _items(outline, links, roots, shared, by_button=by_button, is_flat=is_flat)
+        common, count = Counter(item.title for item in items).most_common(1)[0] if items else ("", 0)
+        if count < _LEAST_SHARED or count * 2 <= len(items):
+            break
+        shared |= {common}  # "Your tasks" over every job is the title of none
+    return Group(items, by_button)
+
+
+def _items(
+    outline: Outline,
+    links: list[Link],
+    roots: list[list[int]],
+    shared: frozenset[str],
+    *,
+    by_button: bool,
+    is_flat: bool,
+) -> list[Item]:
+    items: list[Item] = []
+    for index, (link, path) in enumerate(zip(links, roots, strict=True)):
+        following = roots[index + 1][-1] if index + 1 < len(roots) else None
+        back = _back(outline, roots, index) if by_button else None
+        item = _item(outline, link, path[-1], following, back, shared, is_flat=is_flat)
+        if item is not None:
+            items.append(item)
+    return items
+
+
+def _back(outline: Outline, roots: list[list[int]], index: int) -> int:
+    """Where the words that belong to a button may begin: behind the item before it.
+
+    The first has no item before it: as much belongs to it as to the second; a single one gets its nearest heading.
+    """
+    root = roots[index][-1]
+    parent = outline.parents[root]
+    if index:
+        before = outline.ends[roots[index - 1][-1]]
+        return before if before > parent else root
+    if len(roots) > 1 and outline.parents[roots[1][-1]] == parent:
+        gap = roots[1][-1] - outline.ends[root]
+        return max(parent + 1, root - min(gap, _FLAT_SIBLINGS))
+    for number in range(root - 1, max(parent, root - _FLAT_SIBLINGS), -1):
+        if outline.tags[number] in HEADINGS:
+            return number
+    return root
+
+
+def _alone(outline: Outline, ancestor: int, element: int, rivals: list[int]) -> bool:
+    """Whether an ancestor holds no rival of a link."""
+    inside = bisect_left(rivals, outline.ends[ancestor]) - bisect_left(rivals, ancestor)
+    here = bisect_left(rivals, element)
+    return inside <= (1 if here < len(rivals) and rivals[here] == element else 0)
+
+
+def _crowded(outline: Outline, ancestor: int) -> bool:
+    """Whether an element is too large to be about one job only."""
+    return outline.text_ends[ancestor] - outline.text_starts[ancestor] > 120
+
+
+def _is_flat(outline: Outline, roots: list[int]) -> bool:
+    """Whether what belongs to an item stands behind it in elements of its own: a pin, a date or a label."""
+    telling = apart = 0
+    for root, following in pairwise(roots):
+        if outline.parents[root] != outline.parents[following]:
+            continue
+        apart += 1
+        between = range(outline.text_ends[root], outline.text_starts[following])[:20]
+        said = [line for index in between if (line := collapse(outline.texts[index][:300]))]
+        telling += any(_PIN.search(line) or DATE.search(line) or labelled(line) for line in said)
+    return telling > 0 and telling * 2 >= apart
+
+
+def _item(
+    outline: Outline,
+    link: Link,
+    root: int,
+    following: int | None,
+    back: int | None,
+    shared: frozenset[str],
+    *,
+    is_flat: bool,
+) -> Item | None:
+    start, end = root, outline.ends[root]
+    if outline.tags[root] in _FLAT or is_flat:
+        parent = outline.parents[root]
+        limit = outline.ends[parent] if parent >= 0 else end
+        if following is not None and outline.parents[following] == parent:
+            limit = min(limit, following)
+        end = _flat_end(outline, end, limit)
+    if back is None:
+        titled = title_of_link(outline, link, shared)
+    else:
+        titled = title_in(outline, start, outline.ends[root], shared) or first_line(outline, root, link.text)
+        if titled is None and back < start:
+            titled = title_in(outline, back, root, shared) or job_line(outline, back, root)
+            # What stands before a button is about it; what follows, about the next.
+            start, end = back, outline.ends[root]
+    if titled is None:
+        return None
+    title, texts = titled
+    title = without_label(title)
+    if not 3 <= len(title) <= 250 and not (len(title) >= 2 and ord(title[0]) > 0x2E80):
+        return None
+    return Item(link, root, start, end, title, texts)
+
+
+def _flat_end(outline: Outline, start: int, limit: int) -> int:
+    """Where the texts behind a title stop: at the next heading, or soon."""
+    for number in range(start, min(limit, start + _FLAT_SIBLINGS)):
+        if outline.tags[number] in HEADINGS or outline.tags[number] == "hr":
+            return number
+    return min(limit, start + _FLAT_SIBLINGS)

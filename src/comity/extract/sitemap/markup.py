@@ -1,0 +1,316 @@
+"""Sitemaps and feeds in markup: a scanner that takes what it can from any octets, in time linear in them.
+
+Every pattern stops at the next `<`, so no octet is looked at more than a few times; a search for an end that is not
+there is made once.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from comity.extract.sitemap.dates import read_date
+from comity.extract.sitemap.decode import DecodedSitemap
+from comity.extract.sitemap.root import Recognised, SitemapField, end_of_special, special_end
+from comity.model.sitemap import (
+    ChangeFrequency,
+    SitemapChunk,
+    SitemapEntry,
+    SitemapKind,
+    SitemapLimits,
+    SitemapProblem,
+)
+
+_WINDOW_BYTES: Final = 1 << 15  # a few milliseconds, also where it is nothing but tags
+# Either markup that is not an element, or a whole tag: slash, name, attributes.
+_TAG: Final = re.compile(
+    rb"<(?:([!?])|(/?)([A-Za-z_][\w.:-]*+)((?>[^<>\"']+|\"[^\"<]*\"|'[^'<]*'|[\"'])*+)>)", re.ASCII
+)
+_REFERENCE: Final = re.compile(rb"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));")
+_NAMED: Final = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
+_ATTRIBUTE: Final = re.compile(rb"(?:^|\s)([\w:.-]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')", re.ASCII)
+_BREAK_IN_ADDRESS: Final = re.compile(r"\s*[\t\r\n]\s*")
+# An entry as nearly every generator writes it, which is then read in one step.
+_USUAL_ENTRY: Final = re.compile(
+    rb"\s*+<url>\s*+<loc>([^<&]*+)</loc>\s*+(?:<lastmod>([^<&]*+)</lastmod>\s*+)?"
+    rb"(?:<changefreq>([^<&]*+)</changefreq>\s*+)?(?:<priority>([^<&]*+)</priority>\s*+)?</url>"
+)
+_MOST_UNUSUAL: Final = 20
+_FREQUENCIES: Final = {str(frequency): frequency for frequency in ChangeFrequency}
+
+
+class MarkupScanner:
+    """Walks the tags of one document and gathers its entries."""
+
+    def __init__(
+        self, source: DecodedSitemap, recognised: Recognised, limits: SitemapLimits, chunk_entries: int
+    ) -> None:
+        self._octets = source.octets
+        self._encoding = source.encoding
+        self._problems = set(source.problems)
+        self._kind = recognised.kind
+        self._fields = recognised.fields
+        self._root = recognised.root
+        self._start = recognised.start
+        self._limits = limits
+        self._room = limits.most_entries
+        self._chunk_entries = chunk_entries
+        self._entries: list[SitemapEntry] = []
+        self._nested: list[SitemapEntry] = []
+        self._open = SitemapField.NONE
+        self._values: dict[int, str] = {}
+        self._foreign = b""  # the outermost element inside an entry that is not ours, and how often it is open
+        self._foreign_depth = 0
+        self._unfinished: set[bytes] = set()  # ends that are known not to come any more
+        self._is_ended = False
+        # How many entries in a row may still be written in an unusual way before the short way is given up.
+        self._usual = _MOST_UNUSUAL if recognised.kind is SitemapKind.URLSET else 0
+
+    def chunks(self) -> Iterator[SitemapChunk]:
+        """Read the document; a chunk is given when it is full, and after every stretch of octets."""
+        octets, position, whole = self._octets, self._start, len(self._octets)
+        while position < whole and not self._is_ended:
+            # A window ends before a tag that might be cut, unless that tag is larger than the window.
+            end = whole if whole - position <= _WINDOW_BYTES else octets.rfind(b"<", position, position + _WINDOW_BYTES)
+            end = end if end > position else min(position + _WINDOW_BYTES, whole)
+            while position < end and not self._is_ended:
+                position = self._scan(position, end)
+                if self._is_full():
+                    yield self._chunk()
+            yield self._chunk()
+        if not self._is_ended:
+            self._finish_entry()
+            if self._root:
+                self._problems.add(SitemapProblem.TRUNCATED)
+        yield self._chunk(last=True)
+
+    def _chunk(self, *, last: bool = False) -> SitemapChunk:
+        problems = frozenset(self._problems) if last else frozenset()
+        chunk = SitemapChunk(self._kind, tuple(self._entries), tuple(self._nested), problems)
+        self._entries.clear()
+        self._nested.clear()
+        return chunk
+
+    def _is_full(self) -> bool:
+        return len(self._entries) + len(self._nested) >= self._chunk_entries
+
+    def _scan(self, position: int, end: int) -> int:
+        """Read tags up to the end of the window or of a chunk; gives where to go on."""
+        fields, octets = self._fields, self._octets
+        if self._usual and not self._open:
+            position = self._take_usual(position, end)
+            if self._is_full():
+                return position
+        for tag in _TAG.finditer(octets, position, end):
+            special, slash, name, attributes = tag.groups()
+            if special:
+                after = self._pass_special(tag.start())
+                if after > tag.end():
+                    return after
+                continue
+            name = name.lower()
+            field = fields.get(name, SitemapField.NONE)
+            if slash:
+                if field is SitemapField.PAGE or field is SitemapField.NESTED:
+                    self._finish_entry()
+                    if self._usual or self._is_full():
+                        return end if self._is_ended else tag.end()
+                elif name == self._foreign:
+                    self._close_foreign()
+                elif name == self._root:
+                    self._finish_entry()
+                    self._is_ended = True
+                if self._is_ended:
+                    return end
+            elif field is SitemapField.PAGE or field is SitemapField.NESTED:
+                self._finish_entry()
+                self._begin_entry(field, attributes)
+            elif self._open:
+                is_empty = attributes.endswith(b"/")
+                if self._foreign:
+                    if name == self._foreign and not is_empty:
+                        self._foreign_depth += 1
+                elif field is SitemapField.LINK:
+                    self._take_link(attributes)
+                elif field and not is_empty:
+                    after = self._take_text(field, attributes, tag.end())
+                    if after:
+                        return after
+                elif not is_empty:
+                    self._foreign, self._foreign_depth = name, 1
+        return end
+
+    def _take_usual(self, position: int, end: int) -> int:
+        """Read entries of the usual form; gives where the first other thing begins."""
+        octets = self._octets
+        while not self._is_ended and not self._is_full():
+            entry = _USUAL_ENTRY.match(octets, position, end)
+            if entry is None:
+                self._usual -= 1
+                return position
+            self._usual = _MOST_UNUSUAL
+            loc, lastmod, frequency, priority = entry.groups()
+            self._add(
+                SitemapField.PAGE,
+                self._text(loc),
+                self._text(lastmod) if lastmod else None,
+                self._text(frequency) if frequency else None,
+                self._text(priority) if priority else None,
+            )
+            position = entry.end()
+        return end if self._is_ended else position
+
+    def _pass_special(self, start: int) -> int:
+        """Step over a comment, CDATA section, declaration or instruction; one without an end is only its mark."""
+        mark = special_end(self._octets, start)
+        if mark not in self._unfinished:
+            after = end_of_special(self._octets, start, mark)
+            if after > 0:
+                return after
+            self._unfinished.add(mark)
+        return start + 2
+
+    def _close_foreign(self) -> None:
+        self._foreign_depth -= 1
+        if not self._foreign_depth:
+            self._foreign = b""
+
+    def _begin_entry(self, field: SitemapField, attributes: bytes) -> None:
+        self._open = field
+        about = _attribute(attributes, b"rdf:about") if self._kind is SitemapKind.FEED and attributes else None
+        if about is not None:
+            self._values[SitemapField.GUID] = self._text(about)
+
+    def _take_link(self, attributes: bytes) -> None:
+        """Atom names a page by a link element; of several the alternate one counts (RFC 4287 §4.2.7.2)."""
+        href = _attribute(attributes, b"href")
+        rel = _attribute(attributes, b"rel")
+        if href and (rel is None or rel.strip().lower() == b"alternate"):
+            self._values.setdefault(SitemapField.LOC, self._text(_unescaped(href)))
+
+    def _take_text(self, field: SitemapField, attributes: bytes, start: int) -> int:
+        """Keep the text of an element; gives where to go on if that is not simply the next tag."""
+        octets = self._octets
+        end = octets.find(b"<", start)
+        if end < 0:
+            # The file was cut here: half an address would be a wrong one.
+            if field is SitemapField.LOC:
+                self._values.pop(SitemapField.LOC, None)
+            self._problems.add(SitemapProblem.TRUNCATED)
+            return len(octets)
+        after = 0
+        if octets[end + 1 : end + 2] == b"/":
+            text = octets[start:end]
+            if b"&" in text:
+                text = _unescaped(text)
+        else:
+            text, after = self._mixed_text(start, end)
+        if field is SitemapField.GUID and (_attribute(attributes, b"ispermalink") or b"").lower() == b"false":
+            return after
+        self._values.setdefault(field, self._text(text))
+        return after
+
+    def _mixed_text(self, start: int, end: int) -> tuple[bytes, int]:
+        """Text with CDATA sections, comments or stray `<` in it, and where the next tag begins."""
+        octets, pieces = self._octets, []
+        room = 4 * self._limits.most_loc_characters
+        while True:
+            pieces.append(_unescaped(octets[start:end]))
+            is_cdata = octets.startswith(b"<![CDATA[", end)
+            if is_cdata or octets.startswith(b"<!--", end):
+                after = self._pass_special(end)
+                if after <= end + 2:
+                    return b"".join(pieces), after
+                if is_cdata:
+                    pieces.append(octets[end + 9 : after - 3])
+            elif _TAG.match(octets, end):
+                return b"".join(pieces), end
+            else:
+                pieces.append(b"<")
+                after = end + 1
+            room -= after - start
+            start, end = after, octets.find(b"<", after)
+            if end < 0 or room < 0:
+                return b"", start
+
+    def _text(self, octets: bytes) -> str:
+        try:
+            return octets.decode(self._encoding)
+        except UnicodeDecodeError:
+            self._problems.add(SitemapProblem.BAD_ENCODING)
+            return octets.decode("cp1252", "replace")
+
+    def _finish_entry(self) -> None:
+        """Turn the gathered values into an entry, if they hold an address."""
+        kind, values = self._open, self._values
+        self._open, self._foreign = SitemapField.NONE, b""
+        if not kind or not values:
+            return
+        self._values = {}
+        loc = values.get(SitemapField.LOC, "")
+        if not loc.strip():
+            loc = values.get(SitemapField.GUID, "").strip()
+            if not loc.lower().startswith(("http://", "https://")):
+                return
+        lastmod = values.get(SitemapField.LASTMOD) or values.get(SitemapField.PUBLISHED)
+        self._add(kind, loc, lastmod, values.get(SitemapField.CHANGEFREQ), values.get(SitemapField.PRIORITY))
+
+    def _add(
+        self, kind: SitemapField, loc: str, lastmod: str | None, frequency: str | None, priority: str | None
+    ) -> None:
+        """Note an entry, unless it is one too many."""
+        loc = loc.strip()
+        if "\n" in loc or "\r" in loc or "\t" in loc:
+            loc = _BREAK_IN_ADDRESS.sub("", loc)
+        if not loc:
+            return
+        if len(loc) > self._limits.most_loc_characters:
+            self._problems.add(SitemapProblem.LOC_CHARACTERS)
+            return
+        if not self._room:
+            self._problems.add(SitemapProblem.ENTRIES)
+            self._is_ended = True
+            return
+        self._room -= 1
+        when = read_date(lastmod) if lastmod else None
+        if kind is SitemapField.NESTED:
+            self._nested.append(SitemapEntry(loc, when))
+            return
+        self._entries.append(
+            SitemapEntry(
+                loc,
+                when,
+                _FREQUENCIES.get(frequency.strip().lower()) if frequency else None,
+                _priority(priority) if priority else None,
+            )
+        )
+
+
+def _unescaped(text: bytes) -> bytes:
+    """Undo character references and the five names of XML; whatever else follows an ampersand is an address's own."""
+    return _REFERENCE.sub(_referred, text) if b"&" in text else text
+
+
+def _referred(found: re.Match[bytes]) -> bytes:
+    decimal, hexadecimal, name = found.groups()
+    if name is not None:
+        return _NAMED[name]
+    number = int(decimal) if decimal is not None else int(hexadecimal, 16)
+    if not 0 < number < 0x110000 or 0xD800 <= number < 0xE000:
+        return b""
+    return chr(number).encode()
+
+
+def _attribute(attributes: bytes, name: bytes) -> bytes | None:
+    for found in _ATTRIBUTE.finditer(attributes):
+        if found[1].lower() == name:
+            return found[2] if found[2] is not None else found[3]
+    return None
+
+
+def _priority(text: str) -> float | None:
+    """A number from 0 to 1; what lies outside is meant as the end that it passed."""
+    try:
+        number = float(text.strip().replace(",", "."))
+    except ValueError:
+        return None
+    return min(max(number, 0.0), 1.0) if number == number else None

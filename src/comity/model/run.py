@@ -1,0 +1,198 @@
+"""A run: what it may crawl (scope), what it may spend (budget; 0 means no limit) and why it ended.
+
+`EndReason` codes are stored in `crawl_runs.end_reason` and used in JSON documents and metrics; their sentences are
+for people. The reason of one host's part of a run uses the same codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from comity.model.fetch import ContentTypeRules
+
+
+class EndReason(StrEnum):
+    """Every way to end. The codes of blocked and unreachable hosts are those of `BlockReason`."""
+
+    # Something outside of the crawl ended the run.
+    FAILED = "failed"
+    STATE_LOST = "state_lost"
+    PROCESSES_DIED = "processes_died"
+    DIED = "died"
+    STOPPED = "stopped"
+    PARENT_GONE = "parent_gone"
+    # A budget is spent.
+    PAGE_LIMIT = "page_limit"
+    VISIT_LIMIT = "visit_limit"
+    TIME_LIMIT = "time_limit"
+    HOST_PAGE_LIMIT = "host_page_limit"
+    HOST_VISIT_LIMIT = "host_visit_limit"
+    # URLs are queued that cannot be asked for now.
+    HELD_ELSEWHERE = "held_elsewhere"
+    LEASE_LOST = "lease_lost"
+    ASKED_TO_WAIT = "asked_to_wait"
+    PUT_OFF = "put_off"
+    NOT_DUE = "not_due"
+    NOT_TAKEN = "not_taken"
+    # The host is left alone.
+    ROBOTS_UNREACHABLE = "robots_unreachable"
+    RATE_LIMITED = "rate_limited"
+    SERVER_ERRORS = "server_errors"
+    CONNECTION_FAILURE = "connection_failure"
+    DNS_FAILURE = "dns_failure"
+    ADDRESS_REFUSED = "address_refused"
+    FORBIDDEN = "forbidden"
+    LOGIN_REQUIRED = "login_required"
+    ROBOTS_DENIED = "robots_denied"
+    TAKEN_DOWN = "taken_down"
+    # Nothing is queued.
+    TOO_DEEP = "too_deep"
+    ALREADY_DONE = "already_done"
+    NOTHING_LEFT = "nothing_left"
+
+    @property
+    def sentence(self) -> str:
+        """What it means, in words that fit after "Ended:"."""
+        return SENTENCES[self]
+
+
+SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
+    {
+        EndReason.FAILED: "an error ended the run",
+        EndReason.STATE_LOST: "the state did not answer",
+        EndReason.PROCESSES_DIED: "its processes died again and again",
+        EndReason.DIED: "its process ended without saying why",
+        EndReason.STOPPED: "stopped by the operator",
+        EndReason.PARENT_GONE: "the process that began the run is gone",
+        EndReason.PAGE_LIMIT: "the limit of pages per run was reached",
+        EndReason.VISIT_LIMIT: "the limit of visits per run was reached: too few of them fetched a page",
+        EndReason.TIME_LIMIT: "the limit of minutes per run was reached",
+        EndReason.HOST_PAGE_LIMIT: "the limit of pages per host was reached",
+        EndReason.HOST_VISIT_LIMIT: "the limit of visits per host was reached: too few of them fetched a page",
+        EndReason.HELD_ELSEWHERE: "another worker took the host",
+        EndReason.LEASE_LOST: "the lease on the host ran out again and again",
+        EndReason.ASKED_TO_WAIT: "the host asked us to wait",
+        EndReason.PUT_OFF: "what is left is to be tried again later",
+        EndReason.NOT_DUE: "the host is not due yet",
+        EndReason.NOT_TAKEN: "the run ended before the host's turn came",
+        EndReason.ROBOTS_UNREACHABLE: "robots.txt could not be read",
+        EndReason.RATE_LIMITED: "the host answered 429 (too many requests) again and again",
+        EndReason.SERVER_ERRORS: "the host answered with server errors again and again",
+        EndReason.CONNECTION_FAILURE: "the host could not be reached",
+        EndReason.DNS_FAILURE: "the host's name could not be resolved",
+        EndReason.ADDRESS_REFUSED: "the host has a private address; --allow-network allows its network",
+        EndReason.FORBIDDEN: "the host refused us",
+        EndReason.LOGIN_REQUIRED: "the host asks for a login",
+        EndReason.ROBOTS_DENIED: "robots.txt forbids it",
+        EndReason.TAKEN_DOWN: "the host is under a takedown",
+        EndReason.TOO_DEEP: "only links deeper than --max-depth are left",
+        EndReason.ALREADY_DONE: "everything found there has been crawled",
+        EndReason.NOTHING_LEFT: "nothing left to visit",
+    }
+)
+
+# Which one is reported for a run whose hosts ended differently: what keeps the most from being done comes first, in
+# the order in which they are declared. "Nothing left" is last: it is said only where it holds for every host.
+PRECEDENCE: Final[Mapping[EndReason, int]] = MappingProxyType({reason: rank for rank, reason in enumerate(EndReason)})
+
+FAILURES: Final = frozenset({EndReason.FAILED, EndReason.STATE_LOST, EndReason.PROCESSES_DIED, EndReason.DIED})
+STOPS: Final = frozenset({EndReason.STOPPED, EndReason.PARENT_GONE})
+DONE: Final = frozenset({EndReason.TOO_DEEP, EndReason.ALREADY_DONE, EndReason.NOTHING_LEFT})
+
+
+def sentence_of(code: str) -> str:
+    """The sentence of a code; what is no code (an older row) is given back as it is."""
+    try:
+        return EndReason(code).sentence
+    except ValueError:
+        return code
+
+
+HTML_TYPES = ContentTypeRules(
+    accept=("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml")
+)
+# Some servers know their pictures only as octets.
+IMAGE_TYPES = ContentTypeRules(accept=("image/*", "application/octet-stream", "binary/octet-stream"))
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlScope:
+    """What a whole-site crawl follows."""
+
+    follow_links: bool = True
+    max_depth: int = 50
+    respect_nofollow: bool = True
+    follow_canonical: bool = True
+    content_types: ContentTypeRules = HTML_TYPES
+    collapse_subdomains: bool = False
+    sitemaps: bool = True
+
+
+HOST_PAGES: Final = 1000
+"""What `domains.max_pages_per_run` says of a host for which nobody said anything else."""
+
+
+class BudgetReason(StrEnum):
+    """Which limit ended, or is about to end, a run or one host's part of it."""
+
+    PAGE_LIMIT = "page_limit"
+    VISIT_LIMIT = "visit_limit"
+    TIME_LIMIT = "time_limit"
+    HOST_PAGE_LIMIT = "host_page_limit"
+    HOST_VISIT_LIMIT = "host_visit_limit"
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether it ends one host's part of a run, and not the run."""
+        return self in (BudgetReason.HOST_PAGE_LIMIT, BudgetReason.HOST_VISIT_LIMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may spend at most. A page counts when it came; visits that brought none have a bound of their own."""
+
+    pages_per_run: int = 0
+    pages_per_host: int = 0
+    minutes_per_run: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run has spent: pages that came, and visits that were begun, whatever came of them."""
+
+    started_at: float
+    pages: int = 0
+    host_pages: int = 0  # on the host that is asked about
+    visits: int = 0
+    host_visits: int = 0
+    warned: frozenset[BudgetReason] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class WithinBudget:
+    """Go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetWarning:
+    """Go on, but a limit is near; add `reason` to what was warned of, and it is not said again."""
+
+    reason: BudgetReason
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """End cleanly and keep the reason; `detail` is the sentence without "Stopped:"."""
+
+    reason: BudgetReason
+    sentence: str
+
+    @property
+    def detail(self) -> str:
+        """What was reached, in words that fit after "Ended:"."""
+        return self.sentence.removeprefix("Stopped: ").removesuffix(".")

@@ -1,0 +1,135 @@
+"""How a host and a run end: takes what is known at the end, returns a host status or an end reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from comity.model.host import BlockReason, HostEnding, HostStatus
+from comity.model.run import DONE, FAILURES, PRECEDENCE, STOPS, BudgetReason, EndReason
+from comity.rules.cooldown import reason_for_status, status_for
+
+
+@dataclass(frozen=True, slots=True)
+class HostRunEnd:
+    """How a host was left. `queued` counts URLs that may be visited, and sitemaps that are still to be read."""
+
+    queued: int
+    too_deep: int = 0
+    block: BlockReason | None = None
+    spent: BudgetReason | None = None
+    asked_to_wait: bool = False  # by Retry-After, or by refusals without one
+    robots_unread: bool = False
+    ended_by: EndReason | None = None  # what ended the whole run meanwhile
+
+
+def host_reason(left: HostRunEnd) -> EndReason:
+    """Why a host was left: "nothing left" is said only where nothing is."""
+    if left.block is not None:
+        return EndReason(str(left.block))
+    if not left.queued:
+        return EndReason.TOO_DEEP if left.too_deep else EndReason.NOTHING_LEFT
+    if left.spent is not None:
+        return EndReason(str(left.spent))
+    if left.ended_by is not None:
+        return left.ended_by
+    if left.asked_to_wait:
+        return EndReason.ASKED_TO_WAIT
+    return EndReason.ROBOTS_UNREACHABLE if left.robots_unread else EndReason.PUT_OFF
+
+
+def run_reason(ended_by: EndReason | None, hosts: Mapping[EndReason, int]) -> EndReason:
+    """Why a run ended: what ended it as a whole, else what its hosts were left for, by `PRECEDENCE`.
+
+    A limit that was reached when nothing was left to do ended nothing.
+    """
+    if ended_by is not None and (ended_by in FAILURES | STOPS or not hosts or not DONE.issuperset(hosts)):
+        return ended_by
+    return min(hosts, key=PRECEDENCE.__getitem__, default=EndReason.NOTHING_LEFT)
+
+
+def count_reasons(reasons: Iterable[EndReason]) -> dict[EndReason, int]:
+    """How many hosts were left for each reason, in the order of `PRECEDENCE`."""
+    found = Counter(reasons)
+    return {reason: found[reason] for reason in sorted(found, key=PRECEDENCE.__getitem__)}
+
+
+def sentence_for(reason: EndReason, hosts: Mapping[EndReason, int], detail: str | None = None) -> str:
+    """The end of a run in words. `detail` says more than the reason's own sentence; other reasons are counted."""
+    said = detail or reason.sentence
+    total, others = sum(hosts.values()), {each: count for each, count in hosts.items() if each is not reason}
+    if not others or reason in FAILURES | STOPS:  # which had nothing to do with the hosts
+        return said
+    if reason in hosts:
+        said += f" ({hosts[reason]:,} of {total:,} hosts)"
+    return "; ".join([said, *(f"{count:,} {_hosts(count)}: {each.sentence}" for each, count in others.items())])
+
+
+def brought_nothing(pages: int, tried: int, hosts: Iterable[EndReason]) -> bool:
+    """Whether no page came although some were wanted: a command says so by its exit code.
+
+    Hosts that are done, or that another worker crawls, and of which nothing was asked, are no failure.
+    """
+    return pages == 0 and (tried > 0 or not (DONE | {EndReason.HELD_ELSEWHERE}).issuperset(hosts))
+
+
+def _hosts(count: int) -> str:
+    return "host" if count == 1 else "hosts"
+
+
+_CAUSES = {"dns_failure": BlockReason.DNS_FAILURE, "address_refused": BlockReason.ADDRESS_REFUSED}
+
+
+@dataclass(frozen=True, slots=True)
+class HostRecord:
+    """What a run saw of a host."""
+
+    pages: int
+    login_walls: int  # pages that asked for a login instead of what was asked for
+    refused_by_robots: int
+    robots_unreachable: bool
+    errors_in_a_row: int
+    last_error: tuple[str, int | None, str] | None  # code, status, sentence
+    queued: int
+    pages_before: int = 0
+    login_pages: int = 0  # pages that were login pages by their own address: they say nothing either way
+
+
+def host_ending(record: HostRecord, max_errors_in_a_row: int) -> HostEnding:
+    """Name the status that the host is left in, and why.
+
+    Exhausted means that the frontier is empty and nothing is in flight; a run that ended for any other reason
+    leaves the host active, to go on from its frontier.
+    """
+    if record.errors_in_a_row >= max_errors_in_a_row and record.last_error is not None:
+        return _left_alone(record.last_error)
+    if record.robots_unreachable and record.pages == 0:
+        # What is queued stays so: a site whose robots.txt cannot be read today may answer tomorrow.
+        if record.last_error is not None and record.last_error[1] is None:
+            return _left_alone(record.last_error)
+        return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE, "robots.txt could not be read")
+    if record.queued:
+        return HostEnding(HostStatus.ACTIVE)
+    if record.pages == 0 and record.pages_before == 0:
+        if record.last_error is not None and _is_refusal(record.last_error[1]):
+            return _left_alone(record.last_error)
+        if record.refused_by_robots:
+            return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_DENIED, "robots disallow")
+    if record.login_walls and record.login_walls + record.login_pages >= record.pages and record.pages_before == 0:
+        return HostEnding(HostStatus.BLOCKED, BlockReason.LOGIN_REQUIRED, "every page asks for a login")
+    return HostEnding(HostStatus.EXHAUSTED)
+
+
+def _left_alone(error: tuple[str, int | None, str]) -> HostEnding:
+    code, http_status, sentence = error
+    if http_status is not None:
+        reason = reason_for_status(http_status)
+    else:
+        reason = _CAUSES.get(code, BlockReason.CONNECTION_FAILURE)
+    return HostEnding(status_for(reason), reason, sentence)
+
+
+def _is_refusal(http_status: int | None) -> bool:
+    """Whether an error speaks for the whole host: no answer at all, or one that turns us away."""
+    return http_status is None or http_status in (401, 403, 429) or http_status >= 500

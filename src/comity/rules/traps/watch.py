@@ -1,0 +1,253 @@
+"""Traps: endless spaces of links on one host, told from large sites by their shape and by what was found in them.
+
+Links enter as paths with their queries, pages as they are fetched; a refusal leaves, or None to follow. Nothing is
+refused for being many: only for repeating itself, for leading nowhere new, or for bringing what is known. Memory
+is bounded; time is an argument. One `TrapWatch` watches one host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import date
+from typing import Final
+
+from comity.model.traps import TrapCode, TrapRefusal, TrapTerms
+from comity.rules.traps.folders import ECHO_REASON, FolderTable
+from comity.rules.traps.memory import RecentMap, RecentSet
+from comity.rules.traps.patterns import MISSING, SAME, FolderGroup, Pattern, PatternTable
+from comity.rules.traps.queries import QueryParts, read_query
+from comity.rules.traps.shapes import DATE, is_far_date, leaf_shape
+from comity.rules.traps.volatile import VolatileParameters, format_names
+
+_DEFAULT_TERMS: Final = TrapTerms()
+_BLUR_BYTES: Final = 1 << 16
+# Whatever differs between two views of one page: counts and clocks, and words too long for people (digests, sessions).
+_DIGITS: Final = b"0123456789"
+_LONG_WORD: Final = re.compile(rb"(?<![0-9A-Za-z])[0-9A-Za-z]{16,}")
+_AS_LETTER: Final = bytes(0x61 if octet < 128 and chr(octet).isalnum() else octet for octet in range(256))
+_LONG: Final = b"a" * 16
+_NESTED_ESCAPE: Final = "%2525"
+
+
+class TrapWatch:
+    """Judges the links of one host, one after the other, and learns from the pages that came."""
+
+    def __init__(self, terms: TrapTerms = _DEFAULT_TERMS, *, today: date) -> None:
+        self._terms = terms
+        self._today = today
+        self._patterns = PatternTable(terms)
+        self._folders = FolderTable(terms, self._patterns, today)
+        self._known = RecentSet(terms.remembered)  # admitted, by path and ordered query
+        self._orders: RecentMap[int] = RecentMap(terms.remembered // 2)
+        self._contents: RecentMap[tuple[int, int]] = RecentMap(terms.remembered)  # with the URL and folder of the first
+        self._likenesses = RecentSet(terms.remembered // 2)
+        self._volatile = VolatileParameters(terms.remembered)
+        self.refusals: Counter[TrapCode] = Counter()
+
+    def judge(self, target: str, depth: int) -> TrapRefusal | None:
+        """Decide about a link that was found on no page of this host: a seed's, a sitemap's."""
+        return self.judge_from(None, target, depth)
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        """Parameters that change on every link, so that addresses which differ in them alone are one page."""
+        return self._volatile.folded
+
+    def fetched(self, target: str, content_hash: Hashable, body: bytes = b"", links: Sequence[str] = ()) -> PageWatch:
+        """Learn from a page that came, before its links are judged; they are judged by what is given back.
+
+        `body` and `links`, as written, are looked at only where the kind of page is under suspicion.
+        """
+        if "?" in target or ";" in target:
+            self._volatile.fetched(target, body, links)
+        pattern, shape, place, known = self._placed(target)
+        self._known.add(known)
+        pattern.fetched += 1
+        pattern.suspect()
+        content = hash(content_hash)
+        first = self._contents.get(content)
+        if first is None:
+            self._contents.put(content, (known, hash(place)))
+        # Asked for again, a page is not a copy of itself.
+        is_copy = first is not None and first[0] != known
+        self._folders.note_page(place, first[1] if first is not None and is_copy else None)
+        is_blurred = pattern.is_blurred or shape.is_dated()
+        is_alike = not is_copy and is_blurred and bool(body) and self._is_alike(pattern, body)
+        # A page that is only alike, and leads to no more of its kind, is no step into an endless space.
+        is_pardoned = is_alike and not pattern.names_days(shape)
+        if not is_pardoned:
+            pattern.weigh(SAME if is_copy or is_alike else 0, self._terms)
+        return PageWatch(self, pattern, shape, is_pardoned=is_pardoned)
+
+    def missed(self, target: str) -> None:
+        """Learn that there is no such page."""
+        self._placed(target)[0].weigh(MISSING, self._terms)
+
+    def recheck(self, target: str, depth: int) -> TrapRefusal | None:
+        """Decide once more about a link that was admitted, when its turn has come: more is known by now."""
+        if depth and self._volatile.folded and (copied := self._copied(target)) is not None:
+            return copied
+        if depth <= 1:
+            return None
+        pattern, _shape, place, _known = self._placed(target)
+        if self._folders.echoes(place):
+            return self._refuse(TrapCode.ECHOING_FOLDER, ECHO_REASON, place)
+        code = pattern.bars_again()
+        return None if code is None else self._refuse(code, pattern.complaint(code), pattern.text)
+
+    def recall(self, pages: Iterable[tuple[str, Hashable]]) -> None:
+        """Learn again what an earlier watch of this host saw: targets with the hashes of their contents."""
+        refusals = self.refusals.copy()
+        for target, content_hash in pages:
+            if self.judge_from(None, target, 0) is None:
+                self._placed(target)[0].recalled += 1
+            self.fetched(target, content_hash)
+        self.refusals = refusals
+
+    def judge_from(self, page: PageWatch | None, target: str, depth: int) -> TrapRefusal | None:
+        """Decide about a link that was not met before; links of the start page get every benefit of the doubt."""
+        if len(target) > self._terms.longest_target:
+            reason = f"longer than {self._terms.longest_target} characters"
+            return self._refuse(TrapCode.URL_TOO_LONG, reason, target)
+        mark = target.find("?")
+        path = target if mark < 0 else target[:mark]
+        if ";" in path:
+            self._volatile.note_path(path)
+        cut = path.rfind("/") + 1
+        place, leaf = path[:cut], path[cut:]
+        folder = self._folders.known.get(place) or self._folders.look(place)
+        shape = folder.shape
+        if folder.objection is not None:
+            return self._refuse(*folder.objection, shape.text)
+        kind = leaf_shape(leaf)
+        if folder.year is not None or kind == DATE:
+            far = self._folders.far_date(folder, leaf, kind)
+            if far is not None:
+                return self._refuse(*far, shape.text)
+        if mark < 0:
+            known = hash(target)
+            pattern = shape.patterns.get(kind) or self._patterns.plain(shape, kind)
+        else:
+            parts = read_query(target[mark + 1 :])
+            if parts.filters:
+                self._volatile.note_link(parts.filters)
+            known = hash(f"{path}?{parts.ordered}")
+            refusal = self._judge_query(shape, target, parts, known)
+            if refusal is not None:
+                return refusal
+            pattern = self._queried(shape, kind, path, parts)
+        if self._volatile.folded and depth and known not in self._known:
+            copied = self._copied(target)
+            if copied is not None:
+                return copied
+        if depth > 1 and (pattern.closed_for is not None or pattern.admitted >= pattern.limit):
+            code = pattern.bars()
+            if code is not None:
+                return self._refuse(code, pattern.complaint(code), pattern.text)
+        pattern.admitted += 1
+        self._known.add(known)
+        if mark >= 0 and len(parts.parameters) > 1:
+            self._orders.put(known, hash(target))
+        if page is not None:
+            page.note_admitted(pattern, shape, self._terms)
+        return None
+
+    def _copied(self, target: str) -> TrapRefusal | None:
+        """Refuse a link that differs from a page's address only in parameters that change on every link."""
+        page = self._volatile.copy_of(target, is_known=self._known)
+        if page is None:
+            return None
+        names = format_names(self._volatile.folded)
+        reason = (
+            f"{names} changes on every link and the page stays the same; {page[:100]} was visited with another value"
+        )
+        return self._refuse(TrapCode.VOLATILE_PARAMETER, reason, page)
+
+    def _judge_query(self, shape: FolderGroup, target: str, parts: QueryParts, known: int) -> TrapRefusal | None:
+        """Look for what is endless in a query by itself."""
+        parameters, terms = parts.parameters, self._terms
+        count = len(parameters)
+        if count > terms.most_parameters or (count > 2 and len(set(parameters)) < count - 1):
+            reason = f"{count} parameters, {len(set(parameters))} of them different"
+            return self._refuse(TrapCode.REPEATED_PARAMETERS, reason, shape.text)
+        if _NESTED_ESCAPE in target:
+            reason = "an address within an address within an address"
+            return self._refuse(TrapCode.NESTED_ESCAPES, reason, shape.text)
+        for name, value in parts.filters:
+            if len(value) >= 4 and is_far_date(name, value, self._today, terms.years_ahead):
+                return self._refuse(TrapCode.FAR_DATE, f"{name[:40]}={value[:20]} lies far ahead", shape.text)
+        if count > 1:
+            other = self._orders.get(known)
+            if other is not None and other != hash(target):
+                reason = "the same parameters were met in another order"
+                return self._refuse(TrapCode.PERMUTED_QUERY, reason, shape.text)
+        if parts.filters:
+            self._patterns.note_filters(shape, parts)
+        return None
+
+    def _queried(self, shape: FolderGroup, kind: str, path: str, parts: QueryParts) -> Pattern:
+        base = parts.base
+        is_variant = base is not None and hash(f"{path}?{base}" if base else path) in self._known
+        return self._patterns.queried(shape, kind, parts, is_variant=is_variant)
+
+    def _placed(self, target: str) -> tuple[Pattern, FolderGroup, str, int]:
+        """The pattern, shape and folder of a URL, and the key by which it is known."""
+        path, _mark, query = target.partition("?")
+        cut = path.rfind("/") + 1
+        place, kind = path[:cut], leaf_shape(path[cut:])
+        shape = self._folders.look(place).shape
+        if not query:
+            return self._patterns.plain(shape, kind), shape, place, hash(path)
+        parts = read_query(query)
+        return self._queried(shape, kind, path, parts), shape, place, hash(f"{path}?{parts.ordered}")
+
+    def _is_alike(self, pattern: Pattern, body: bytes) -> bool:
+        """Whether a page of this pattern was met that differs from this one only where any two views differ."""
+        likeness = hash((pattern.text, _blurred(body[:_BLUR_BYTES])))
+        if likeness in self._likenesses:
+            return True
+        self._likenesses.add(likeness)
+        return False
+
+    def _refuse(self, code: TrapCode, reason: str, pattern: str) -> TrapRefusal:
+        self.refusals[code] += 1
+        return TrapRefusal(code, reason, pattern[:200], self.refusals[code])
+
+
+def _blurred(body: bytes) -> bytes:
+    """A page without what differs between two views of it; long words are only looked for where there are some."""
+    if _LONG in body.translate(_AS_LETTER):
+        body = _LONG_WORD.sub(b"", body)
+    return body.translate(None, _DIGITS)
+
+
+class PageWatch:
+    """A page that came, whose links are judged now."""
+
+    __slots__ = ("_is_pardoned", "_is_productive", "_pattern", "_shape", "_watch")
+
+    def __init__(self, watch: TrapWatch, pattern: Pattern, shape: FolderGroup, *, is_pardoned: bool) -> None:
+        self._watch = watch
+        self._pattern = pattern
+        self._shape = shape
+        self._is_productive = False
+        self._is_pardoned = is_pardoned  # brought nothing new, which counts only if it leads to more of its kind
+
+    def judge(self, target: str, depth: int) -> TrapRefusal | None:
+        """Decide about a link of this page that was not met before."""
+        return self._watch.judge_from(self, target, depth)
+
+    def note_admitted(self, pattern: Pattern, shape: FolderGroup, terms: TrapTerms) -> None:
+        """Count in a page's favour that it leads elsewhere."""
+        own = self._pattern
+        if pattern is own:
+            own.found_inside += 1
+            if self._is_pardoned:
+                self._is_pardoned = False
+                own.weigh(SAME, terms)
+        elif not self._is_productive and shape is not self._shape:
+            self._is_productive = True
+            own.productive += 1
+            own.limit += terms.gain
