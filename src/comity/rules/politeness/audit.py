@@ -1,4 +1,4 @@
-"""Audit of the request ledger: whether requests kept the pace, the concurrency limit, the pauses and the rules in force.
+"""Audit of the request ledger: whether requests kept the pace, the concurrency limit, the pauses and the rules.
 
 A process that was suspended (SIGSTOP, a closed laptop) records the end of a request when it wakes. Such an end says
 nothing about the requests of a later lease: those were made by a process that could not know of it.

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from comity.extract.jobs.words.patterns import folded, words_and_pattern
-from comity.extract.jobs.words.tables import links, navigation
+from comity.extract.jobs.words.tables import links
 from comity.extract.jobs.words.tables.occupations import ANYWHERE, INSIDE, STEMS
 
 # Beginnings of words, so that "Koordinatorin" and "managers" count as well.
@@ -236,7 +236,7 @@ _NEWS: Final = re.compile(
 
 _BUTTON_WORDS, _BUTTONS = words_and_pattern(links.BUTTONS)
 _ELSEWHERE_WORDS, _ELSEWHERE = words_and_pattern(
-    {**navigation.NAVIGATION, **{f"{language} keeping": said for language, said in navigation.KEEPING.items()}}
+    {**links.NAVIGATION, **{f"{language} keeping": said for language, said in links.KEEPING.items()}}
 )
 
 
