@@ -471,3 +471,14 @@ def test_the_start_page_of_a_host_is_on_that_host(host: str) -> None:
     address = address_of_host(host)
     assert address.host == host
     assert address.path == "/"
+
+
+@pytest.mark.parametrize("text", ["mailto:jobs@example.org", "MAILTO:jobs@example.org", "sip:a@b.example", "ftp:a@b.c"])
+def test_another_scheme_is_named_before_a_user_name_is_suspected(text: str) -> None:
+    with pytest.raises(BadAddress, match="is not a web address; only http and https are crawled"):
+        web_address(text)
+
+
+def test_a_name_and_password_without_a_scheme_are_refused_as_such() -> None:
+    with pytest.raises(BadAddress, match="user name or password"):
+        web_address("name:secret@example.org")

@@ -216,3 +216,19 @@ def test_a_parameter_that_does_not_name_a_page_is_folded_unless_the_url_was_met_
     assert told.decision.startswith(f"It is taken for {URL}: `utm_source` does not name a page. It was fetched")
     assert told.url == asked.url
     assert explain_url(replace(asked, queue=QUEUED), FACTS, "`utm_source`").code == "queued"
+
+
+def test_a_refused_port_is_known_by_the_address_and_not_by_the_words_of_the_reason() -> None:
+    refused = VisitFacts(NOW, "refused", None, "address_refused: reworded", None, None)
+    at_port = changed(host_name="example.org:22", url="https://example.org:22/", visits=(refused,))
+    assert decide(at_port).remedy == "Nothing: web servers use other ports."
+    decided = DecisionFacts(NOW, "address_refused", {"reason": "reworded"})
+    by_evidence = replace(at_port, visits=(), decisions=(decided,))
+    assert decide(by_evidence).remedy == "Nothing: web servers use other ports."
+    assert "--allow-network" in decide(replace(by_evidence, host_name="example.org")).remedy
+
+
+def test_a_refused_redirect_is_known_by_the_request_before_it() -> None:
+    refused = VisitFacts(NOW, "refused", None, "address_refused: reworded", URL, None)
+    assert "redirects to a host" in decide(changed(visits=(refused,))).sentence
+    assert "redirects" not in decide(changed(visits=(replace(refused, final_url=None),))).sentence

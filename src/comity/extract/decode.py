@@ -1,15 +1,31 @@
-"""A body made readable: octets and a content type enter, text or a tree leaves, in the encoding that the body names."""
+"""The encoding of a body, by one set of rules for every format: takes bytes and a content type, returns codec or text.
+
+In order: a byte order mark, UTF-16 without one, the charset of the header, the XML declaration, UTF-8 (WHATWG Encoding
+§6.1, RFC 7303 §3). Labels mean what browsers take them for: many name a smaller encoding than the one that is meant
+(WHATWG Encoding §4.2), so a page that calls itself ISO-8859-1 is Windows-1252, with its dashes and curly quotes.
+HTML also has `<meta>`, which turbohtml reads; robots.txt is always UTF-8 (RFC 9309 §2.2) and is not decoded here.
+"""
 
 from __future__ import annotations
 
 import codecs
-import json
 import re
-from enum import Enum
 from typing import Final
 
-from turbohtml import Document, parse
-
+MAX_BODY_BYTES: Final = 10 * 1024 * 1024
+_LONGEST_HEADER: Final = 256
+_PROLOG_BYTES: Final = 512
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
+_XML_ENCODING: Final = re.compile(rb"\s*<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{1,40})", re.ASCII)
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like the next one
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+)
+_UTF16_LE: Final = re.compile(rb"[\x01-\x7f]\x00[\x01-\x7f]\x00")
+_UTF16_BE: Final = re.compile(rb"\x00[\x01-\x7f]\x00[\x01-\x7f]")
 _LARGER: Final = {
     codec: larger
     for larger, codecs_within in {
@@ -63,8 +79,39 @@ _OF_THE_WEB: Final = re.compile(
 _STRAY: Final = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 
 
+def charset_of(content_type: str | None) -> str | None:
+    """The charset label of a Content-Type header."""
+    found = _CHARSET.search((content_type or "")[:_LONGEST_HEADER])
+    return found[1] if found else None
+
+
+def byte_order_mark(body: bytes) -> tuple[str, int] | None:
+    """The codec that a byte order mark names, and the length of the mark; None if there is none."""
+    return next(((codec, len(mark)) for mark, codec in _MARKS if body.startswith(mark)), None)
+
+
+def utf16_without_mark(body: bytes) -> str | None:
+    """Recognise UTF-16 by the zero byte beside each of two ASCII characters: no other encoding begins so."""
+    if _UTF16_LE.match(body):
+        return "utf-16-le"
+    return "utf-16-be" if _UTF16_BE.match(body) else None
+
+
+def encoding_of(body: bytes, content_type: str | None) -> tuple[str, int]:
+    """The codec of a body that is not HTML, and how many bytes its byte order mark takes."""
+    if (marked := byte_order_mark(body)) is not None:
+        return marked
+    if (wide := utf16_without_mark(body)) is not None:
+        return wide, 0
+    declared = _XML_ENCODING.match(body[:_PROLOG_BYTES])
+    for label in (charset_of(content_type), declared[1].decode("ascii") if declared else None):
+        if label is not None and (codec := codec_of(label)) is not None:
+            return codec, 0
+    return "utf-8", 0
+
+
 def codec_of(label: str) -> str | None:
-    """The codec that a label means on the web; None if it names none that can be what it stands on."""
+    """The codec that a label means on the web; None if it names none that a body in ASCII-compatible bytes can have."""
     name = label.strip().lower()
     if name in _LABELS:
         return _LABELS[name]
@@ -76,8 +123,17 @@ def codec_of(label: str) -> str | None:
     return codec if _OF_THE_WEB.fullmatch(codec) else None
 
 
+def decode_body(body: bytes, content_type: str | None) -> str:
+    """Decode JSON or XML; bytes that do not fit are read as Windows-1252 or replaced, and never raise."""
+    body = body[:MAX_BODY_BYTES]
+    codec, mark_bytes = encoding_of(body, content_type)
+    if mark_bytes or codec.startswith("utf-16"):
+        return body[mark_bytes:].decode(codec, "replace").lstrip("\ufeff")
+    return decode(body, codec)
+
+
 def decode(body: bytes, codec: str) -> str:
-    """Decode a body; UTF-8 under a western name is UTF-8, for nothing else looks like it, and its strays are read."""
+    """Decode a body; UTF-8 under a western label is still UTF-8, and bytes that are no UTF-8 are read as Windows-1252."""
     if codec == "cp1252" and not body.isascii():
         try:
             return body.decode("utf-8")
@@ -91,120 +147,3 @@ def decode(body: bytes, codec: str) -> str:
             text = text.translate(_STRAY)
         return text
     return body.decode(codec, "replace")
-
-
-MAX_BODY_BYTES: Final = 10 * 1024 * 1024
-MAX_DETECTED_BYTES: Final = 512 * 1024
-_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
-_XML_ENCODING: Final = re.compile(rb"^\s*<\?xml[^>]{0,200}encoding\s*=\s*[\"']([A-Za-z0-9_.:-]+)", re.ASCII)
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins like the next one
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-)
-# UTF-16 without a mark: whatever begins a document is ASCII, so every other byte is zero.
-_WIDE: Final = (
-    (re.compile(rb"(?:[<{\[\s]\x00){1}[\x01-\x7f]\x00"), "utf-16-le"),
-    (re.compile(rb"(?:\x00[<{\[\s]){1}\x00[\x01-\x7f]"), "utf-16-be"),
-)
-_FEED_ROOT: Final = re.compile(r"<(?:\?xml|rss|feed|rdf:RDF|workzag-jobs|source|jobs|channel)\b", re.IGNORECASE)
-# The root of a feed, behind declarations and comments; servers call feeds text/html as well.
-_FEED_FIRST: Final = re.compile(
-    r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!DOCTYPE(?!\s+html)[^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+"
-    r"<(?:[A-Za-z][\w.-]*+:)?(?:rss|feed|rdf|workzag-jobs)(?=[\s>/])",
-    re.IGNORECASE,
-)
-_HTML_ROOT: Final = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
-_CALLBACK: Final = re.compile(r"^[\w$.]{1,80}\(\s*(?=[\[{])")
-
-
-class BodyKind(Enum):
-    """What a body is written in."""
-
-    JSON = "json"
-    XML = "xml"
-    HTML = "html"
-    UNREADABLE = "unreadable"
-
-
-def charset_of(content_type: str | None) -> str | None:
-    """The charset that the header names."""
-    found = _CHARSET.search((content_type or "")[:256])
-    return found[1] if found else None
-
-
-def decode_body(body: bytes, content_type: str | None) -> str:
-    """Decode JSON or XML; what does not fit the encoding is read as Windows-1252 or replaced, and never an error."""
-    body = body[:MAX_BODY_BYTES]
-    for mark, encoding in _MARKS:
-        if body.startswith(mark):
-            return body[len(mark) :].decode(encoding, "replace").lstrip("\ufeff")
-    for start, encoding in _WIDE:
-        if start.match(body):
-            return body.decode(encoding, "replace")
-    declared = _XML_ENCODING.match(body[:512])
-    for label in (charset_of(content_type), declared[1].decode("ascii") if declared else None):
-        if label is not None and (codec := codec_of(label)):
-            return decode(body, codec)
-    return decode(body, "utf-8")
-
-
-def parse_page(body: bytes, content_type: str | None) -> Document:
-    """Build the tree of a page; the encoding follows the WHATWG rules."""
-    body = body[:MAX_BODY_BYTES]
-    for label in (charset_of(content_type), None):
-        try:
-            return parse(
-                body,
-                encoding=label,
-                detect_encoding=len(body) <= MAX_DETECTED_BYTES,
-                positions=False,
-                allow_declarative_shadow_roots=False,
-            )
-        except LookupError:
-            continue
-    return parse(b"", positions=False)
-
-
-def body_kind(body: bytes, content_type: str | None) -> BodyKind:
-    """Tell by its beginning what a body is; the header decides only where the body does not."""
-    start = body[:4096]
-    for mark, encoding in _MARKS:
-        if start.startswith(mark):
-            text = start[len(mark) :].decode(encoding, "replace")
-            break
-    else:
-        if start[:5] in (b"%PDF-", b"PK\x03\x04\x14") or start[:2] == b"\x1f\x8b" or start[:4] == b"\x89PNG":
-            return BodyKind.UNREADABLE
-        text = start.replace(b"\x00", b"").decode("utf-8", "replace")
-    text = text.lstrip("\ufeff \t\r\n\f\v")
-    header = (content_type or "").lower()
-    if not text:
-        return BodyKind.UNREADABLE
-    if _FEED_FIRST.match(text):
-        return BodyKind.XML
-    if text[0] in "[{" or text.startswith((")]}'", "while(1)", "for(;;)")) or _CALLBACK.match(text):
-        return BodyKind.JSON
-    if "html" in header and not text.startswith("<?xml"):
-        return BodyKind.HTML
-    if _HTML_ROOT.search(text[:1024]):
-        return BodyKind.HTML
-    if _FEED_ROOT.search(text[:2048]) or "xml" in header:
-        return BodyKind.XML
-    return BodyKind.JSON if "json" in header and text[0] in '"-0123456789tfn' else BodyKind.HTML
-
-
-def parse_json(text: str) -> object | None:
-    """Read a JSON answer, also behind the usual guards and callbacks; None if it is none."""
-    text = text.strip().removeprefix("\ufeff")
-    for guard in (")]}',", ")]}'", "while(1);", "for(;;);"):
-        text = text.removeprefix(guard)
-    if callback := _CALLBACK.match(text):
-        text = text[callback.end() :].rstrip().rstrip(";").rstrip().removesuffix(")")
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value

@@ -28,7 +28,6 @@ class UnqueuedCode(StrEnum):
     OTHER_HOST = "other_host"
     NOFOLLOW_LINK = "nofollow_link"
     NOFOLLOW_PAGE = "nofollow_page"
-    TOO_DEEP = "too_deep"
     LINKS_OFF = "links_off"
     CANONICAL_OFF = "canonical_off"
     ROBOTS = "robots"

@@ -187,12 +187,12 @@ class BudgetWarning:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """End cleanly and keep the reason; `detail` is the sentence without "Stopped:"."""
+    """End cleanly and record the reason."""
 
     reason: BudgetReason
     sentence: str
 
     @property
     def detail(self) -> str:
-        """What was reached, in words that fit after "Ended:"."""
+        """The sentence in words that fit after "Ended:"."""
         return self.sentence.removeprefix("Stopped: ").removesuffix(".")

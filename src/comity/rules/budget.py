@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, inf
+from math import inf
 from typing import Final
 
 from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, Spent, WithinBudget
@@ -43,12 +43,6 @@ def most_visits(pages: int) -> int:
 def warn_from(limit: float) -> float:
     """From what use of a limit on somebody should know; below it there is nothing to decide. 0 means no limit."""
     return WARN_AT * limit if limit > 0 else inf
-
-
-def first_warned_page(limit: int) -> int | None:
-    """After how many pages the warning of a limit on pages is due; None where the limit ends all before it."""
-    pages = ceil(WARN_AT * limit)
-    return pages if 0 < pages < limit else None
 
 
 def limit_reached(reason: BudgetReason, limit: float) -> Exhausted:

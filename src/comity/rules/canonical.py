@@ -78,6 +78,43 @@ _WEB_PREFIXES: Final = ("http://", "https://")
 _DEFAULT_PORTS: Final = frozenset({"", "80", "443"})
 # "javascript:alert(1)" names a scheme; "localhost:8080" names a port.
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*):(?!\d)", re.IGNORECASE)
+# Schemes that people paste, and whose addresses may hold an "@".
+_OTHER_SCHEMES: Final = frozenset(
+    [
+        "about",
+        "acct",
+        "blob",
+        "callto",
+        "cid",
+        "data",
+        "facetime",
+        "file",
+        "ftp",
+        "geo",
+        "git",
+        "im",
+        "imap",
+        "irc",
+        "javascript",
+        "jabber",
+        "ldap",
+        "mailto",
+        "mid",
+        "news",
+        "sftp",
+        "sip",
+        "sips",
+        "skype",
+        "sms",
+        "ssh",
+        "tel",
+        "urn",
+        "view-source",
+        "ws",
+        "wss",
+        "xmpp",
+    ]
+)
 _END_OF_AUTHORITY: Final = re.compile(r"[/?#\\]")
 _LABEL: Final = re.compile(r"(?=.*[a-z0-9])[a-z0-9_-]+")
 # RFC 3986 §2.1: "%" and two digits. Only letters, digits and "-._~" mean the same with and without it (§2.3).
@@ -216,7 +253,8 @@ def _parse(shown: str, text: str) -> ada_url.URL:
         raise BadAddress(shown, f"longer than {LONGEST_URL} characters")
     if "://" not in text.split("?", 1)[0]:
         scheme = _SCHEME.match(text)
-        if scheme and not _names_a_user(text):
+        # "name:password@host" looks like a scheme too.
+        if scheme and (scheme[1].lower() in _OTHER_SCHEMES or not _names_a_user(text)):
             if scheme[0].lower() in _WEB_SCHEMES:
                 raise BadAddress(shown, f"write {scheme[0].lower()}// before the host")
             raise BadAddress(shown, f"{scheme[1].lower()}: is not a web address; only http and https are crawled")

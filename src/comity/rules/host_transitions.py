@@ -51,11 +51,6 @@ FIRST_OF_BACKFILL: Mapping[HostStatus, str] = {
 }
 
 
-def may_begin_as(status: HostStatus, source: str | None) -> bool:
-    """Whether a new row may have this status."""
-    return status is FIRST or (status in FIRST_OF_BACKFILL and (source or "").startswith(BACKFILL))
-
-
 def is_legal(before: HostStatus, after: HostStatus) -> bool:
     """Whether a host may go from one status to the other."""
     return after in MOVES[before]

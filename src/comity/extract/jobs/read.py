@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import Enum
 from typing import Final
 
-from comity.extract.decode import BodyKind, body_kind, decode_body, parse_page
+from turbohtml import Document, parse
+
+from comity.extract.decode import MAX_BODY_BYTES, byte_order_mark, charset_of, decode_body
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.feeds.feed import FeedRead, is_feed, no_jobs_because, read_feed
 from comity.extract.jobs.feeds.xml_tree import read_xml
-from comity.extract.jobs.json_api.answer import read_json, with_unusable
+from comity.extract.jobs.json_api.answer import CALLBACK, read_json, with_unusable
 from comity.extract.jobs.page.listing import read_page
 from comity.extract.jobs.page.paging import is_onward
 from comity.extract.jobs.words.pages import ERROR_TITLE
@@ -21,6 +25,26 @@ from comity.rules.jobs.words import alike
 
 MOST_JOBS: Final = 5_000
 _BY_LOOKS: Final = frozenset({ExtractionMethod.TABLE, ExtractionMethod.LIST, ExtractionMethod.CARDS})
+
+
+MAX_DETECTED_BYTES: Final = 512 * 1024
+_FEED_ROOT: Final = re.compile(r"<(?:\?xml|rss|feed|rdf:RDF|workzag-jobs|source|jobs|channel)\b", re.IGNORECASE)
+# The root of a feed, behind declarations and comments; servers call feeds text/html as well.
+_FEED_FIRST: Final = re.compile(
+    r"(?:\s++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->|<!DOCTYPE(?!\s+html)[^>\[]*+(?:\[[^\]]*+\]\s*+)?>)*+"
+    r"<(?:[A-Za-z][\w.-]*+:)?(?:rss|feed|rdf|workzag-jobs)(?=[\s>/])",
+    re.IGNORECASE,
+)
+_HTML_ROOT: Final = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+
+
+class BodyKind(Enum):
+    """What a body is written in."""
+
+    JSON = "json"
+    XML = "xml"
+    HTML = "html"
+    UNREADABLE = "unreadable"
 
 
 def read_listing(
@@ -39,6 +63,49 @@ def read_listing(
     else:
         listing = read_page(parse_page(body, content_type), body=body, url=url, hint=hint)
     return _tidied(listing, url, is_page=kind is BodyKind.HTML)
+
+
+def body_kind(body: bytes, content_type: str | None) -> BodyKind:
+    """Tell by its beginning what a body is; the header decides only where the body does not."""
+    start = body[:4096]
+    if (marked := byte_order_mark(start)) is not None:
+        text = start[marked[1] :].decode(marked[0], "replace")
+    else:
+        if start[:5] in (b"%PDF-", b"PK\x03\x04\x14") or start[:2] == b"\x1f\x8b" or start[:4] == b"\x89PNG":
+            return BodyKind.UNREADABLE
+        text = start.replace(b"\x00", b"").decode("utf-8", "replace")
+    text = text.lstrip("\ufeff \t\r\n\f\v")
+    header = (content_type or "").lower()
+    if not text:
+        return BodyKind.UNREADABLE
+    if _FEED_FIRST.match(text):
+        return BodyKind.XML
+    if text[0] in "[{" or text.startswith((")]}'", "while(1)", "for(;;)")) or CALLBACK.match(text):
+        return BodyKind.JSON
+    if "html" in header and not text.startswith("<?xml"):
+        return BodyKind.HTML
+    if _HTML_ROOT.search(text[:1024]):
+        return BodyKind.HTML
+    if _FEED_ROOT.search(text[:2048]) or "xml" in header:
+        return BodyKind.XML
+    return BodyKind.JSON if "json" in header and text[0] in '"-0123456789tfn' else BodyKind.HTML
+
+
+def parse_page(body: bytes, content_type: str | None) -> Document:
+    """Build the tree of a page; the encoding follows the WHATWG rules."""
+    body = body[:MAX_BODY_BYTES]
+    for label in (charset_of(content_type), None):
+        try:
+            return parse(
+                body,
+                encoding=label,
+                detect_encoding=len(body) <= MAX_DETECTED_BYTES,
+                positions=False,
+                allow_declarative_shadow_roots=False,
+            )
+        except LookupError:
+            continue
+    return parse(b"", positions=False)
 
 
 def _read_xml(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from comity.extract.sitemap.dates import read_date
-from comity.extract.sitemap.decode import DecodedSitemap
+from comity.extract.sitemap.decode import DecodedSitemap, decode_part
 from comity.extract.sitemap.root import Recognised, SitemapField, end_of_special, special_end
 from comity.model.sitemap import (
     ChangeFrequency,
@@ -44,7 +44,7 @@ class MarkupScanner:
     def __init__(
         self, source: DecodedSitemap, recognised: Recognised, limits: SitemapLimits, chunk_entries: int
     ) -> None:
-        self._octets = source.octets
+        self._data = source.data
         self._encoding = source.encoding
         self._problems = set(source.problems)
         self._kind = recognised.kind
@@ -67,7 +67,7 @@ class MarkupScanner:
 
     def chunks(self) -> Iterator[SitemapChunk]:
         """Read the document; a chunk is given when it is full, and after every stretch of octets."""
-        octets, position, whole = self._octets, self._start, len(self._octets)
+        octets, position, whole = self._data, self._start, len(self._data)
         while position < whole and not self._is_ended:
             # A window ends before a tag that might be cut, unless that tag is larger than the window.
             end = whole if whole - position <= _WINDOW_BYTES else octets.rfind(b"<", position, position + _WINDOW_BYTES)
@@ -95,7 +95,7 @@ class MarkupScanner:
 
     def _scan(self, position: int, end: int) -> int:
         """Read tags up to the end of the window or of a chunk; gives where to go on."""
-        fields, octets = self._fields, self._octets
+        fields, octets = self._fields, self._data
         if self._usual and not self._open:
             position = self._take_usual(position, end)
             if self._is_full():
@@ -141,7 +141,7 @@ class MarkupScanner:
 
     def _take_usual(self, position: int, end: int) -> int:
         """Read entries of the usual form; gives where the first other thing begins."""
-        octets = self._octets
+        octets = self._data
         while not self._is_ended and not self._is_full():
             entry = _USUAL_ENTRY.match(octets, position, end)
             if entry is None:
@@ -161,9 +161,9 @@ class MarkupScanner:
 
     def _pass_special(self, start: int) -> int:
         """Step over a comment, CDATA section, declaration or instruction; one without an end is only its mark."""
-        mark = special_end(self._octets, start)
+        mark = special_end(self._data, start)
         if mark not in self._unfinished:
-            after = end_of_special(self._octets, start, mark)
+            after = end_of_special(self._data, start, mark)
             if after > 0:
                 return after
             self._unfinished.add(mark)
@@ -189,7 +189,7 @@ class MarkupScanner:
 
     def _take_text(self, field: SitemapField, attributes: bytes, start: int) -> int:
         """Keep the text of an element; gives where to go on if that is not simply the next tag."""
-        octets = self._octets
+        octets = self._data
         end = octets.find(b"<", start)
         if end < 0:
             # The file was cut here: half an address would be a wrong one.
@@ -211,7 +211,7 @@ class MarkupScanner:
 
     def _mixed_text(self, start: int, end: int) -> tuple[bytes, int]:
         """Text with CDATA sections, comments or stray `<` in it, and where the next tag begins."""
-        octets, pieces = self._octets, []
+        octets, pieces = self._data, []
         room = 4 * self._limits.most_loc_characters
         while True:
             pieces.append(_unescaped(octets[start:end]))
@@ -233,11 +233,7 @@ class MarkupScanner:
                 return b"", start
 
     def _text(self, octets: bytes) -> str:
-        try:
-            return octets.decode(self._encoding)
-        except UnicodeDecodeError:
-            self._problems.add(SitemapProblem.BAD_ENCODING)
-            return octets.decode("cp1252", "replace")
+        return decode_part(octets, self._encoding, self._problems)
 
     def _finish_entry(self) -> None:
         """Turn the gathered values into an entry, if they hold an address."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from comity.extract.sitemap.decode import DecodedSitemap, decode_sitemap
+from comity.extract.sitemap.decode import DecodedSitemap, decode_part, decode_sitemap
 from comity.extract.sitemap.markup import MarkupScanner
 from comity.extract.sitemap.root import recognise
 from comity.model.sitemap import SitemapChunk, SitemapEntry, SitemapKind, SitemapLimits, SitemapProblem
@@ -23,7 +23,7 @@ _ADDRESS: Final = re.compile(rb"https?://[^\s/?#]\S*\s*", re.IGNORECASE)
 
 def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int) -> Iterator[SitemapChunk]:
     """Read a list whose first line, comments aside, is an address; later lines that are none are passed over."""
-    octets, problems = source.octets, set(source.problems)
+    octets, problems = source.data, set(source.problems)
     lines = _LINE.finditer(octets, 0, _WINDOW_BYTES)
     first = next((line[0] for line in lines if not line[0].startswith(_COMMENT)), b"")
     if not _ADDRESS.fullmatch(first):
@@ -47,7 +47,7 @@ def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int
                 yield SitemapChunk(SitemapKind.TEXT, tuple(entries), problems=frozenset(problems))
                 return
             room -= 1
-            entries.append(SitemapEntry(_decoded(line[0], source.encoding, problems).strip()))
+            entries.append(SitemapEntry(decode_part(line[0], source.encoding, problems).strip()))
             if len(entries) >= chunk_entries:
                 yield SitemapChunk(SitemapKind.TEXT, tuple(entries))
                 entries.clear()
@@ -55,14 +55,6 @@ def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int
         yield SitemapChunk(SitemapKind.TEXT, tuple(entries))
         entries.clear()
     yield SitemapChunk(SitemapKind.TEXT, problems=frozenset(problems))
-
-
-def _decoded(octets: bytes, encoding: str, problems: set[SitemapProblem]) -> str:
-    try:
-        return octets.decode(encoding)
-    except UnicodeDecodeError:
-        problems.add(SitemapProblem.BAD_ENCODING)
-        return octets.decode("cp1252", "replace")
 
 
 CHUNK_ENTRIES: Final = 500
@@ -82,7 +74,7 @@ def iter_entries(
         if source is None:
             yield SitemapChunk(SitemapKind.NOT_A_SITEMAP)
     assert source is not None
-    recognised = recognise(source.octets)
+    recognised = recognise(source.data)
     if recognised is not None:
         yield from MarkupScanner(source, recognised, limits, chunk_entries).chunks()
         return

@@ -20,7 +20,7 @@ def card_of(document: SearchDocument) -> dict[str, Any]:
     for name in _NAMES:
         value = getattr(document, name)
         if isinstance(value, datetime):
-            value = value.astimezone(UTC).isoformat()
+            value = value.astimezone(UTC).isoformat().replace("+00:00", "Z")
         elif isinstance(value, UUID):
             value = str(value)
         elif isinstance(value, tuple):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, QueueFacts, SourceFacts, UrlFacts, VisitFacts
-from comity.rules.why.visits import CODES, never_found, sighting_decision, visit_decision
+from comity.rules.why.visits import CODES, has_refused_port, never_found, sighting_decision, visit_decision
 from comity.rules.why.words import minute, second
 
 
@@ -206,9 +206,9 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         text = f"It was taken down by {entry} when it was met, at {at}; that takedown is no longer in force."
         return Decision("was_taken_down", text, f"`comity domains reset {host}` queues it again.")
     if decided.type == "address_refused":
-        if decided.reason.startswith("port "):  # which no setting allows
+        if has_refused_port(facts.host_name):  # which no setting allows
             return Decision(
-                "address_refused", f"It was not asked: {decided.reason}.", "Nothing: web servers use others."
+                "address_refused", f"It was not requested: {decided.reason}.", "Nothing: web servers use other ports."
             )
         text = f"Its host has an address that is not public ({decided.reason}); it was not asked."
         return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")

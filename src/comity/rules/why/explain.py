@@ -16,7 +16,6 @@ _SEEN: Final[dict[str, str]] = {
     UnqueuedCode.OTHER_HOST: "left, because it is on another host",
     UnqueuedCode.NOFOLLOW_LINK: "left, because the link says rel=nofollow",
     UnqueuedCode.NOFOLLOW_PAGE: "left, because the page says nofollow",
-    UnqueuedCode.TOO_DEEP: "left, because it is too deep",
     UnqueuedCode.LINKS_OFF: "left, because links are not followed",
     UnqueuedCode.CANONICAL_OFF: "left, because canonical addresses are not followed",
     UnqueuedCode.ROBOTS: "left, because robots.txt forbids it",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, UrlFacts, VisitFacts
 from comity.model.frontier import UnqueuedCode
+from comity.rules.address_guard import decide_port
 from comity.rules.canonical import resolve_link
 from comity.rules.why.words import minute, named_by
 
 _IMAGES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".avif", ".ico", ".bmp", ".tif", ".tiff")
 _ASSETS: Final = (".css", ".js", ".mjs", ".woff", ".woff2", ".ttf", ".map")
 _LONGEST_HREF: Final = 4096
+_PORT: Final = re.compile(r":(\d+)$")
 
 RobotsDecision = Callable[[UrlFacts, str, datetime | None], Decision]
 
@@ -45,10 +48,6 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     UnqueuedCode.NOFOLLOW_PAGE: (
         "The page that links to it asks that its links are not followed (nofollow): {by}.",
         _NO_RESPECT,
-    ),
-    UnqueuedCode.TOO_DEEP: (
-        "It is too deep: further from a seed than --max-depth allows. It was named by {by}.",
-        "`comity crawl {host} --max-depth N` with a larger N reaches it.",
     ),
     UnqueuedCode.LINKS_OFF: (
         "Links are not followed (--no-follow-links). It was named by {by}.",
@@ -166,17 +165,23 @@ def visit_decision(facts: UrlFacts, visit: VisitFacts) -> Decision:
     else:
         known = CODES[code]
     what, remedy = known
-    if code == "address_refused" and visit.reason.startswith("redirected to"):
+    if code == "address_refused" and visit.final_url is not None:  # it was requested itself, so a redirect was refused
         what = "It redirects to a host whose address is not public"
-    elif code == "address_refused" and visit.reason.startswith("port "):
-        what, remedy = "It was not asked", "Nothing: web servers use other ports."
-    is_said = not visit.reason or visit.reason.startswith("the server answered")
-    reason = "" if is_said else f" ({visit.reason})"
+    elif code == "address_refused" and has_refused_port(facts.host_name):
+        what, remedy = "It was not requested", "Nothing: web servers use other ports."
+    # A status says it all: `what` names it.
+    reason = f" ({visit.reason})" if visit.reason and not code.startswith("http_") else ""
     tries = _tries(facts, visit)
     text = f"{what}{reason}, at {minute(visit.at)}{_where(facts, visit)}{tries}."
     if facts.queue is not None and facts.queue.state == "queued":
         remedy = "Nothing is needed: the next crawl of the host tries it again when it is due."
     return Decision(code or visit.outcome, text, remedy.format(host=facts.host_name))
+
+
+def has_refused_port(host: str) -> bool:
+    """Whether a canonical host names a port that belongs to another protocol."""
+    port = _PORT.search(host)
+    return port is not None and not decide_port(int(port[1])).allowed
 
 
 def _tries(facts: UrlFacts, visit: VisitFacts) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from comity.extract.decode import parse_json
 from comity.extract.jobs.addresses import query_of, resolve
 from comity.extract.jobs.feeds.feed import no_jobs_because
 from comity.extract.jobs.feeds.json_feed import is_json_feed, read_json_feed
@@ -50,6 +49,7 @@ _HOLDERS: Final = ("meta", "paging", "pagination", "page", "data", "result", "re
 _ONWARD_NAMES: Final = "page p pg offset start from skip startrow startindex first pagenumber pageno pageindex cursor"
 _ONWARD: Final = frozenset(_ONWARD_NAMES.split())
 _IDENTIFIERS: Final = ("id", "jobid", "slug", "code", "reference", "number", "shortcode", "requisitionid", "key")
+CALLBACK: Final = re.compile(r"^[\w$.]{1,80}\(\s*(?=[\[{])")
 
 
 class UnusableItems(NamedTuple):
@@ -269,3 +269,17 @@ def _is_empty_list(value: object) -> bool:
         lists = {key.lower(): inner for key, inner in value.items() if isinstance(inner, list)}
         return bool(lists) and not any(lists.values()) and not lists.keys().isdisjoint(_LISTS_OF_JOBS)
     return False
+
+
+def parse_json(text: str) -> object | None:
+    """Read a JSON answer, also behind the usual guards and callbacks; None if it is none."""
+    text = text.strip().removeprefix("\ufeff")
+    for guard in (")]}',", ")]}'", "while(1);", "for(;;);"):
+        text = text.removeprefix(guard)
+    if callback := CALLBACK.match(text):
+        text = text[callback.end() :].rstrip().rstrip(";").rstrip().removesuffix(")")
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
