@@ -1,1 +1,1 @@
-"""What a fetched body holds: bytes in, plain values out; nothing here fetches or writes, and only `apart` waits."""
+"""Reading fetched bodies: takes bytes, returns plain values. Nothing here fetches or writes, and only `apart` waits."""

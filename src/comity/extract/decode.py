@@ -133,7 +133,7 @@ def decode_body(body: bytes, content_type: str | None) -> str:
 
 
 def decode(body: bytes, codec: str) -> str:
-    """Decode a body; UTF-8 under a western label is still UTF-8, and bytes that are no UTF-8 are read as Windows-1252."""
+    """Decode a body; UTF-8 under a western label is still UTF-8, and bytes that are not are Windows-1252."""
     if codec == "cp1252" and not body.isascii():
         try:
             return body.decode("utf-8")

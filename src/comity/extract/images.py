@@ -1,7 +1,7 @@
-"""Images by their first octets: a body enters, its format and size leave, or None for what is no image.
+"""Image headers: takes a body, returns its format and size, or None if it is no image.
 
-Nothing is decoded. What a header says is believed as far as it can be: a size of nothing, or of more than the formats
-themselves allow, is no size. Every loop ends after a bounded number of steps, whatever the octets are.
+Nothing is decoded. A header is believed as far as possible: a size of zero, or larger than the format allows, counts as
+unknown. Every loop ends after a bounded number of steps, whatever the bytes are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""One request and its answer: what the walk asks of the fetch room, and what comes back.
+"""One request and its response: what the walk asks the fetch room for, and what comes back.
 
-A `FetchRequest` enters the fetch room; a `Response` or a `FetchFailure` leaves it. Both are values: a server
-that misbehaves is an expected result, not an exception.
+Takes a `FetchRequest`; returns a `Response` or a `FetchFailure`. Both are values: a server that misbehaves is an
+expected result, not an exception. A `Cookie` that a site sets on the way lives as long as one visit and is never
+stored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The nouns of search: what is asked (SearchQuery), what is kept of a posting (SearchDocument), what is answered.
+"""Search: the query (SearchQuery), what is indexed of a posting (SearchDocument), and the result page.
 
-A query is read-only and bounded; it never leads to a request of ours. What matched comes as pieces of text, marked or
-not, so that whoever shows them escapes each piece and needs to trust no markup.
+A query is read-only and bounded; it never causes a request to a site. Matches come as pieces of text, marked or not, so
+that the renderer escapes each piece and trusts no markup.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which network addresses a crawler may dial: an address as text enters, a verdict naming the block leaves.
+"""Which network addresses a crawler may connect to: takes an address as text, returns a verdict that names the block.
 
-Judged is the address really dialled, so every spelling of it and every name that leads to it meets the same
+The address that is really dialled is judged, so every way to write it and every name that resolves to it meets the same
 table. The blocks are IANA's special-purpose registries (RFC 6890 and its updates), multicast, reserved space and
-the few public-looking addresses on which cloud platforms answer as themselves. Blocks that IANA calls globally
-reachable but where no web site lives (AS112, AMT, ORCHID, 6to4 anycast) are refused as well.
+the few public-looking addresses on which cloud platforms serve their metadata. Blocks that IANA calls globally
+reachable but that host no web sites (AS112, AMT, ORCHID, 6to4 anycast) are refused as well.
 
 Forms that carry an IPv4 address inside an IPv6 one:
 - NAT64's well-known prefix passes if the IPv4 address inside is public: networks without IPv4 need it (RFC 6052).

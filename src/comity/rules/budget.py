@@ -1,4 +1,4 @@
-"""Whether a run may fetch one more page. A budget, what is spent and the time go in; a verdict comes out."""
+"""Whether a run may fetch one more page: takes a budget, what is spent and the time; returns a verdict."""
 
 from __future__ import annotations
 

@@ -79,42 +79,7 @@ _DEFAULT_PORTS: Final = frozenset({"", "80", "443"})
 # "javascript:alert(1)" names a scheme; "localhost:8080" names a port.
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*):(?!\d)", re.IGNORECASE)
 # Schemes that people paste, and whose addresses may hold an "@".
-_OTHER_SCHEMES: Final = frozenset(
-    [
-        "about",
-        "acct",
-        "blob",
-        "callto",
-        "cid",
-        "data",
-        "facetime",
-        "file",
-        "ftp",
-        "geo",
-        "git",
-        "im",
-        "imap",
-        "irc",
-        "javascript",
-        "jabber",
-        "ldap",
-        "mailto",
-        "mid",
-        "news",
-        "sftp",
-        "sip",
-        "sips",
-        "skype",
-        "sms",
-        "ssh",
-        "tel",
-        "urn",
-        "view-source",
-        "ws",
-        "wss",
-        "xmpp",
-    ]
-)
+_OTHER_SCHEMES: Final = frozenset(["acct", "cid", "ftp", "im", "mailto", "mid", "sftp", "sip", "sips", "ssh", "xmpp"])
 _END_OF_AUTHORITY: Final = re.compile(r"[/?#\\]")
 _LABEL: Final = re.compile(r"(?=.*[a-z0-9])[a-z0-9_-]+")
 # RFC 3986 §2.1: "%" and two digits. Only letters, digits and "-._~" mean the same with and without it (§2.3).

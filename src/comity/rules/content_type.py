@@ -1,4 +1,4 @@
-"""Whether a body is worth reading: a Content-Type field and a set of wishes enter, a verdict leaves."""
+"""Whether a body is worth reading: takes a Content-Type header and the wanted types, returns a verdict."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Cookies along one chain of redirects (RFC 6265 §5): Set-Cookie fields enter, a Cookie field for the next hop leaves.
+"""Cookies along one chain of redirects (RFC 6265 §5): takes Set-Cookie headers, returns the next hop's Cookie header.
 
-Sites that set a cookie and send the visitor back would otherwise redirect for ever. Nothing outlives the visit, so
-this knows no sessions, no other visits and no scripts; it keeps to what a browser would send to the same address.
+Sites that set a cookie and redirect back would otherwise redirect for ever. Nothing outlives the visit: there are no
+sessions, no other visits and no scripts; the result is what a browser would send to the same address.
 """
 
 from __future__ import annotations

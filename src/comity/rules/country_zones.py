@@ -1,9 +1,9 @@
-"""From a country to the time zone that its organisations most likely keep.
+"""The most likely time zone of an organisation, by its country.
 
-An ISO 3166 code of two letters goes in; the name of a zone and whether it is the only one come out. The pairs are those
-of zone.tab in the IANA time zone database (public domain, release 2025b). Where a country has several zones, the one
-here is that of its capital, which is nearly always the one where most people live; for Antarctica and the outlying
-islands of the United States, which have no capital, it is that of the largest station.
+Takes an ISO 3166 code of two letters; returns the name of a zone and whether it is the country's only one. The pairs
+are those of zone.tab in the IANA time zone database (public domain, release 2025b). Where a country has several zones,
+the one here is that of its capital, which is nearly always the one where most people live; for Antarctica and the
+outlying islands of the United States, which have no capital, it is that of the largest station.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Page directives: robots meta contents and X-Robots-Tag values in, what this crawler must refrain from out.
+"""Page directives: takes robots meta contents and X-Robots-Tag values, returns what this crawler must not do.
 
-What is addressed to everyone and what is addressed to this agent are added up: the most restrictive wins, as Google
-documents for both. ``index``, ``follow`` and ``all`` therefore say nothing. Directives about how a search result
-looks (snippets, previews, translation) do not concern a crawler and are passed over; ``noimageindex`` does where
-pictures are taken, and is no restriction of the page itself.
+Directives for all crawlers and for this agent add up: the most restrictive wins, as Google documents for both.
+``index``, ``follow`` and ``all`` therefore say nothing. Directives about the look of a search result (snippets,
+previews, translation) do not concern a crawler and are ignored; ``noimageindex`` matters where images are fetched, and
+does not restrict the page itself.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The first contact with a host that was named without a scheme: https, and http where nothing speaks TLS.
+"""First contact with a host that was named without a scheme: https first, http only if there is no TLS.
 
-A failed request enters; whether it shows that there is no https leaves. Whatever TLS answers, a refused certificate or
-an alert of its own, is https: then http is not tried, because an attacker who can break TLS could force it.
+Takes a failed request; returns whether it shows that there is no https. A refused certificate or a TLS alert is still
+https: then http is not tried, because an attacker who can break TLS could force the downgrade.
 """
 
 from __future__ import annotations

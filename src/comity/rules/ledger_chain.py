@@ -1,7 +1,7 @@
 """The hash chains of the ledger: each row's digest covers the row and the digest before it.
 
-Values enter, digests leave. The encoding is one that any language can repeat (docs/ledger.md): a JSON array without
-blanks, ASCII only, times as whole microseconds since 1970, behind the digest of the row before and a line feed.
+Any language can repeat the encoding (docs/ledger.md): a JSON array without blanks, ASCII only, times as whole
+microseconds since 1970, after the digest of the previous row and a line feed.
 """
 
 from __future__ import annotations

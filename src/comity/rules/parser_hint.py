@@ -1,7 +1,7 @@
-"""Reading a parser hint: the operator's text enters; a `ParserHint` leaves, or a sentence on what is wrong with it.
+"""Reading a parser hint: takes the operator's text, returns a `ParserHint` or a sentence on what is wrong with it.
 
-The language is described in docs/parser-hints.md. Nothing is guessed: an unknown key is a mistake, because a misspelt
-one would silently lose a field.
+docs/parser-hints.md describes the language. Nothing is guessed: an unknown key is an error, because a misspelt key
+would silently lose a field.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which sitemaps of a host are read, in which order, and which of their entries count.
 
-The lines of robots.txt enter, or the usual places where there are none; addresses to ask for leave one by one. What an
-index names joins behind. Every address is given once, and their number is bounded.
+Starts from the Sitemap lines of robots.txt, or from common places where there are none. Sitemaps that an index names
+are appended. Every address is returned once, and their number is bounded.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Whether a reading of a source is believed.
 
-A reading and what was known before go in; a verdict comes out: what is stored, whether postings that are not listed
-any more are closed, and whether the run counts as a failure. A careers page that suddenly shows a login, a captcha, an
-error or nothing at all must not close what is stored:
+Takes a reading and what was known before; returns a verdict: what is stored, whether postings that are no longer listed
+are closed, and whether the run counts as a failure. A careers page that suddenly shows a login, a captcha, an error or
+nothing at all must not close stored postings:
 
-- a login, a captcha, an error page or a page that cannot be read: warn; nothing of it is stored, nothing is closed;
-- "no openings", said clearly: believed at the second look in a row, and at once where nothing was known;
-- nothing recognised: where five or more postings were known, never believed by itself, for the layout has changed;
-  where fewer were, believed at the third look in a row;
-- items that are there but cannot be used (an interface that renamed its fields): the layout has changed, and nothing is
-  closed, however few were known and however often it is seen;
-- a fall to a fifth or less of ten or more postings: what is found is stored, and what is gone is closed at the second
-  look in a row;
+- a login, a captcha, an error page or an unreadable page: warn; nothing is stored, nothing is closed;
+- "no openings", said clearly: believed at the second reading in a row, or at once if no postings were known;
+- nothing recognised: with five or more known postings, never believed, because the layout has changed; with fewer,
+  believed at the third reading in a row;
+- items that are there but cannot be used (an API that renamed its fields): the layout has changed, and nothing is
+  closed, however few postings were known and however often this happens;
+- a drop to a fifth or less of ten or more postings: what is found is stored, and missing postings are closed at the
+  second reading in a row;
 - a listing that was not read to its end stores what it found and closes nothing.
 """
 

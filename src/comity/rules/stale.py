@@ -1,7 +1,7 @@
-"""Which known pages a refresh asks for again, and which of them first.
+"""Which known pages a refresh requests again, and in which order.
 
-What a sitemap says of a page and what its last visit found enter; a rank leaves, or None for a page that is left as it
-is. Everything is revisited, but for pages that are gone; with `only_stale`, what the site itself calls changed, or due.
+Takes what a sitemap says of a page and what its last visit found; returns a rank, or None for a page that is skipped.
+Everything is revisited except pages that are gone; with `only_stale`, only what the site calls changed, or what is due.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""SURT keys: a URL turned round so that sorting groups a site, spelled as the Internet Archive's indexes (CDX) do.
+"""SURT keys: a URL rearranged so that sorting groups a site, in the form of the Internet Archive's indexes (CDX).
 
-A URL enters, its key leaves. URLs in canonical form take the short way; any other text is read leniently, and
-octets are unescaped as often as they were escaped, in time linear in the text.
+URLs in canonical form take the fast path; any other text is read leniently, and bytes are unescaped as often as they
+were escaped, in time linear in the text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Takedowns: what must never be fetched, queued or served, whatever the front door.
+"""Takedowns: what must never be fetched, queued or served, through any front door.
 
-An entry is a host, which covers its sub-domains too, or a URL, which covers everything below it. When in doubt
-more is left alone rather than less.
+An entry is a host, which also covers its sub-domains, or a URL, which covers everything below it. When in doubt, an
+entry covers more rather than less.
 """
 
 from __future__ import annotations

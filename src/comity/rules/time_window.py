@@ -1,8 +1,8 @@
-"""Time windows, as in "22:00-05:00": reading them, and the next time at which one is open.
+"""Time windows such as "22:00-05:00": parsing them, and the next time at which one is open.
 
-Texts, instants and zones go in; TimeWindow or WindowRefused, and instants in UTC, come out. A window is about the clock
-on the wall. So in the night when clocks are set back, an hour that comes twice is open twice, and when they are set
-forward, a window that would have opened in the missing hour opens as the hour is skipped, unless it ends there, too.
+A window follows local wall-clock time. In the night when clocks are set back, an hour that comes twice is open twice;
+when they are set forward, a window that would have opened in the missing hour opens when the hour is skipped, unless it
+also ends there. Results are instants in UTC.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Parameters that say who clicked where, or which visit this is, but not which page: a URL enters, one without leaves.
+"""Tracking and session parameters, which do not identify a page: takes a URL, returns it without them.
 
-What is left of a query keeps its order and spelling. A question mark with nothing after it is dropped; a URL
-without a query, and without a session mark in its path, comes back as it is.
+The rest of a query keeps its order and text. A question mark with nothing after it is dropped; a URL without a query
+and without a session id in its path is returned unchanged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who a User-Agent header says we are: the header enters, the product token that robots.txt knows us by leaves.
+"""The crawler's product token: takes a User-Agent header, returns the token that robots.txt knows us by.
 
-Many crawlers hide their name behind a browser's: `Mozilla/5.0 (compatible; AcmeBot/1.0; +https://acme.example/bot)`.
-RFC 9309 §2.2.1 wants the crawler's own token, which is the one a webmaster reads in a log: `acmebot`.
+Many crawlers put their name behind a browser's: `Mozilla/5.0 (compatible; AcmeBot/1.0; +https://acme.example/bot)`.
+RFC 9309 §2.2.1 requires the crawler's own token, which is the one a webmaster reads in a log: `acmebot`.
 """
 
 from __future__ import annotations

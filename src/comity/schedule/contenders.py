@@ -1,9 +1,9 @@
-"""The schedules that are compared, each as a function from a World to the times of all visits.
+"""The schedules that are compared, each a function from a World to the times of all visits.
 
-All keep the same limits between two visits, begin with the same round of first visits, and jitter alike. `stretch`
-makes a schedule slower as a whole, so that all of them can be held to one budget: the others multiply every interval
-by it, the adaptive one divides its budget. The last time of every source lies beyond the end, and is not counted: it
-tells when the last changes would be seen.
+All keep the same limits between two visits, start with the same round of first visits, and use the same jitter.
+`stretch` slows a schedule as a whole, so that all of them can be held to one budget: the others multiply every interval
+by it, the adaptive one divides its budget. The last time of every source lies beyond the end and is not counted: it
+says when the last changes would be seen.
 """
 
 from __future__ import annotations

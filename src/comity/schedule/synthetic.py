@@ -1,8 +1,8 @@
-"""Synthetic sources whose changes are known: what the schedules are compared on.
+"""Synthetic sources whose changes are known, for comparing schedules.
 
-A WorldPlan goes in; a World of sources with the times of all their changes comes out, the same for the same seed. Time
-is in days from the start, which is a Monday at 00:00 UTC. How often sources change differs by a log-normal
-distribution, whatever the process; the processes differ in how the changes of one source lie in time.
+Takes a WorldPlan; returns a World of sources with the times of all their changes, the same for the same seed. Time is
+in days from the start, which is a Monday at 00:00 UTC. How often sources change follows a log-normal distribution for
+every process; the processes differ in how the changes of one source are spread over time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The time zone of an organisation, from the database that the system or the tzdata package brings.
+"""The time zone of an organisation, from the zone database of the system or of the tzdata package.
 
-A zone's name and a country go in, either or both missing; ZoneFound comes out, with the zone if one could be had and
-the reason in words. This is no rule, because the database is read from disk.
+Takes a zone name and a country, either of which may be missing; returns ZoneFound, with the zone if there is one and
+the reason in words. This is not a rule, because the database is read from disk.
 """
 
 from __future__ import annotations

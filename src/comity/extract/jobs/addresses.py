@@ -1,4 +1,4 @@
-"""Addresses on a page: an href and what it is relative to enter, an absolute web address leaves, or nothing."""
+"""Addresses on a page: takes an href and its base, returns an absolute web address, or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One body of a source, read: octets enter; a `Listing` leaves, with its jobs or the reason why there are none."""
+"""Reading one body of a source: takes bytes, returns a `Listing` with its jobs, or the reason why there are none."""
 
 from __future__ import annotations
 

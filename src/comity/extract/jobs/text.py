@@ -1,4 +1,4 @@
-"""Text as it is kept: markup and odd blanks go, lengths are bounded."""
+"""Cleaning text for storage: markup and unusual blanks are removed, lengths are bounded."""
 
 from __future__ import annotations
 

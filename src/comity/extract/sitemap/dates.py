@@ -1,6 +1,6 @@
-"""When a page changed, as sitemaps and feeds write it: text in, a moment in UTC out, or None.
+"""Modification dates of sitemaps and feeds: takes text, returns a time in UTC, or None.
 
-W3C date and time in all its lengths, RFC 822 as feeds have it, and the commonest mistakes in both.
+Reads W3C dates of every length, RFC 822 as feeds write it, and the most common mistakes in both.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""Sitemaps and feeds in markup: a scanner that takes what it can from any octets, in time linear in them.
+"""Sitemaps and feeds in markup: a scanner that takes what it can from any bytes, in linear time.
 
-Every pattern stops at the next `<`, so no octet is looked at more than a few times; a search for an end that is not
-there is made once.
+Every pattern stops at the next `<`, so no byte is read more than a few times; a missing end is searched for only once.
 """
 
 import re
@@ -66,11 +65,11 @@ class MarkupScanner:
         self._usual = _MOST_UNUSUAL if recognised.kind is SitemapKind.URLSET else 0
 
     def chunks(self) -> Iterator[SitemapChunk]:
-        """Read the document; a chunk is given when it is full, and after every stretch of octets."""
-        octets, position, whole = self._data, self._start, len(self._data)
+        """Read the document; a chunk is given when it is full, and after every stretch of data."""
+        data, position, whole = self._data, self._start, len(self._data)
         while position < whole and not self._is_ended:
             # A window ends before a tag that might be cut, unless that tag is larger than the window.
-            end = whole if whole - position <= _WINDOW_BYTES else octets.rfind(b"<", position, position + _WINDOW_BYTES)
+            end = whole if whole - position <= _WINDOW_BYTES else data.rfind(b"<", position, position + _WINDOW_BYTES)
             end = end if end > position else min(position + _WINDOW_BYTES, whole)
             while position < end and not self._is_ended:
                 position = self._scan(position, end)
@@ -95,12 +94,12 @@ class MarkupScanner:
 
     def _scan(self, position: int, end: int) -> int:
         """Read tags up to the end of the window or of a chunk; gives where to go on."""
-        fields, octets = self._fields, self._data
+        fields, data = self._fields, self._data
         if self._usual and not self._open:
             position = self._take_usual(position, end)
             if self._is_full():
                 return position
-        for tag in _TAG.finditer(octets, position, end):
+        for tag in _TAG.finditer(data, position, end):
             special, slash, name, attributes = tag.groups()
             if special:
                 after = self._pass_special(tag.start())
@@ -141,9 +140,9 @@ class MarkupScanner:
 
     def _take_usual(self, position: int, end: int) -> int:
         """Read entries of the usual form; gives where the first other thing begins."""
-        octets = self._data
+        data = self._data
         while not self._is_ended and not self._is_full():
-            entry = _USUAL_ENTRY.match(octets, position, end)
+            entry = _USUAL_ENTRY.match(data, position, end)
             if entry is None:
                 self._usual -= 1
                 return position
@@ -189,17 +188,17 @@ class MarkupScanner:
 
     def _take_text(self, field: SitemapField, attributes: bytes, start: int) -> int:
         """Keep the text of an element; gives where to go on if that is not simply the next tag."""
-        octets = self._data
-        end = octets.find(b"<", start)
+        data = self._data
+        end = data.find(b"<", start)
         if end < 0:
             # The file was cut here: half an address would be a wrong one.
             if field is SitemapField.LOC:
                 self._values.pop(SitemapField.LOC, None)
             self._problems.add(SitemapProblem.TRUNCATED)
-            return len(octets)
+            return len(data)
         after = 0
-        if octets[end + 1 : end + 2] == b"/":
-            text = octets[start:end]
+        if data[end + 1 : end + 2] == b"/":
+            text = data[start:end]
             if b"&" in text:
                 text = _unescaped(text)
         else:
@@ -211,29 +210,29 @@ class MarkupScanner:
 
     def _mixed_text(self, start: int, end: int) -> tuple[bytes, int]:
         """Text with CDATA sections, comments or stray `<` in it, and where the next tag begins."""
-        octets, pieces = self._data, []
+        data, pieces = self._data, []
         room = 4 * self._limits.most_loc_characters
         while True:
-            pieces.append(_unescaped(octets[start:end]))
-            is_cdata = octets.startswith(b"<![CDATA[", end)
-            if is_cdata or octets.startswith(b"<!--", end):
+            pieces.append(_unescaped(data[start:end]))
+            is_cdata = data.startswith(b"<![CDATA[", end)
+            if is_cdata or data.startswith(b"<!--", end):
                 after = self._pass_special(end)
                 if after <= end + 2:
                     return b"".join(pieces), after
                 if is_cdata:
-                    pieces.append(octets[end + 9 : after - 3])
-            elif _TAG.match(octets, end):
+                    pieces.append(data[end + 9 : after - 3])
+            elif _TAG.match(data, end):
                 return b"".join(pieces), end
             else:
                 pieces.append(b"<")
                 after = end + 1
             room -= after - start
-            start, end = after, octets.find(b"<", after)
+            start, end = after, data.find(b"<", after)
             if end < 0 or room < 0:
                 return b"", start
 
-    def _text(self, octets: bytes) -> str:
-        return decode_part(octets, self._encoding, self._problems)
+    def _text(self, data: bytes) -> str:
+        return decode_part(data, self._encoding, self._problems)
 
     def _finish_entry(self) -> None:
         """Turn the gathered values into an entry, if they hold an address."""

@@ -23,20 +23,20 @@ _ADDRESS: Final = re.compile(rb"https?://[^\s/?#]\S*\s*", re.IGNORECASE)
 
 def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int) -> Iterator[SitemapChunk]:
     """Read a list whose first line, comments aside, is an address; later lines that are none are passed over."""
-    octets, problems = source.data, set(source.problems)
-    lines = _LINE.finditer(octets, 0, _WINDOW_BYTES)
+    data, problems = source.data, set(source.problems)
+    lines = _LINE.finditer(data, 0, _WINDOW_BYTES)
     first = next((line[0] for line in lines if not line[0].startswith(_COMMENT)), b"")
     if not _ADDRESS.fullmatch(first):
         yield SitemapChunk(SitemapKind.NOT_A_SITEMAP, problems=frozenset(problems))
         return
     entries: list[SitemapEntry] = []
     room, start = limits.most_entries, 0
-    while start < len(octets):
-        end = min(start + _WINDOW_BYTES, len(octets))
-        if end < len(octets):
+    while start < len(data):
+        end = min(start + _WINDOW_BYTES, len(data))
+        if end < len(data):
             # A line is not cut in two, unless it is longer than any address.
-            end = max(octets.rfind(b"\n", start, end), octets.rfind(b"\r", start, end)) + 1 or end
-        for line in _LINE.finditer(octets, start, end):
+            end = max(data.rfind(b"\n", start, end), data.rfind(b"\r", start, end)) + 1 or end
+        for line in _LINE.finditer(data, start, end):
             if not _ADDRESS.fullmatch(line[0]):
                 continue
             if len(line[0]) > limits.most_loc_characters:

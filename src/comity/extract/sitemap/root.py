@@ -1,4 +1,4 @@
-"""What a document in markup is: found by its first element, behind whatever stands before it."""
+"""The kind of a document in markup, by its first element, whatever precedes it."""
 
 import re
 from dataclasses import dataclass
@@ -72,13 +72,13 @@ class Recognised:
     start: int
 
 
-def recognise(octets: bytes) -> Recognised | None:
+def recognise(data: bytes) -> Recognised | None:
     """Find the root of a sitemap or feed; None if this is something else."""
-    start = _after_preamble(octets)
-    found = _ROOT.match(octets, start)
+    start = _after_preamble(data)
+    found = _ROOT.match(data, start)
     if found is None:
         # Warnings of a script, or an error page, may stand before it.
-        found = _MISPLACED_ROOT.search(octets, 0, _PREAMBLE_BYTES)
+        found = _MISPLACED_ROOT.search(data, 0, _PREAMBLE_BYTES)
     if found is None:
         return None
     prefix, local = (found[1] or b"").lower(), found[2].lower()
@@ -90,35 +90,35 @@ def recognise(octets: bytes) -> Recognised | None:
     return Recognised(kind, fields, prefix + local if is_whole else b"", found.end() if is_whole else found.start())
 
 
-def _after_preamble(octets: bytes) -> int:
+def _after_preamble(data: bytes) -> int:
     """Where the first element begins, behind blanks, declarations and comments."""
-    position = octets.find(b"<")
+    position = data.find(b"<")
     while position >= 0:
-        if octets[position + 1 : position + 2] not in (b"!", b"?"):
+        if data[position + 1 : position + 2] not in (b"!", b"?"):
             return position
-        after = end_of_special(octets, position, special_end(octets, position))
+        after = end_of_special(data, position, special_end(data, position))
         if after < 0:
             return 0
-        position = octets.find(b"<", after)
+        position = data.find(b"<", after)
     return 0
 
 
-def special_end(octets: bytes, start: int) -> bytes:
+def special_end(data: bytes, start: int) -> bytes:
     """What ends the comment, CDATA section, instruction or declaration that begins here."""
-    if octets.startswith(b"<!--", start):
+    if data.startswith(b"<!--", start):
         return b"-->"
-    if octets.startswith(b"<![CDATA[", start):
+    if data.startswith(b"<![CDATA[", start):
         return b"]]>"
-    if octets.startswith(b"<?", start):
+    if data.startswith(b"<?", start):
         return b"?>"
     # Entities are declared between brackets. They are passed over, and so are never expanded.
-    return b"]>" if _INTERNAL_SUBSET.match(octets, start + 2) else b">"
+    return b"]>" if _INTERNAL_SUBSET.match(data, start + 2) else b">"
 
 
-def end_of_special(octets: bytes, start: int, mark: bytes) -> int:
+def end_of_special(data: bytes, start: int, mark: bytes) -> int:
     """Where such a piece is over; -1 if its end does not come."""
     if mark == b"]>":
-        end = _END_OF_SUBSET.search(octets, start)
+        end = _END_OF_SUBSET.search(data, start)
         return end.end() if end else -1
-    found = octets.find(mark, start + (4 if mark == b"-->" else 2))
+    found = data.find(mark, start + (4 if mark == b"-->" else 2))
     return -1 if found < 0 else found + len(mark)

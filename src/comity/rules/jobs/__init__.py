@@ -1,1 +1,1 @@
-"""Job postings: the page's own words enter, their meaning in one vocabulary leaves; tables and small pure functions."""
+"""Job postings: takes the page's own words, returns their meaning in one vocabulary; tables and pure functions."""

@@ -1,7 +1,7 @@
-"""The gazetteer: a name enters, the places so called leave, the largest first.
+"""The gazetteer: takes a name, returns the places of that name, the largest first.
 
-The table is built from GeoNames (CC BY 4.0) by tools/build_cities.py and comes with the package. It is read at the
-first question, kept as one block of bytes (3.5 MB) and searched by bisection.
+The table is built from GeoNames (CC BY 4.0) by tools/build_cities.py and ships with the package. It is loaded on first
+use, held as one block of bytes (3.5 MB) and searched by bisection.
 """
 
 from __future__ import annotations

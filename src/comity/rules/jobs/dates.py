@@ -1,7 +1,7 @@
-"""Deadlines and dates of posting: the page's words enter, a time in UTC leaves; None where they tell no certain day.
+"""Deadlines and posting dates: takes the page's words, returns a time in UTC, or None if they name no certain day.
 
-A deadline without an hour is the last second of its day where the job is; a date of posting the first. Of several
-dates a deadline is the last, a date of posting the first.
+A deadline without an hour is the last second of its day where the job is; a posting date is the first. Of several
+dates, the last is the deadline and the first is the posting date.
 """
 
 from __future__ import annotations

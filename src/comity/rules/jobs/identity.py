@@ -1,6 +1,6 @@
-"""Which posting this is: organisation, words and link enter, a hash leaves that edits keep and no other job has.
+"""The identity of a posting: takes organisation, words and link; returns a hash that edits do not change.
 
-Why it is made so stands in docs/decisions/0010-canonical-hash.md.
+The reasons are in docs/decisions/0010-canonical-hash.md.
 """
 
 from __future__ import annotations

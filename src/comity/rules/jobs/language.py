@@ -1,4 +1,4 @@
-"""In which language a posting is written: its declared language or its words enter, a code of two letters leaves."""
+"""The language of a posting: takes its declared language or its words, returns a code of two letters."""
 
 from __future__ import annotations
 

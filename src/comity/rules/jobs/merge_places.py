@@ -1,6 +1,6 @@
-"""One posting in several places: boards list it once for each, under one address; places enter, one line leaves.
+"""One posting in several places: boards list it once per place under one address; takes places, returns one line.
 
-A place that says less than another ("Nairobi" beside "Nairobi, Kenya") is the same one.
+A place that says less than another ("Nairobi" beside "Nairobi, Kenya") is the same place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a job is about: its title and description enter, tags of one vocabulary leave."""
+"""What a job is about: takes its title and description, returns tags of one vocabulary."""
 
 from __future__ import annotations
 

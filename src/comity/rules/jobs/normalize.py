@@ -1,6 +1,7 @@
-"""What a posting means: `JobFound` in the page's words enters, `JobPosting` in one vocabulary leaves.
+"""The meaning of a posting: takes `JobFound` in the page's words, returns `JobPosting` in one vocabulary.
 
-Nothing here raises because of what a page says: what cannot be understood stays None, and the words are kept beside.
+Nothing here raises because of what a page says: a value that cannot be understood is None, and the page's words are
+stored beside it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Where a job is: the page's words for a location enter; city, country and time zone leave, or None where unclear.
+"""Where a job is: takes the page's words for a location, returns city, country and time zone, or None where unclear.
 
 Every part of the text may be a country, a state or a city, often several at once ("Georgia", "CA"). The country is the
-one that all parts can agree on; where none or more than one is left, there is no answer. A wrong country
-is worse than none.
+one that all parts agree on; if none or more than one remains, there is no result. A wrong country is worse than none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Systems that answer only what is posted to them: an address enters, the question that its own pages ask leaves.
+"""Applicant systems that list jobs only by POST: takes an address, returns the request body that their own pages send.
 
-Workday lists jobs at /wday/cxs/TENANT/SITE/jobs, twenty at a time, and takes the place in the list from the body. The
-same figures stand in the address, so that every page has one of its own.
+Workday lists jobs at /wday/cxs/TENANT/SITE/jobs, twenty at a time, and takes the offset from the body. The same figures
+are put into the address, so that every page has an address of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words made comparable: text as a page has it enters, tidy text to show or folded text to look up leaves."""
+"""Comparable text: takes text as a page has it, returns tidy text to display or folded text to look up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time zones as postings write them: the words around a time enter, a tzinfo leaves; None if they name none."""
+"""Time zones as postings write them: takes the words around a time, returns a tzinfo, or None if they name none."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What each limit of a host's policy applies to: a policy row enters, the kinds of work that it limits leave.
+"""What each limit of a host's policy applies to: takes a policy row, returns the kinds of work that it limits.
 
-Concurrency and interval are politeness: where an operator made a row, they hold for crawls, sources, audits and
+Concurrency and interval are politeness: where an operator made a row, they apply to crawls, sources, audits and
 queries. `max_pages` limits a run of a source; a whole-site run has `domains.max_pages_per_run`. `max_kb_per_page` is
-1024 for sources unless the operator sets it; it limits other requests only once it was set, so that a policy made to
-slow a host down does not cut the pages of a crawl.
+1024 for sources unless the operator sets it; it limits other requests only if it was set, so that a policy made to
+slow a host down does not truncate the pages of a crawl.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Which rule decides for a path: the longest match, found without trying every rule.
 
-Patterns enter once, when an agent's rules are gathered; settled path octets enter with each question, and the rule
-of highest rank leaves. No regular expression is ever made from a foreign pattern.
+Patterns are indexed once, when an agent's rules are gathered; each lookup takes a normalized path and returns the rule
+of highest rank. No regular expression is ever made from a foreign pattern.
 
-Three kinds of pattern, three look-ups:
+Three kinds of pattern, three lookups:
 
 * ``/path`` (also ``/path*``) is a prefix: a binary search finds the last key not after the path, and every key that
   is a prefix of the path lies on that key's chain of shorter prefixes;
 * ``/path$`` is the whole path: a dictionary;
-* anything with a star inside is filed under its rarest three octets, and tried only for paths that contain them.
+* a pattern with a star inside is filed under its rarest three characters, and tried only for paths that contain them.
 
 A hostile file can still make many starred rules pass that filter. They are then tried against a sorted list of the
-path's suffixes, where a literal is found in logarithmic time however the path was built: the cost of one
-question stays proportional to the number of literals in the file, never to its product with the path.
+path's suffixes, where a literal is found in logarithmic time however the path was built: the cost of one lookup stays
+proportional to the number of literals in the file, never to its product with the path.
 """
 
 from bisect import bisect_left, bisect_right
@@ -43,7 +43,7 @@ _NO_RULE: Final[_Ranked] = (0, None)
 class StarredPattern:
     """A pattern with a star inside, split at its stars."""
 
-    __slots__ = ("least_octets", "literals", "prefix", "rank", "rule", "tail")
+    __slots__ = ("least_length", "literals", "prefix", "rank", "rule", "tail")
 
     def __init__(self, rank: int, rule: WrittenRule, stretches: list[str], tail: str) -> None:
         self.rank = rank
@@ -51,7 +51,7 @@ class StarredPattern:
         self.prefix = stretches[0]
         self.literals = tuple(filter(None, stretches[1:]))
         self.tail = tail
-        self.least_octets = sum(map(len, stretches)) + len(tail)
+        self.least_length = sum(map(len, stretches)) + len(tail)
 
     def grams(self) -> list[str]:
         """List short stretches that any matching path must contain."""
@@ -59,19 +59,19 @@ class StarredPattern:
         grams = [gram for each in stretches if len(each) >= _GRAM for gram in (each[-_GRAM:], each[:_GRAM])]
         return grams or stretches[:1]
 
-    def matches(self, octets: str) -> bool:
+    def matches(self, path: str) -> bool:
         """Try each literal in turn at its first place, which leaves most room to the next."""
-        if len(octets) < self.least_octets or not octets.startswith(self.prefix):
+        if len(path) < self.least_length or not path.startswith(self.prefix):
             return False
-        if not octets.endswith(self.tail):
+        if not path.endswith(self.tail):
             return False
         position = len(self.prefix)
         for literal in self.literals:
-            position = octets.find(literal, position)
+            position = path.find(literal, position)
             if position < 0:
                 return False
             position += len(literal)
-        return position + len(self.tail) <= len(octets)
+        return position + len(self.tail) <= len(path)
 
 
 class RuleIndex:
@@ -103,7 +103,7 @@ class RuleIndex:
         prefixes: dict[str, _Ranked],
         starred: dict[tuple[str, tuple[str, ...], str], StarredPattern],
     ) -> None:
-        """Sort in a pattern with a star or a final dollar; anywhere else a "$" is an octet like others."""
+        """Sort in a pattern with a star or a final dollar; anywhere else a "$" is a character like any other."""
         anchored = pattern.endswith("$")
         stretches = pattern.removesuffix("$").split("*")
         if not is_normalized("".join(stretches)):
@@ -134,40 +134,40 @@ class RuleIndex:
             self._prefix_best.append(best)
             ancestors.append(at)
 
-    def deciding_rule(self, octets: str) -> WrittenRule | None:
-        """Find the matching rule of highest rank for settled path octets."""
-        best = self._exact.get(octets, _NO_RULE)
-        at = bisect_right(self._prefixes, octets) - 1
+    def deciding_rule(self, path: str) -> WrittenRule | None:
+        """Find the matching rule of highest rank for a normalized path."""
+        best = self._exact.get(path, _NO_RULE)
+        at = bisect_right(self._prefixes, path) - 1
         while at >= 0:
-            if octets.startswith(self._prefixes[at]):
+            if path.startswith(self._prefixes[at]):
                 found = self._prefix_best[at]
                 if found[0] > best[0]:
                     best = found
                 break
             at = self._prefix_parents[at]
         if self._starred:
-            return self._best_starred(octets, best)
+            return self._best_starred(path, best)
         return best[1]
 
-    def _best_starred(self, octets: str, best: _Ranked) -> WrittenRule | None:
+    def _best_starred(self, path: str, best: _Ranked) -> WrittenRule | None:
         """Try the starred rules whose gram occurs in the path, unless they rank below what is known."""
         candidates: list[list[StarredPattern]] = []
         for size, filed in self._starred:
-            if len(filed) <= 2 * len(octets):
-                candidates += [patterns for gram, patterns in filed.items() if gram in octets]
+            if len(filed) <= 2 * len(path):
+                candidates += [patterns for gram, patterns in filed.items() if gram in path]
             else:
-                grams = {octets[at : at + size] for at in range(len(octets) - size + 1)}
+                grams = {path[at : at + size] for at in range(len(path) - size + 1)}
                 candidates += [filed[gram] for gram in filed.keys() & grams]
         rank, rule = best
         if not candidates:
             return rule
         many = sum(map(len, candidates)) > _MANY_CANDIDATES
-        suffixes = SortedSuffixes(octets) if many else None
+        suffixes = SortedSuffixes(path) if many else None
         for patterns in candidates:
             for pattern in patterns:
                 if pattern.rank <= rank:
                     break
-                if suffixes.match(pattern) if suffixes else pattern.matches(octets):
+                if suffixes.match(pattern) if suffixes else pattern.matches(path):
                     rank, rule = pattern.rank, pattern.rule
                     break
         return rule
@@ -176,24 +176,24 @@ class RuleIndex:
 class SortedSuffixes:
     """Places of literals in one path, each found in logarithmic time whatever the path repeats."""
 
-    __slots__ = ("_found", "_octets", "_starts", "_suffixes")
+    __slots__ = ("_found", "_path", "_starts", "_suffixes")
 
-    def __init__(self, octets: str) -> None:
-        self._octets = octets
+    def __init__(self, path: str) -> None:
+        self._path = path
         window = _SUFFIX_WINDOW
-        pairs = sorted((octets[at : at + window], at) for at in range(len(octets)))
+        pairs = sorted((path[at : at + window], at) for at in range(len(path)))
         self._suffixes = [suffix for suffix, _ in pairs]
         self._starts = [start for _, start in pairs]
         self._found: dict[str, list[int]] = {}
 
     def match(self, pattern: StarredPattern) -> bool:
         """Try a pattern as its own ``matches`` does, but look literals up instead of searching for them."""
-        octets = self._octets
+        path = self._path
         if len(pattern.literals) > _LONG_PATTERN:
-            return pattern.matches(octets)
-        if len(octets) < pattern.least_octets or not octets.startswith(pattern.prefix):
+            return pattern.matches(path)
+        if len(path) < pattern.least_length or not path.startswith(pattern.prefix):
             return False
-        if not octets.endswith(pattern.tail):
+        if not path.endswith(pattern.tail):
             return False
         position = len(pattern.prefix)
         found = self._found
@@ -205,7 +205,7 @@ class SortedSuffixes:
             if at == len(places):
                 return False
             position = places[at] + len(literal)
-        return position + len(pattern.tail) <= len(octets)
+        return position + len(pattern.tail) <= len(path)
 
     def _places(self, literal: str) -> list[int]:
         """List every place of a literal in order; suffixes that begin with it lie side by side."""
@@ -213,11 +213,11 @@ class SortedSuffixes:
         low = bisect_left(self._suffixes, head)
         if low == len(self._suffixes) or not self._suffixes[low].startswith(head):
             return []
-        # Settled octets are visible ASCII, so one DEL sorts behind everything that begins with the head.
+        # A normalized path is visible ASCII, so one DEL sorts behind everything that begins with the head.
         high = bisect_left(self._suffixes, head + "\x7f", low)
         places = sorted(self._starts[low:high])
         if len(literal) > _SUFFIX_WINDOW:
-            return [place for place in places if self._octets.startswith(literal, place)]
+            return [place for place in places if self._path.startswith(literal, place)]
         return places
 
 
@@ -230,9 +230,9 @@ def _patterns(rule: WrittenRule) -> tuple[str, ...]:
     return (rule.pattern,)
 
 
-def _rank(octets: int, rule: WrittenRule) -> int:
-    """Order rules by RFC 9309 §2.2.2: most octets, then Allow; of equals, the earlier line is named."""
-    return ((octets * 2 + rule.allowed) << _LINE_BITS) - rule.line_number
+def _rank(length: int, rule: WrittenRule) -> int:
+    """Order rules by RFC 9309 §2.2.2: longest pattern, then Allow; of equals, the earlier line is named."""
+    return ((length * 2 + rule.allowed) << _LINE_BITS) - rule.line_number
 
 
 def _rank_of(ranked: _Ranked) -> int:

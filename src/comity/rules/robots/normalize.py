@@ -1,15 +1,14 @@
-"""One spelling for every path and pattern, so that comparing octets decides a match.
+"""The normal form of paths and patterns, so that comparing characters decides a match.
 
-A path or pattern enters as it was written; the same octets with equivalent percent-encodings made equal leave.
-Octets are held as text with one character for each, because text is searched faster than bytes are; what leaves is
-always ASCII.
+Equivalent percent-encodings become equal. Bytes are held as text with one character per byte, because text is searched
+faster than bytes; the result is always ASCII.
 
-RFC 9309 §2.2.2 asks for octets outside ASCII to be encoded and for encoded unreserved octets to be decoded.
-Reserved octets keep the form they came in: RFC 3986 §2.2 lets ``/a%2Fb`` and ``/a/b`` name different things,
-and the RFC's own example of encoding ``://`` inside a query cannot be applied to a pattern whose ``*`` hides
-where the query begins. What RFC 3986 allows in no URL (space, quotes, controls, ``<>\\^`{|}``) is encoded, as every
-client does before it sends. ``*`` and ``$`` are encoded too, because §2.2.3 gives ``%2A`` and ``%24`` as their
-literal forms; thus neither stands for itself once a text has been through here. A ``%`` without two digits stays.
+RFC 9309 §2.2.2 requires bytes outside ASCII to be encoded and encoded unreserved characters to be decoded. Reserved
+characters keep the form they came in: RFC 3986 §2.2 lets ``/a%2Fb`` and ``/a/b`` name different things, and the RFC's
+own example of encoding ``://`` inside a query cannot be applied to a pattern whose ``*`` hides where the query begins.
+What RFC 3986 allows in no URL (space, quotes, controls, ``<>\\^`{|}``) is encoded, as every client does before it
+sends. ``*`` and ``$`` are encoded too, because §2.2.3 gives ``%2A`` and ``%24`` as their literal forms, so neither
+stands for itself in a normalized text. A ``%`` without two digits stays.
 """
 
 import re
@@ -17,35 +16,35 @@ from typing import Final
 
 _UNRESERVED: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 _KEPT_RESERVED: Final = ":/?#[]@!&'()+,;="
-_SETTLED: Final = _UNRESERVED + _KEPT_RESERVED
-_SETTLED_BYTES: Final = _SETTLED.encode()
+_NORMAL: Final = _UNRESERVED + _KEPT_RESERVED
+_NORMAL_BYTES: Final = _NORMAL.encode()
 _HEX: Final = "0123456789ABCDEFabcdef"
 
 # A constant pattern: nothing foreign is ever compiled into it.
-_UNSETTLED: Final = re.compile("%[0-9A-Fa-f]{2}|[^%" + re.escape(_SETTLED) + "]")
+_ABNORMAL: Final = re.compile("%[0-9A-Fa-f]{2}|[^%" + re.escape(_NORMAL) + "]")
 
 
-def _spellings() -> dict[str, str]:
-    """List the settled spelling of every escape and of every octet that needs one."""
-    table = {chr(octet): f"%{octet:02X}" for octet in range(256) if chr(octet) not in _SETTLED}
+def _normal_forms() -> dict[str, str]:
+    """List the settled spelling of every escape and of every byte that needs one."""
+    table = {chr(byte): f"%{byte:02X}" for byte in range(256) if chr(byte) not in _NORMAL}
     for high in _HEX:
         for low in _HEX:
-            octet = int(high + low, 16)
-            table[f"%{high}{low}"] = chr(octet) if chr(octet) in _UNRESERVED else f"%{octet:02X}"
+            byte = int(high + low, 16)
+            table[f"%{high}{low}"] = chr(byte) if chr(byte) in _UNRESERVED else f"%{byte:02X}"
     return table
 
 
-_SPELLING: Final = _spellings()
+_NORMAL_FORMS: Final = _normal_forms()
 
 
-def is_normalized(octets: str) -> bool:
+def is_normalized(text: str) -> bool:
     """Tell whether settling would change nothing; nearly always true, and quicker than settling."""
-    return not octets.encode("utf-8", "surrogatepass").translate(None, _SETTLED_BYTES)
+    return not text.encode("utf-8", "surrogatepass").translate(None, _NORMAL_BYTES)
 
 
-def normalize(octets: str) -> str:
+def normalize(text: str) -> str:
     """Spell a path, or a stretch of a pattern that holds no wildcard, in its one comparable form."""
-    return octets if is_normalized(octets) else _UNSETTLED.sub(lambda match: _SPELLING[match[0]], octets)
+    return text if is_normalized(text) else _ABNORMAL.sub(lambda match: _NORMAL_FORMS[match[0]], text)
 
 
 def normalized_target(target: str) -> str:

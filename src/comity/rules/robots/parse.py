@@ -1,11 +1,11 @@
-"""The lines of a robots.txt, read into groups, rules, delays and sitemaps.
+"""The lines of a robots.txt, parsed into groups, rules, delays and sitemaps.
 
-Any bytes enter; plain values leave, in file order and with 1-based line numbers. Nothing is matched here. Text is held
-with one character for each octet, whatever the file's encoding was.
+Takes any bytes; returns plain values in file order with 1-based line numbers. Nothing is matched here. Text is held
+with one character per byte, whatever the file's encoding was.
 
 Leniency follows what Google's open-source parser accepts, since that is what webmasters test against: key typos,
-a missing colon, a byte order mark, any line ending. Work and memory are bounded by ``MAX_BYTES`` alone: every
-line is looked at once, and leaves at most one record.
+a missing colon, a byte order mark, any line ending. ``MAX_BYTES`` alone bounds work and memory: every line is read
+once and produces at most one record.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 # RFC 9309 §2.5: parse at least 500 KiB; what lies behind the limit is not read.
 MAX_BYTES: Final = 512 * 1024
-# Octets kept of one line: eight times the longest URL that browsers of old took, less one.
+# Bytes read of one line: eight times the longest URL that old browsers accepted, less one.
 MAX_LINE_BYTES: Final = 2083 * 8 - 1
 # A longer wait than a day is taken for a day: the host would otherwise never be visited.
 MAX_CRAWL_DELAY_SECONDS: Final = 86_400.0
@@ -101,9 +101,9 @@ def product_token(agent: str) -> str:
     return match[0].lower() if match else ""
 
 
-def readable(octets: str) -> str:
-    """Show octets as the UTF-8 text they should be; what is not UTF-8 is shown escaped."""
-    return octets.encode("latin-1").decode("utf-8", "backslashreplace")
+def readable(text: str) -> str:
+    """Show bytes as the UTF-8 text they should be; anything else is escaped."""
+    return text.encode("latin-1").decode("utf-8", "backslashreplace")
 
 
 def read_lines(body: bytes, max_bytes: int = MAX_BYTES) -> WrittenRobots:

@@ -1,4 +1,4 @@
-"""robots.txt by RFC 9309: bytes in, verdicts with evidence out.
+"""Verdicts on URLs by robots.txt (RFC 9309): takes bytes, returns verdicts with evidence.
 
 ``parse_robots`` reads a file once; ``RobotsFile.for_agent`` chooses and merges the groups for one product token once;
 ``AgentRules.verdict`` then answers for any number of URLs. Verdicts for one rule are one shared value.
@@ -43,9 +43,9 @@ class AgentRules:
 
     def verdict(self, target: str) -> RobotsVerdict:
         """Decide for an absolute URL, or for a path with its query."""
-        octets = normalized_target(target)
-        rule = self._index.deciding_rule(octets)
-        if rule is not None and not rule.allowed and octets == _ROBOTS_PATH:
+        path = normalized_target(target)
+        rule = self._index.deciding_rule(path)
+        if rule is not None and not rule.allowed and path == _ROBOTS_PATH:
             return RobotsVerdict(True, _OWN_PATH_REASON, crawl_delay_seconds=self.crawl_delay_seconds)
         line_number = rule.line_number if rule else 0
         known = self._verdicts.get(line_number)
@@ -135,7 +135,7 @@ def _crawl_delay(written: WrittenRobots, memberships: list[Membership]) -> float
     return max((delay for delay in delays if delay is not None), default=None)
 
 
-def _evidence(octets: str) -> str:
-    """Make foreign octets readable and short."""
-    shown = readable(octets)
+def _evidence(text: str) -> str:
+    """Make foreign bytes readable and short."""
+    shown = readable(text)
     return shown if len(shown) <= _MAX_EVIDENCE_CHARACTERS else shown[:_MAX_EVIDENCE_CHARACTERS] + "…"

@@ -1,4 +1,4 @@
-"""A posting as search keeps it, between its value and JSON: a document enters and a card leaves, or the other way."""
+"""A posting as the search index stores it: converts a document to a JSON card and back."""
 
 from __future__ import annotations
 

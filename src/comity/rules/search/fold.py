@@ -1,7 +1,7 @@
-"""Text as search compares it: words of any language enter, folded words leave, the same for postings and for queries.
+"""Text folding for search, the same for postings and queries: takes words of any language, returns folded words.
 
-Folded here and not by an engine, so that all engines find the same: case and accents fall away, ß is ss, ü is both u
-and ue, and scripts that put no blanks between words are taken sign by sign.
+Folding happens here and not in an engine, so that all engines find the same: case and accents are dropped, ß is ss, ü
+is both u and ue, and scripts without blanks between words are split into characters.
 """
 
 from __future__ import annotations

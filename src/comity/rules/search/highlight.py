@@ -1,6 +1,6 @@
-"""Where a posting says what was looked for. Its text and the terms of a query enter, marked pieces leave.
+"""Highlighting: takes a posting's text and the terms of a query, returns marked pieces.
 
-The same for every engine: what is marked does not depend on who found it.
+It is the same for every engine: what is marked does not depend on which engine found it.
 """
 
 from __future__ import annotations

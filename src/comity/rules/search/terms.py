@@ -1,6 +1,6 @@
-"""What the words of a query ask for. Text from the public enters, whatever it holds; bounded terms leave.
+"""Parsing a search query: takes any text from the public, returns bounded terms.
 
-"in quotes" is a phrase, -word must not occur, the last word may go on; everything else is a word that must occur.
+"in quotes" is a phrase, -word must not occur, the last word may be incomplete; every other word must occur.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a query says about its page: which parameters choose among the same things, order them, or leaf through them.
+"""Parsing queries: which parameters filter the same items, sort them, or page through them.
 
-A query enters; its parts leave. Names decide, and how often they come, never the site.
+Parameter names decide, and how often they occur, never the site.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the URLs of a site have in common: a folder, a file name or a query enters, its shape leaves.
+"""The shape of URLs: takes a folder, a file name or a query, returns what URLs of its kind have in common.
 
-A shape is a path with whatever counts upwards taken out of it: numbers, digests, dates. Names stay, so that sites are
-not thrown together. Every function here is linear in its text.
+A shape is a path without what counts upwards in it: numbers, digests, dates. Names stay, so that different sites are
+not mixed up. Every function here is linear in its text.
 """
 
 from __future__ import annotations

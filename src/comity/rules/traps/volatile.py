@@ -1,17 +1,17 @@
-"""Parameters that change on every link: sessions, tokens and cache marks, told from real ones by behaviour.
+"""Volatile parameters: sessions, tokens and cache busters that change on every link, recognised by behaviour.
 
-Pages that came enter, with their links; which parameters are folded leaves, and which links are copies of others. A
+Takes fetched pages with their links; returns which parameters are folded, and which links are copies of others. A
 parameter is volatile if its value is new on every link and the page is the same with each. Names decide nothing. All
-of these must hold, so that a site whose pages are many, alike or empty stays whole:
+of these must hold, so that a site whose pages are many, similar or empty is still crawled in full:
 
-* the same address but for the parameter brought the same page, several times and hardly ever another;
-* that page links on with the parameter, with values that were met nowhere before. A list of things names the same
-  things again and again, and so does a page that leafs;
-* it puts the parameter on links to several pages, at most a few values to each. Where it leads to one address only,
-  which a list of things also does, far more evidence is needed.
+* URLs that differ only in the parameter returned the same page, several times and hardly ever another;
+* that page links on with the parameter, with values that were met nowhere before. A list of items names the same
+  items again and again, and so does a page with pagination;
+* it puts the parameter on links to several pages, at most a few values to each. If it leads to one address only,
+  as a list of items also does, far more evidence is needed.
 
-A folded parameter is not taken off: the first address of each page is visited as it was written, the others are
-copies of it. Names that leaf or sort (`rules.trap_queries`) are never suspected. Memory is bounded.
+A folded parameter is not removed: the first address of each page is visited as written, the others are copies of it.
+Parameters that page or sort (`rules.traps.queries`) are never suspected. Memory is bounded.
 """
 
 from __future__ import annotations

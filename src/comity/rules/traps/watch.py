@@ -1,8 +1,8 @@
-"""Traps: endless spaces of links on one host, told from large sites by their shape and by what was found in them.
+"""The trap watch of one host: endless URL spaces, distinguished from large sites by shape and content.
 
-Links enter as paths with their queries, pages as they are fetched; a refusal leaves, or None to follow. Nothing is
-refused for being many: only for repeating itself, for leading nowhere new, or for bringing what is known. Memory
-is bounded; time is an argument. One `TrapWatch` watches one host.
+Takes links as paths with queries, and pages as they are fetched; returns a refusal, or None to follow. Nothing is
+refused for being many: only for repeating itself, for leading nowhere new, or for returning known content. Memory is
+bounded; time is an argument.
 """
 
 from __future__ import annotations

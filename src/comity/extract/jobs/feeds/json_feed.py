@@ -1,4 +1,4 @@
-"""JSON Feed (jsonfeed.org, version 1 and 1.1): a value enters, jobs leave; an item needs no address of its own."""
+"""JSON Feed (jsonfeed.org, version 1 and 1.1): takes a value, returns jobs; an item needs no address of its own."""
 
 from __future__ import annotations
 

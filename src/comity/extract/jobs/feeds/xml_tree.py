@@ -1,7 +1,7 @@
-"""XML as feeds really write it: text in, a tree of small nodes out, whatever the markup.
+"""XML as feeds really write it: takes text, returns a tree of small nodes, however broken the markup.
 
-No entity is expanded but numeric ones and the named ones of HTML, wrong end tags close what they can, and depth and
-number of nodes are bounded. Every pattern stops at the next `<`, so the time is linear.
+Only numeric entities and the named ones of HTML are expanded, wrong end tags close what they can, and depth and number
+of nodes are bounded. Every pattern stops at the next `<`, so the time is linear.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""JSON answers that no row knows: a value enters, and the list in it that looks most like jobs is read.
+"""JSON responses of unknown systems: takes a value, reads the list in it that looks most like jobs.
 
-Keys are compared without case and separators, so `jobTitle`, `job_title` and `JobTitle` are one word.
+Keys are compared without case and separators, so `jobTitle`, `job_title` and `JobTitle` are the same.
 """
 
 from __future__ import annotations

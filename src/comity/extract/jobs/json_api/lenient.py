@@ -1,6 +1,6 @@
-"""JSON as pages really write it: comments, trailing commas, escaped markup, raw line breaks; text in, a value out.
+"""JSON as pages really write it: comments, trailing commas, escaped markup, raw line breaks.
 
-One pass makes the text proper, character class by character class, so the time stays linear.
+One pass makes the text valid, character class by character class, so the time is linear.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Jobs by a mapping: a JSON answer and where it keeps what enter, jobs and the next address leave."""
+"""Jobs by a mapping: takes a JSON response and the paths of its fields, returns jobs and the next address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values inside a JSON answer: a path or template and a value enter, text leaves."""
+"""Values inside a JSON response: takes a path or template and a value, returns text."""
 
 from __future__ import annotations
 

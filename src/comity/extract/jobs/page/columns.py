@@ -1,4 +1,4 @@
-"""Items of one run side by side: what stands in the same place of each is of the same kind; items in, places out.
+"""Items of a list compared column by column: the same position holds the same kind of value in each item.
 
 A little-known town stands where other items have well-known towns; a department stands where no item has a town. This
 holds in any language.

@@ -1,4 +1,4 @@
-"""What the words around a job's title say: a stretch of a page enters, raw fields leave.
+"""Fields from the words around a job's title: takes part of a page, returns raw fields.
 
 In order: labels ("Closing date:"), names of elements (class="location"), icons, then what looks like a place or a date.
 """

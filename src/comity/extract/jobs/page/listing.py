@@ -1,4 +1,4 @@
-"""One HTML page of a source: its tree enters, a `Listing` leaves. The order of asking is the order of trust."""
+"""One HTML page of a source: takes its tree, returns a `Listing`. The most reliable methods are tried first."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The outline of a page: its tree enters, flat lists leave on which everything else is arithmetic.
+"""The outline of a page: takes its tree, returns flat lists on which everything else is arithmetic.
 
-Elements are numbered in document order, and `ends` says where the elements below one stop; so "the texts of this card"
+Elements are numbered in document order, and `ends` says where the descendants of each stop, so "the texts of this card"
 is a slice. Navigation, footers, banners and the like are marked once, here. Numbers and depth are bounded.
 """
 

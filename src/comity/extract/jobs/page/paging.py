@@ -1,4 +1,4 @@
-"""Where a listing goes on: an outline and its address enter, the address of the next page leaves; same host only."""
+"""The next page of a listing: takes an outline and its address, returns the next address; same host only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs in lists and cards: groups of alike items enter; those whose words and surroundings speak of jobs leave.
+"""Jobs in lists and cards: takes groups of similar items, returns those whose words and context are about jobs.
 
 The score is a sum of shares: how many titles read like jobs, how many items have a deadline, what the heading above
 and the page itself say; headlines, events, people and navigation count against it. Bench: bench/extraction.py.

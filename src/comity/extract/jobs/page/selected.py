@@ -1,4 +1,4 @@
-"""Jobs by CSS selectors: a tree and where it keeps what enter, jobs leave. Hints and known pages use it alike."""
+"""Jobs by CSS selectors: takes a tree and the selectors of its fields, returns jobs. For hints and known systems."""
 
 from __future__ import annotations
 

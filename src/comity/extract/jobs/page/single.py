@@ -1,6 +1,6 @@
-"""A page that is one posting: its heading is the title, its parts are an advertisement's; outline in, job out.
+"""A page that is one posting: the heading is the title, and the sections are those of an advertisement.
 
-Such a page often shows other jobs, too ("Similar vacancies"); those are not what it is about.
+Such a page often lists other jobs too ("Similar vacancies"); those are ignored.
 """
 
 from __future__ import annotations

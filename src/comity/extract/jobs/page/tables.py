@@ -1,4 +1,4 @@
-"""Jobs in tables: a table whose header names a position and, say, a deadline; an outline enters, jobs leave."""
+"""Jobs in tables: a table whose header names a position and, for example, a deadline."""
 
 from __future__ import annotations
 

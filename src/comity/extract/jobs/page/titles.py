@@ -1,4 +1,4 @@
-"""The title of an item: what is set off, what is called so, or its first line; an outline in, title out."""
+"""The title of an item: what is emphasised, what is labelled as a title, or its first line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Public answers of applicant systems: a JSON value and its address enter, jobs leave.
+"""Public JSON of applicant systems: takes a JSON value and its address, returns jobs.
 
-Each system is a row: how its address looks, which keys its items have, and where they keep what. A row is found by
-address or, where an organisation serves the same answer under its own name, by shape.
+Each system is a row: the form of its address, the keys of its items, and where the fields are. A row is found by
+address or, where an organisation serves the same JSON under its own name, by shape.
 """
 
 from __future__ import annotations

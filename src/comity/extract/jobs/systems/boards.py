@@ -1,7 +1,7 @@
-"""Openings that a page only embeds: its tree enters, the address of the board leaves, or why nothing can be seen.
+"""Jobs that a page only embeds: takes its tree, returns the address of the board, or why nothing can be seen.
 
 Many careers pages have a frame or a script of an applicant system where the jobs should be. The system's own address
-can be asked instead; where the page is filled in by scripts of its own, nothing can, and the reader is told so.
+can be requested instead; where the page is filled by its own scripts, nothing can, and the result says so.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Dates and last days in running text: text in, the words of a date out, as the page has them.
+"""Dates and deadlines in running text: takes text, returns the words of a date as the page has them.
 
-What they mean is decided in `rules.jobs.dates`; here it only matters where a date begins and ends, in any script.
+What they mean is decided in `rules.jobs.dates`; here it only matters where a date starts and ends, in any script.
 """
 
 from __future__ import annotations

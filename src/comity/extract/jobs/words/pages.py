@@ -1,4 +1,4 @@
-"""Words that tell what a page, a heading, an address or an element is about; text in, a judgement out."""
+"""Words that say what a page, a heading, an address or an element is about."""
 
 from __future__ import annotations
 

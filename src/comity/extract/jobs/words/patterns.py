@@ -1,4 +1,4 @@
-"""Tables of words made into patterns and sets: entries by language enter, one compiled pattern or set leaves."""
+"""Compiling word tables: takes entries by language, returns one compiled pattern or set."""
 
 from __future__ import annotations
 
