@@ -305,7 +305,7 @@ def _in_force(notes: list[Record], line: Record) -> Record | None:
 
 
 def _pace(lines: list[Record]) -> Iterator[Finding]:
-    """Delays, requests at once, pauses and leases, in the order of the starts."""
+    """Delays, concurrent requests, pauses and leases, in the order of the starts."""
     before: Record | None = None
     under_way: list[int] = []
     pauses: list[tuple[int, float]] = []

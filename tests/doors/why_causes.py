@@ -38,8 +38,8 @@ CAUSES: dict[str, Cause] = {
     "noindex_meta": Cause("noindex in a meta element", "noindex", r"^It asks not to be indexed \(meta robots: noindex"),
     "noindex_header": Cause("noindex in X-Robots-Tag", "noindex", r"^It asks not to be indexed \(X-Robots-Tag"),
     "unavailable_after": Cause("unavailable_after in the past", "noindex", r"^It asks not to be indexed .*unavailable"),
-    "login_wall": Cause("a login form in place of the page", "login_wall", r"^It asks for a login"),
-    "login_redirect": Cause("a redirect to a login page", "login_wall", r"^It asks for a login"),
+    "login_wall": Cause("a login form in place of the page", "login_wall", r"^It requires a login"),
+    "login_redirect": Cause("a redirect to a login page", "login_wall", r"^It requires a login"),
     "canonical": Cause(
         "a page with its canonical address elsewhere", "canonical_elsewhere", r"^It names \S+/page as its"
     ),
@@ -58,22 +58,22 @@ CAUSES: dict[str, Cause] = {
     "http_503": Cause(
         "503 without Retry-After, given up", "http_503", r"^The server failed: it answered 503.*given up"
     ),
-    "http_429": Cause("429", "http_429", r"^The server wants fewer requests: it answered 429.*tried again"),
-    "host_blocked": Cause("a block by Retry-After", "host_blocked", r"^Its host asked for no requests until"),
+    "http_429": Cause("429", "http_429", r"^The host is rate-limited: the server answered 429.*tried again"),
+    "host_blocked": Cause("a block by Retry-After", "host_blocked", r"^Its host asked us to wait until"),
     # Bodies that are not taken.
     "wrong_type": Cause("a content type that is not wanted", "wrong_type", r"^Its content type is not wanted .*pdf"),
-    "too_large": Cause("an answer that is too large", "too_large", r"^The answer is larger than is taken"),
+    "too_large": Cause("an answer that is too large", "too_large", r"^The response is larger than the limit"),
     "too_large_policy": Cause(
-        "larger than the host's policy", "too_large", r"^The answer is larger than is taken .*1024"
+        "larger than the host's policy", "too_large", r"^The response is larger than the limit .*1024"
     ),
     "bomb": Cause("a body that inflates without end", "decompression_bomb", r"^The body inflates to far more"),
     "bad_encoding": Cause("a body that is not what its coding says", "bad_encoding", r"^The body does not match"),
-    "header_flood": Cause("a header that is too long", "header_flood", r"^The header of the answer is too long"),
+    "header_flood": Cause("a header that is too long", "header_flood", r"^The response header is too long"),
     # The way there.
     "reset_again": Cause("a connection cut off, to be tried again", "reset", r"^The server closed.*try \d of 6"),
     "reset": Cause("a connection cut off, given up", "reset", r"^The server closed the connection.*given up"),
     "protocol_error": Cause("an answer that is not HTTP", "protocol_error", r"^The server broke the HTTP protocol"),
-    "slow": Cause("an answer that does not come", "total_timeout", r"^The answer took longer than"),
+    "slow": Cause("an answer that does not come", "total_timeout", r"^The response took longer than"),
     "certificate": Cause("a certificate that is not valid", "certificate_refused", r"^The TLS certificate of its host"),
     "tls": Cause("a server that speaks no TLS", "tls_failure", r"^The TLS handshake with its host failed"),
     "refused": Cause(
@@ -101,7 +101,7 @@ CAUSES: dict[str, Cause] = {
     "redirect_takedown": Cause("a redirect to a takedown", "taken_down", r"^It redirects to a page that is taken down"),
     "redirect_mailto": Cause("a redirect to mailto:", "bad_redirect", r"^It redirects to something that is not a web"),
     "redirect_busy": Cause(
-        "a redirect to a host held elsewhere", "host_busy", r"^It was put off.*another worker holds"
+        "a redirect to a host held elsewhere", "host_busy", r"^It was postponed.*another worker holds"
     ),
     # Seen and left.
     "nofollow_link": Cause("a link with rel=nofollow", "nofollow", r"^The only link to it says rel=nofollow"),
@@ -126,13 +126,17 @@ CAUSES: dict[str, Cause] = {
     "robots_then": Cause(
         "forbidden once, allowed now", "robots_denied_then", r"^robots.txt forbade it at .*allows it now"
     ),
-    "trap": Cause("one of endlessly many", "trap", r"^It looks like one of endlessly many \(repeated_segments\)"),
+    "trap": Cause(
+        "a page of an endless space", "trap", r"^It looks like part of an endless space \(repeated_segments\)"
+    ),
     "taken_down": Cause("a takedown of the URL", "taken_down", r"^It is taken down by the entry \S+/a\.$"),
     "taken_down_below": Cause("a takedown of a folder", "taken_down", r"^It is taken down by the entry \S+/folder"),
     "taken_down_host": Cause("a takedown of the host", "taken_down", r"^It is taken down by the entry \S+:\d+\.$"),
     "was_taken_down": Cause("a takedown lifted since", "was_taken_down", r"^It was taken down .*no longer in force"),
-    "folded": Cause("a tracking parameter", "folded", r"^It is taken for \S+/a: `utm_source` does not name a page"),
-    "folded_session": Cause("a session in the path", "folded", r"^It is taken for \S+/a: the mark of a session"),
+    "folded": Cause(
+        "a tracking parameter", "folded", r"^It is treated as \S+/a: `utm_source` does not identify a page"
+    ),
+    "folded_session": Cause("a session in the path", "folded", r"^It is treated as \S+/a: the mark of a session"),
     "other_spelling": Cause(
         "another spelling of a known URL", "other_spelling", r"^No crawl has found it.*/a is known"
     ),
@@ -142,11 +146,11 @@ CAUSES: dict[str, Cause] = {
     "sitemap_robots": Cause(
         "a sitemap that robots.txt forbids", "sitemap_refused", r"^It is a sitemap that was not.*robots"
     ),
-    "sitemap_missing": Cause("a sitemap that is not there", "sitemap_missing", r"^It was asked for as a sitemap.*404"),
-    "robots_file": Cause("robots.txt itself", "robots_file", r"^robots.txt is read before any page; it was read last"),
+    "sitemap_missing": Cause("a sitemap that is not there", "sitemap_missing", r"^It was requested as a sitemap.*404"),
+    "robots_file": Cause("robots.txt itself", "robots_file", r"^robots.txt is read before any page; it was last read"),
     "image": Cause("an image", "image", r"^It is an image; it was fetched at .*HTTP 200"),
     "image_missing": Cause("an image that is not there", "image_failed", r"^It is an image and was not stored: .*404"),
-    "images_off": Cause("an image, without --images", "images_off", r"^It looks like an image.*--images only"),
+    "images_off": Cause("an image, without --images", "images_off", r"^It looks like an image.*only with --images"),
     "asset": Cause("a style sheet", "asset", r"^It looks like a script, style or font"),
     # The host.
     "cooldown": Cause(
@@ -159,7 +163,7 @@ CAUSES: dict[str, Cause] = {
         "a cooldown, of a page fetched before", "cooldown", r"^Its host is blocked.*It was fetched"
     ),
     "permanent_block": Cause(
-        "a permanent block", "permanent_block", r"^Its host is blocked.*not tried again by itself"
+        "a permanent block", "permanent_block", r"^Its host is blocked.*not retried automatically"
     ),
     "robots_all": Cause(
         "robots.txt that forbids the whole site", "robots_denied", r"^robots.txt forbids it: line 2.*blocked"
@@ -174,8 +178,8 @@ CAUSES: dict[str, Cause] = {
     "queued": Cause("a queued URL", "queued", r"^It is queued, 1 step from a seed"),
     "queued_again": Cause("queued again by a reset", "queued", r"^It is queued, .* visits it once more"),
     "not_due": Cause("a host that is not due", "not_due", r"^Its host is not due before"),
-    "not_seeded": Cause("a host that is not seeded", "not_seeded", r"^Its host was only touched by a redirect"),
-    "unknown_host": Cause("a host that is not known", "unknown_host", r"^Its host nowhere.example is not known here"),
+    "not_seeded": Cause("a host that is not seeded", "not_seeded", r"^Its host was only requested by a redirect"),
+    "unknown_host": Cause("a host that is not known", "unknown_host", r"^Its host nowhere.example is unknown"),
     "pending": Cause("a host that was never crawled", "waits_for_first_crawl", r"^Its host was seeded at .* waits"),
     "never_found": Cause(
         "a URL that nothing names", "never_found", r"^No page, sitemap or seed of its host has named it"
@@ -183,11 +187,15 @@ CAUSES: dict[str, Cause] = {
     "merged": Cause("a host that was merged", "queued", r"^It is queued"),
     "collapsed": Cause("a sub-domain that is collapsed", "queued", r"^It is queued"),
     # Sources.
-    "source": Cause("a source that was read", "source_ok", r"^It is a source whose last run.*went well.*read next at"),
+    "source": Cause(
+        "a source that was read", "source_ok", r"^It is a source whose last run.*went well.*next be read at"
+    ),
     "source_page": Cause("a later page of a source", "source_ok", r"^It belongs to the source \S+/careers"),
-    "source_new": Cause("a source that is due", "source_due", r"^It is a source that was not read yet, and is due now"),
+    "source_new": Cause(
+        "a source that is due", "source_due", r"^It is a source that has not been read yet, and is due now"
+    ),
     "source_failed": Cause(
-        "a source that failed", "source_fail", r"^It is a source whose last run.*failed.*404.*read next"
+        "a source that failed", "source_fail", r"^It is a source whose last run.*failed.*404.*next be read"
     ),
     "source_paused": Cause("a paused source", "source_paused", r"^It is a source, and is paused"),
     "source_blocked": Cause("a source that robots.txt forbids", "source_blocked", r"is blocked \(robots disallow\)"),

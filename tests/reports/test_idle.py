@@ -31,7 +31,7 @@ LATER = BEGINNING + timedelta(days=3)
         ({"status": "active", "next_crawl_after": LATER}, "the host is not due yet", "then"),
         (
             {"status": "active", "next_crawl_after": LATER, "frontier_size": 3},
-            "what is left is to be tried again later",
+            "the remaining URLs are to be retried later",
             "then",
         ),
         (

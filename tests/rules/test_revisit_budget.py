@@ -62,7 +62,7 @@ def test_a_budget_under_the_longest_intervals_thins_all_alike() -> None:
 
 def test_a_budget_that_cannot_be_spent_is_spare() -> None:
     allocation = allocate([Claim("a", 1.0, RevisitLimits(0.5, 30))] * 3, 10.0)
-    assert allocation.everybody.pace == inf
+    assert allocation.overall.pace == inf
     assert allocation.spare_per_day == pytest.approx(4.0)
     assert allocate([], 5.0).spare_per_day == 5.0
 
@@ -110,6 +110,6 @@ def test_equal_limits_clip_the_square_root_exactly() -> None:
     chance = Random(1)
     claims = [Claim(str(n), chance.lognormvariate(-2, 2), RevisitLimits(0.5, 30)) for n in range(500)]
     allocation = allocate(claims, 150.0)
-    expected = [min(2.0, max(1 / 30, allocation.everybody.pace * sqrt(claim.value))) for claim in claims]
+    expected = [min(2.0, max(1 / 30, allocation.overall.pace * sqrt(claim.value))) for claim in claims]
     assert [visits_per_day(allocation, claim) for claim in claims] == pytest.approx(expected)
     assert sum(expected) == pytest.approx(150.0)

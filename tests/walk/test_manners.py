@@ -171,7 +171,7 @@ def test_a_longer_patience_than_ours_gives_the_host_back_until_then(web: Web, pl
     assert len(site.log) == 3, "the gate remembers, too"
 
 
-def test_a_robots_file_that_asks_for_patience_is_not_asked_again_meanwhile(web: Web, place: Place) -> None:
+def test_a_robots_file_that_asks_to_wait_is_not_asked_again_meanwhile(web: Web, place: Place) -> None:
     site = web.site(tree(3), robots=Answer(429, headers={"Retry-After": "600"}))
     crawl(place, site, code=1)  # no page came
     assert site.paths == ["/robots.txt"]

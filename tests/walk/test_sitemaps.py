@@ -275,7 +275,7 @@ def test_a_server_that_fails_is_asked_again_after_a_pause_and_then_read(web: Web
     assert is_polite(place)
 
 
-def test_a_site_that_asks_for_patience_gets_it_from_its_pages_too(web: Web, place: Place) -> None:
+def test_a_site_that_asks_to_wait_gets_it_from_its_pages_too(web: Web, place: Place) -> None:
     def busy(asked: Asked) -> Answer:
         return xml(urlset("/found")) if asked.count > 1 else Answer(429, headers={"Retry-After": "2"})
 

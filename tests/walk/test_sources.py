@@ -304,7 +304,7 @@ def test_a_site_that_recovers_within_the_retries_is_read(web: Web, embedded_bure
     assert embedded_bureau.run(embedded_bureau.add(site.url("/careers"))).counts.inserted == 2
 
 
-def test_a_site_that_asks_for_patience_is_asked_no_sooner(web: Web, embedded_bureau: Office) -> None:
+def test_a_site_that_asks_to_wait_is_asked_no_sooner(web: Web, embedded_bureau: Office) -> None:
     site = web.site({"/careers": Answer(429, headers={"Retry-After": "864000"})})
     source = embedded_bureau.add(site.url("/careers"))
     report = embedded_bureau.run(source)

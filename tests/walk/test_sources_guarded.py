@@ -91,7 +91,7 @@ def test_items_that_cannot_be_used_close_nothing_at_any_look(web: Web, bureau: O
         report = bureau.run(source)
         assert (report.status, report.counts.closed) == (RunStatus.WARN, 0)
         assert report.message.startswith("quarantined: the layout changed (")
-        assert report.message.endswith("; 3 postings stay as they were")
+        assert report.message.endswith("; 3 postings stay unchanged")
     assert len(bureau.titles()) == 3
     site.routes["/jobs"] = Answer(body=before, type=kind)
     assert bureau.run(source).counts.skipped == 3
@@ -130,7 +130,7 @@ def test_a_feed_that_breaks_off_closes_nothing_and_is_read_whole_the_next_time(w
     assert bureau.run(source).counts.inserted == 6
     site.routes["/feed"] = replace(whole, body=whole.body[: len(whole.body) // 2], etag='"two"')
     report = bureau.run(source)
-    assert (str(report.status), report.message) == ("warn", "page 1: the feed breaks off; nothing is closed")
+    assert (str(report.status), report.message) == ("warn", "page 1: the feed is truncated; nothing is closed")
     assert report.counts.closed == 0
     assert bureau.run(source).counts.closed == 0
     assert site.of("/feed")[-1].headers.get("if-none-match") is None

@@ -174,7 +174,7 @@ def test_without_the_watch_the_same_site_uses_up_its_budget(web: Web, place: Pla
     ("href", "words"),
     [
         ("/calendar?year=2099&amp;month=1", "far ahead"),
-        ("/x/y/x/y/x/y/x/y/", "comes 3 times in a row"),
+        ("/x/y/x/y/x/y/x/y/", "repeats 3 times in a row"),
         ("/" + "deep/er/" * 14, "folders deep"),
         ("/search?q=" + "z" * 2000, "longer than 2000 characters"),
         ("/go?to=%252525", "address within an address"),

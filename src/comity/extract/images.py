@@ -29,7 +29,7 @@ _NUMBERS: Final = re.compile(rb"[\s,]+")
 
 
 def read_image(body: bytes) -> ImageShape | None:
-    """Name the format by the octets, whatever the server calls it, and read the size from the header."""
+    """Name the format by the bytes, whatever the server calls it, and read the size from the header."""
     for mark, read in _BY_MARK:
         if body.startswith(mark):
             try:

@@ -7,7 +7,7 @@ ComityError
 ├── NotFound              the named thing is not in the state
 ├── IllegalTransition     a host may not go from that status to this one
 ├── LeaseLost             the lease under which something was to be written is no longer held
-├── HostBusy              somebody else holds the lease on the host
+├── HostBusy              another worker holds the lease on the host
 ├── SchemaMismatch        the database and this code are of different ages
 ├── StateUnavailable      the database cannot be opened or does not answer
 │   └── FrontierUnavailable   nor does the store of the frontier, where that is another (`frontier.store`)
@@ -23,7 +23,7 @@ from typing import ClassVar
 
 
 class ComityError(Exception):
-    """Something Comity refuses or cannot do, told in one line."""
+    """Something Comity refuses or cannot do, in one line."""
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
@@ -72,7 +72,7 @@ class LeaseLost(ComityError):
 
 
 class HostBusy(ComityError):
-    """Somebody else holds the lease on the host."""
+    """Another worker holds the lease on the host."""
 
     code = "host_busy"
 

@@ -26,7 +26,7 @@ class HostFacts:
     blocked_at: datetime | None = None
     next_crawl_after: datetime | None = None
     holder: str | None = None
-    """Who holds the lease now, if anybody does."""
+    """The current lease holder, if there is one."""
     held_until: datetime | None = None
     blocked_until: datetime | None = None
     """Until when the site itself wants no requests (Retry-After)."""

@@ -37,7 +37,7 @@ Method = Literal["GET", "HEAD", "POST"]
 class Headers:
     """Header fields as they arrived: names in lower case, order and repetitions kept.
 
-    `first` holds the first value of each field, for those who know the name's spelling and are in a hurry.
+    `first` holds the first value of each field, for callers that know the exact name and need speed.
     """
 
     __slots__ = ("_pairs", "first")

@@ -70,7 +70,7 @@ class FrontierEntry(NamedTuple):
 
 
 class SeenPage(NamedTuple):
-    """What the last visit of a URL that told anything found: what a conditional request is made of (RFC 9110 §13.1)."""
+    """What the last conclusive visit of a URL found: the parts of a conditional request (RFC 9110 §13.1)."""
 
     at: float
     is_gone: bool

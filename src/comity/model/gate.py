@@ -48,7 +48,7 @@ class WaitReason(StrEnum):
 
 
 class AnswerKind(StrEnum):
-    """What a request told about the host, as far as politeness is concerned."""
+    """What a request showed about the host, as far as politeness is concerned."""
 
     SUCCESS = "success"  # the host serves: clears a block
     RATE_LIMITED = "rate_limited"  # 429
@@ -60,7 +60,7 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DoorProfile:
-    """A front door's own manners, where neither operator nor robots.txt asks for more."""
+    """A front door's own limits, where neither operator nor robots.txt is stricter."""
 
     interval_s: float | None
     random_delay_s: tuple[float, float] | None
@@ -193,7 +193,7 @@ class GateState(NamedTuple):
     carried_until: float  # what earlier holders and reservations left on the row
     unclean_end_at: float
     lease_ends_at: float
-    seen_at: float  # the latest time this gate was told
+    seen_at: float  # the latest time this gate has seen
     block: Block
     pace: Pace
     in_flight: int

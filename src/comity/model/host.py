@@ -73,7 +73,7 @@ class BlockReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CanonicalHost:
-    """A scheme-less authority in its one spelling, with the registrable domain it belongs to."""
+    """A canonical authority without scheme, with the registrable domain it belongs to."""
 
     authority: str
     parent_domain: str | None
@@ -110,7 +110,7 @@ class HostEnding:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A host that somebody wants crawled, with its first URL and its place in a ranking."""
+    """A host to crawl, with its first URL and its place in a ranking."""
 
     host: CanonicalHost
     url: str | None = None

@@ -24,7 +24,7 @@ class ImageFormat(StrEnum):
 
 
 class ImageShape(NamedTuple):
-    """What the first octets of an image say of it; a size that cannot be, or is not said, is None."""
+    """What the header of an image says; an impossible or missing size is None."""
 
     format: ImageFormat
     width: int | None = None

@@ -124,7 +124,7 @@ class ListingKind(StrEnum):
 
 
 FILLED_BY_SCRIPTS: Final = (
-    "the page is filled in by scripts, which are not run: its feed, its API or its applicant system can be read instead"
+    "the page is filled in by scripts, which are not run; use its feed, its API or its applicant system instead"
 )
 
 

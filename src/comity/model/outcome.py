@@ -121,7 +121,7 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class RateLimited:
-    """The site asked for patience (429, or 503 with Retry-After)."""
+    """The site is rate-limiting us (429, or 503 with Retry-After)."""
 
     entry: QueuedUrl
     trail: Trail

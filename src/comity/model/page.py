@@ -46,8 +46,8 @@ class PageRecord(NamedTuple):
     """One visit's page, or the reason why there is none; `run_id`, `url_key` and `crawl_time` name the visit.
 
     `coded` is the body as it came off the wire, where it came compressed: it is what waits on disk for its part.
-    `headers` and `address` are for archives, and None where nobody asked for them. `depth` and `extracted` are in no
-    store: they are for whoever takes pages in this process.
+    `headers` and `address` are for archives, and None unless requested. `depth` and `extracted` are in no
+    store: they are for consumers of pages in this process.
     """
 
     run_id: UUID

@@ -105,7 +105,7 @@ ParserHint = SelectorHint | MappingHint | SystemHint
 
 @dataclass(frozen=True, slots=True)
 class HintProblem:
-    """Why a text is not a hint: a sentence for whoever wrote it, and the key at which it fails."""
+    """Why a text is not a hint: a sentence for its author, and the key at which it fails."""
 
     message: str
     key: str = ""

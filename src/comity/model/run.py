@@ -63,33 +63,33 @@ class EndReason(StrEnum):
 SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
     {
         EndReason.FAILED: "an error ended the run",
-        EndReason.STATE_LOST: "the state did not answer",
-        EndReason.PROCESSES_DIED: "its processes died again and again",
-        EndReason.DIED: "its process ended without saying why",
+        EndReason.STATE_LOST: "the state did not respond",
+        EndReason.PROCESSES_DIED: "its processes crashed repeatedly",
+        EndReason.DIED: "its process ended without reporting a reason",
         EndReason.STOPPED: "stopped by the operator",
-        EndReason.PARENT_GONE: "the process that began the run is gone",
+        EndReason.PARENT_GONE: "the process that started the run is gone",
         EndReason.PAGE_LIMIT: "the limit of pages per run was reached",
-        EndReason.VISIT_LIMIT: "the limit of visits per run was reached: too few of them fetched a page",
+        EndReason.VISIT_LIMIT: "the limit of visits per run was reached: too few visits fetched a page",
         EndReason.TIME_LIMIT: "the limit of minutes per run was reached",
         EndReason.HOST_PAGE_LIMIT: "the limit of pages per host was reached",
-        EndReason.HOST_VISIT_LIMIT: "the limit of visits per host was reached: too few of them fetched a page",
+        EndReason.HOST_VISIT_LIMIT: "the limit of visits per host was reached: too few visits fetched a page",
         EndReason.HELD_ELSEWHERE: "another worker took the host",
-        EndReason.LEASE_LOST: "the lease on the host ran out again and again",
+        EndReason.LEASE_LOST: "the lease on the host expired repeatedly",
         EndReason.ASKED_TO_WAIT: "the host asked us to wait",
-        EndReason.PUT_OFF: "what is left is to be tried again later",
+        EndReason.PUT_OFF: "the remaining URLs are to be retried later",
         EndReason.NOT_DUE: "the host is not due yet",
         EndReason.NOT_TAKEN: "the run ended before the host's turn came",
         EndReason.ROBOTS_UNREACHABLE: "robots.txt could not be read",
-        EndReason.RATE_LIMITED: "the host answered 429 (too many requests) again and again",
-        EndReason.SERVER_ERRORS: "the host answered with server errors again and again",
+        EndReason.RATE_LIMITED: "the host repeatedly answered 429 (too many requests)",
+        EndReason.SERVER_ERRORS: "the host repeatedly answered with server errors",
         EndReason.CONNECTION_FAILURE: "the host could not be reached",
         EndReason.DNS_FAILURE: "the host's name could not be resolved",
-        EndReason.ADDRESS_REFUSED: "the host has a private address; --allow-network allows its network",
+        EndReason.ADDRESS_REFUSED: "the host has a private address, and its network is not allowed",
         EndReason.FORBIDDEN: "the host refused us",
-        EndReason.LOGIN_REQUIRED: "the host asks for a login",
+        EndReason.LOGIN_REQUIRED: "the host requires a login",
         EndReason.ROBOTS_DENIED: "robots.txt forbids it",
         EndReason.TAKEN_DOWN: "the host is under a takedown",
-        EndReason.TOO_DEEP: "only links deeper than --max-depth are left",
+        EndReason.TOO_DEEP: "only links beyond the depth limit are left",
         EndReason.ALREADY_DONE: "everything found there has been crawled",
         EndReason.NOTHING_LEFT: "nothing left to visit",
     }
@@ -115,7 +115,7 @@ def sentence_of(code: str) -> str:
 HTML_TYPES = ContentTypeRules(
     accept=("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml")
 )
-# Some servers know their pictures only as octets.
+# Some servers send images as plain bytes.
 IMAGE_TYPES = ContentTypeRules(accept=("image/*", "application/octet-stream", "binary/octet-stream"))
 
 
@@ -133,7 +133,7 @@ class CrawlScope:
 
 
 HOST_PAGES: Final = 1000
-"""What `domains.max_pages_per_run` says of a host for which nobody said anything else."""
+"""`domains.max_pages_per_run` of a host for which no other value was set."""
 
 
 class BudgetReason(StrEnum):

@@ -48,7 +48,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How a host, or everybody, is paced.
+    """How a host, or all sources, are paced.
 
     A source is visited `pace` × √value times a day within its limits, times `thinning`: 1, unless the budget does not
     even pay for the longest intervals.
@@ -62,7 +62,7 @@ class Share:
 class Allocation:
     """How the budget is spent; `hosts` holds only those that their own cap slows, `spare_per_day` stays unspent."""
 
-    everybody: Share
+    overall: Share
     hosts: Mapping[str, Share]
     spare_per_day: float
 
@@ -99,7 +99,7 @@ class TimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class WindowRefused:
-    """A text that is no time window, and why."""
+    """A text that is not a time window, and why."""
 
     reason: str
 

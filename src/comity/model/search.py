@@ -35,7 +35,7 @@ class SearchSort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What somebody looks for: words, filters (any value of each), order, and which part of the result."""
+    """What a user searches for: words, filters (any value of each), order, and which part of the result."""
 
     text: str = ""
     country_iso: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class SearchPage:
 
 @dataclass(frozen=True, slots=True)
 class OutboxStatus:
-    """What search is still to be told."""
+    """What the search index still has to receive."""
 
     pending: int
     failing: int  # tried at least once

@@ -42,7 +42,7 @@ class SitemapProblem(StrEnum):
     BAD_GZIP = "bad_gzip"
     """The compressed body is damaged; what came before the damage was read."""
     BAD_ENCODING = "bad_encoding"
-    """Octets that the declared encoding does not have; they were read as Windows-1252."""
+    """Bytes that the declared encoding does not have; they were read as Windows-1252."""
 
 
 class SitemapEntry(NamedTuple):

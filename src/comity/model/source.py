@@ -119,7 +119,7 @@ class Trouble(StrEnum):
     ROBOTS_DENIED = "robots_denied"
     ROBOTS_UNREACHABLE = "robots_unreachable"
     BUSY = "host_busy"
-    PATIENCE = "patience"  # the site asked for more of it than a run has
+    PATIENCE = "patience"  # the site asked us to wait longer than a run does
     REFUSED = "refused"
     FAILED = "failed"
     NO_PAGES = "no_pages"
@@ -128,7 +128,7 @@ class Trouble(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What kept a page from being read, in a sentence; `until` is when to ask again, where somebody said so."""
+    """What kept a page from being read, in a sentence; `until` is when to retry, if that is known."""
 
     trouble: Trouble
     reason: str
@@ -149,7 +149,7 @@ class Reading:
     fetches: list[FetchRow] = field(default_factory=list)
     host: str = ""
     wants_scripts: bool = False
-    """Whether a policy on the way allows scripts, which nobody runs."""
+    """Whether a policy on the way allows scripts, which are never run."""
 
     @property
     def is_whole(self) -> bool:

@@ -41,7 +41,7 @@ def most_visits(pages: int) -> int:
 
 
 def warn_from(limit: float) -> float:
-    """From what use of a limit on somebody should know; below it there is nothing to decide. 0 means no limit."""
+    """From which use of a limit a warning is due; below it there is nothing to decide. 0 means no limit."""
     return WARN_AT * limit if limit > 0 else inf
 
 

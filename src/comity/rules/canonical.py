@@ -42,14 +42,14 @@ def query_in(href: str, encoding: str) -> str:
     codec = None if query.isascii() else _codec(encoding)
     if codec is None:
         return href
-    octets = codecs.encode(query, codec, _NOT_IN_REPERTOIRE)
-    escaped = "".join(f"%{octet:02X}" if octet in _ESCAPED else chr(octet) for octet in octets)
+    data = codecs.encode(query, codec, _NOT_IN_REPERTOIRE)
+    escaped = "".join(f"%{byte:02X}" if byte in _ESCAPED else chr(byte) for byte in data)
     return f"{path}{mark}{escaped}{hash_mark}{fragment}"
 
 
 @lru_cache(maxsize=64)
 def _codec(encoding: str) -> str | None:
-    """The codec for an encoding of the standard; None where queries are UTF-8 all the same."""
+    """The codec for an encoding of the standard; None where queries are UTF-8 anyway."""
     name = encoding.lower()
     if name.startswith(_UNICODE):
         return None
@@ -60,7 +60,7 @@ def _codec(encoding: str) -> str | None:
 
 
 def _as_reference(error: UnicodeError) -> tuple[str, int]:
-    """What an encoding has no octets for is sent as an escaped character reference."""
+    """A character that the encoding lacks is sent as an escaped character reference."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     unknown = error.object[error.start : error.end]
@@ -100,7 +100,7 @@ class WebAddress(NamedTuple):
 
 
 def canonical_host(text: str, *, collapse: bool = False) -> CanonicalHost:
-    """Give a host, an authority or a URL its one spelling; raise `BadAddress` if it has none.
+    """The canonical form of a host, an authority or a URL; raise `BadAddress` if it has none.
 
     The scheme, one `www.`, a default port and a trailing dot fall away; case and punycode are folded. With
     `collapse`, sub-domains become their registrable domain.
@@ -122,7 +122,7 @@ def address_of_host(host: str) -> WebAddress:
 
 
 def web_address(text: str, *, collapse: bool = False) -> WebAddress:
-    """Read a URL that somebody typed; a bare host means its start page. Raise `BadAddress` if it is none."""
+    """Parse a URL that a user typed; a bare host means its start page. Raise `BadAddress` if it is none."""
     shown = _without_password(text)
     parsed = _parse(shown, text.strip())
     host = _canonical_authority(shown, parsed.hostname, parsed.port, collapse).authority
@@ -160,16 +160,16 @@ def resolve_link(
 
 
 def resolve_location(location: str, base: str, *, collapse: bool = False) -> WebAddress | None:
-    """Resolve a Location field as it came off the wire, one character an octet.
+    """Resolve a Location header as it came off the wire, one character per byte.
 
-    Servers write addresses there in UTF-8; octets that are not are escaped one by one, as they were sent.
+    Servers write addresses there in UTF-8; other bytes are escaped one by one, as they were sent.
     """
     if not location.isascii():
-        octets = location.encode("latin-1", "replace")
+        data = location.encode("latin-1", "replace")
         try:
-            location = octets.decode()
+            location = data.decode()
         except UnicodeDecodeError:
-            location = "".join(f"%{octet:02X}" if octet > 0x7F else chr(octet) for octet in octets)
+            location = "".join(f"%{byte:02X}" if byte > 0x7F else chr(byte) for byte in data)
     return resolve_link(location, base, collapse=collapse)
 
 
@@ -187,7 +187,7 @@ def normalize_escapes(url: str) -> str:
     """
     if "%" not in url or _BARE_PERCENT.search(url):
         return url
-    return _ESCAPE.sub(_spelled, url)
+    return _ESCAPE.sub(_normal_escape, url)
 
 
 def url_key(url: str) -> int:
@@ -196,9 +196,9 @@ def url_key(url: str) -> int:
     return digest - (1 << 64) if digest >= 1 << 63 else digest
 
 
-def _spelled(escape: re.Match[str]) -> str:
-    octet = int(escape[0][1:], 16)
-    return chr(octet) if octet in _UNRESERVED else escape[0].upper()
+def _normal_escape(escape: re.Match[str]) -> str:
+    byte = int(escape[0][1:], 16)
+    return chr(byte) if byte in _UNRESERVED else escape[0].upper()
 
 
 def _address(parsed: ada_url.URL, host: str) -> WebAddress:
@@ -230,7 +230,7 @@ def _parse(shown: str, text: str) -> ada_url.URL:
     if not rest or rest[0] in "/?#\\":
         raise BadAddress(shown, "there is no host after the scheme")
     if _names_a_user(rest):
-        raise BadAddress(shown, "carries a user name or password; Comity asks only as itself")
+        raise BadAddress(shown, "contains a user name or password, which Comity never sends")
     try:
         return ada_url.URL(text)
     except ValueError:
@@ -264,7 +264,7 @@ def _canonical_authority(shown: str, hostname: str, port: str, collapse: bool) -
     """Fold a parsed host name and port into the identity of the host."""
     kept_port = "" if port in _DEFAULT_PORTS else f":{port}"
     if port == "0":
-        raise BadAddress(shown, "port 0 cannot be asked")
+        raise BadAddress(shown, "port 0 cannot be requested")
     name = hostname.removesuffix(".")
     if hostname.startswith("[") or _is_ipv4(name):
         return CanonicalHost(name + kept_port, None)
@@ -314,7 +314,7 @@ def _is_ipv4(name: str) -> bool:
 
 
 def is_public_suffix(name: str) -> bool:
-    """Whether anybody may register names directly below this one, such as `com` or `co.uk`."""
+    """Whether the public may register names directly below this one, such as `com` or `co.uk`."""
     return "." not in name or bool(_public_suffixes().is_public(name))
 
 

@@ -117,7 +117,7 @@ def host_ending(record: HostRecord, max_errors_in_a_row: int) -> HostEnding:
         if record.refused_by_robots:
             return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_DENIED, "robots disallow")
     if record.login_walls and record.login_walls + record.login_pages >= record.pages and record.pages_before == 0:
-        return HostEnding(HostStatus.BLOCKED, BlockReason.LOGIN_REQUIRED, "every page asks for a login")
+        return HostEnding(HostStatus.BLOCKED, BlockReason.LOGIN_REQUIRED, "every page requires a login")
     return HostEnding(HostStatus.EXHAUSTED)
 
 

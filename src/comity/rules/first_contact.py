@@ -10,7 +10,7 @@ from typing import Final
 
 from comity.model.fetch import FailureKind
 
-NO_TLS: Final = "nothing speaks TLS there"
+NO_TLS: Final = "there is no TLS server"
 _SILENT: Final = frozenset({FailureKind.CONNECT_FAILURE, FailureKind.CONNECT_TIMEOUT})
 # What OpenSSL says where the other side is no TLS server: it answered in another protocol, or hung up.
 _NOT_TLS: Final = (

@@ -8,7 +8,7 @@ A source's row, what its run came to, the time and a chance go in; NextRun comes
 - failure: 6 hours, doubled for each failure in a row before this one, but at most 7 days;
 - up to 15 % sooner or later, by chance; then, outside the time window, at its next opening.
 
-How the rules are read where they leave a choice is told in docs/schedules.md.
+docs/schedules.md says how the rules are read where they leave a choice.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _system(name: str, key: str) -> SystemHint | HintProblem:
         return SystemHint(ApplicantSystem(name.strip().lower()))
     except ValueError:
         known = ", ".join(ApplicantSystem)
-        return HintProblem(f"“{name[:60]}” is no applicant system that is known here; known are {known}.", key)
+        return HintProblem(f"“{name[:60]}” is not a known applicant system; known ones are {known}.", key)
 
 
 def _object(hint: dict[str, object]) -> ParserHint | HintProblem:
@@ -74,11 +74,11 @@ def _object(hint: dict[str, object]) -> ParserHint | HintProblem:
     allowed = {kind} if kind == "system" else {kind, "next", *_NAMES}
     for key in hint:
         if key not in allowed:
-            return HintProblem(f"“{key[:60]}” is not known here; known are {', '.join(sorted(allowed))}.", key)
+            return HintProblem(f"“{key[:60]}” is not a known key; known keys are {', '.join(sorted(allowed))}.", key)
     if "link" in hint and "url" in hint:
         return HintProblem("“link” and “url” mean the same: keep one of them.", "link")
     if kind != "system" and "title" not in hint:
-        return HintProblem("“title” is missing: a job without a title is none.", "title")
+        return HintProblem("“title” is missing: every job needs a title.", "title")
     first = hint[kind]
     if not isinstance(first, str):
         return HintProblem(f"“{kind}” must be text.", kind)
@@ -133,7 +133,7 @@ def _mapping(hint: dict[str, object], items: str) -> MappingHint | HintProblem:
         else:
             fields.append((_NAMES[key], tuple(templates)))
     if HintField.URL not in dict(fields):
-        return HintProblem("“url” is missing: say where a job's own address stands, or build it from parts.", "url")
+        return HintProblem("“url” is missing: give the path of a job's own address, or build it from parts.", "url")
     return MappingHint(where, tuple(fields), following)
 
 
@@ -167,7 +167,7 @@ def _css_problem(css: str, key: str) -> HintProblem | None:
     try:
         parse("").select(css)
     except ValueError as error:
-        return HintProblem(f"“{key}” is not a CSS selector that can be read: {error}", key)
+        return HintProblem(f"“{key}” is not a valid CSS selector: {error}", key)
     return None
 
 
@@ -179,7 +179,7 @@ def json_path(text: str) -> JsonPath | HintProblem:
     while end < len(text):
         found = _STEP.match(text[end:])
         if found is None or (steps and text[end] not in ".["):
-            return HintProblem(f"“{text[:80]}” is not a path: it cannot be read from “{text[end : end + 20]}” on.")
+            return HintProblem(f"“{text[:80]}” is not a path: it cannot be parsed from “{text[end : end + 20]}” on.")
         name, index, quoted, single = found.groups()
         if index is not None:
             steps.append(Each.EACH if index == "*" else int(index))
@@ -205,5 +205,5 @@ def template(text: str) -> Template | HintProblem:
         end = found.end()
     parts.append(text[end:])
     if any(isinstance(part, str) and ("{" in part or "}" in part) for part in parts):
-        return HintProblem(f"“{text[:80]}” has a brace without its partner.")
+        return HintProblem(f"“{text[:80]}” has an unmatched brace.")
     return Template(tuple(part for part in parts if part != ""))

@@ -126,15 +126,15 @@ def allocate(
         if share != _NO_CAP:
             hosts[host] = share
         tanks += [_capped(tank, share) for tank in of_host]
-    everybody = fill(tanks, visits_per_day)
-    used = sum(tank.high for tank in tanks) if everybody.pace == inf else visits_per_day
-    return Allocation(everybody, hosts, max(0.0, visits_per_day - used))
+    overall = fill(tanks, visits_per_day)
+    used = sum(tank.high for tank in tanks) if overall.pace == inf else visits_per_day
+    return Allocation(overall, hosts, max(0.0, visits_per_day - used))
 
 
 def visits_per_day(allocation: Allocation, claim: Claim) -> float:
     """How often a source is visited under an allocation, also one whose claim has changed since."""
     tank = _capped(_tank(claim), allocation.hosts.get(claim.host, _NO_CAP))
-    return _level_of(tank, allocation.everybody.pace) * allocation.everybody.thinning
+    return _level_of(tank, allocation.overall.pace) * allocation.overall.thinning
 
 
 def fill(tanks: Sequence[Tank], total: float) -> Share:

@@ -33,7 +33,7 @@ def read_seed(text: str, *, rank: int | None = None, collapse: bool = False) -> 
 
 
 def read_seed_lines(lines: Iterable[str], *, collapse: bool = False) -> Iterator[Seed | BadLine]:
-    """Read a seed file; blank lines and `#` comments are passed over, a bad line is told by its number."""
+    """Read a seed file; blank lines and `#` comments are skipped, a bad line is reported with its number."""
     for number, line in enumerate(lines, start=1):
         text = line.strip().lstrip("\ufeff")
         if not text or text.startswith("#"):

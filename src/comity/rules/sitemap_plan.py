@@ -21,7 +21,7 @@ _DEFAULT_BOUNDS: Final = SitemapBounds()
 
 
 class PlannedSitemap(NamedTuple):
-    """A sitemap to ask for; `is_guess` where nobody named it, so that its absence means nothing."""
+    """A sitemap to request; `is_guess` if nothing named it, so that its absence means nothing."""
 
     address: WebAddress
     depth: int

@@ -34,7 +34,7 @@ _LONGEST_SAID: Final = 300
 
 _QUARANTINED: Final = {
     ListingKind.LOGIN: "the page asks for a login",
-    ListingKind.CAPTCHA: "a captcha or another guard stands before the page",
+    ListingKind.CAPTCHA: "a captcha or another check blocks the page",
     ListingKind.ERROR_PAGE: "the page is an error page",
     ListingKind.UNREADABLE: "the page could not be read",
     ListingKind.LAYOUT_CHANGED: "the layout changed",
@@ -93,7 +93,9 @@ def _whole(reading: Reading, before: _Before) -> RunVerdict:
     found, last_found, looks = reading.found, before.last_found, before.empty_reads + 1
     is_sharp_fall = last_found >= SHARP_FALL_FROM and found * SHARP_FALL_TO <= last_found
     if is_sharp_fall and looks < LOOKS_FOR_A_FALL:
-        message = f"found {found} where {last_found} were; what is gone stays open until a second look agrees"
+        message = (
+            f"found {found} where {last_found} were known; missing ones stay open until a second reading confirms it"
+        )
         return before.kept(RunStatus.WARN, message, stores=True, empty_reads=looks)
     message = "not modified" if reading.is_unchanged else ""
     return RunVerdict(RunStatus.OK, message, stores=True, closes=True, last_found=found)
@@ -104,7 +106,7 @@ def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
     if kind is ListingKind.NO_OPENINGS:
         if last_found == 0 or looks >= LOOKS_FOR_NO_OPENINGS:
             return RunVerdict(RunStatus.OK, f"no openings{_said(said)}", stores=True, closes=True)
-        message = f"says that there are no openings; {_postings(last_found)} open until a second look agrees"
+        message = f"says that there are no openings; {_postings(last_found)} open until a second reading confirms it"
         return before.kept(RunStatus.WARN, message, empty_reads=looks)
     nothing = f"no postings were recognised{_said(said)}"
     if last_found == 0:
@@ -113,13 +115,15 @@ def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
     if last_found >= MANY:
         return _quarantine(nothing, before)
     if looks >= LOOKS_FOR_NOTHING:
-        return RunVerdict(RunStatus.OK, f"no postings, {looks} looks in a row", stores=True, closes=True)
-    message = f"{nothing}, look {looks}; {_postings(last_found)} open until look {LOOKS_FOR_NOTHING} agrees"
+        return RunVerdict(RunStatus.OK, f"no postings in {looks} readings in a row", stores=True, closes=True)
+    message = (
+        f"{nothing} in reading {looks}; {_postings(last_found)} open until reading {LOOKS_FOR_NOTHING} confirms it"
+    )
     return before.kept(RunStatus.WARN, message, empty_reads=looks)
 
 
 def _quarantine(reason: str, before: _Before) -> RunVerdict:
-    kept = f"; {_postings(before.last_found)} as they were" if before.last_found else ""
+    kept = f"; {_postings(before.last_found)} unchanged" if before.last_found else ""
     return before.kept(RunStatus.WARN, f"quarantined: {reason}{kept}", counts_as_look=False)
 
 

@@ -165,18 +165,18 @@ def _cleaned(path: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    """Undo percent-encoding until nothing is left to undo; octets are held as characters of Latin-1."""
-    octets = unquote_to_bytes(text).decode("latin-1")
-    if "%" not in octets:
-        return octets
+    """Undo percent-encoding until nothing is left to undo; bytes are held as characters of Latin-1."""
+    characters = unquote_to_bytes(text).decode("latin-1")
+    if "%" not in characters:
+        return characters
     # Undoing one escape can complete another on either side: with a stack, one pass finds them all.
     done: list[str] = []
-    for octet in octets:
-        done.append(octet)
+    for character in characters:
+        done.append(character)
         while len(done) > 2 and done[-3] == "%" and done[-2] in _HEX and done[-1] in _HEX:
             done[-3:] = chr(int(done[-2] + done[-1], 16))
     return "".join(done)
 
 
-def _escape(octets: str) -> str:
-    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", octets)
+def _escape(characters: str) -> str:
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", characters)

@@ -17,7 +17,7 @@ from comity.rules.robots.normalize import normalized_target
 
 @dataclass(frozen=True, slots=True)
 class TakedownEntry:
-    """One entry in its canonical spelling; `path` is None when the whole host is meant."""
+    """One entry in its canonical form; `path` is None if it covers the whole host."""
 
     text: str
     host: str
@@ -25,7 +25,7 @@ class TakedownEntry:
 
 
 def read_entry(text: str) -> TakedownEntry:
-    """Read a host or URL that somebody asks us to leave alone; raise `BadAddress` if it is neither."""
+    """Parse a host or URL that must not be crawled; raise `BadAddress` if it is neither."""
     address = web_address(text)
     path, _, query = address.path.partition("?")
     path += f"?{query}" if query else ""  # an empty query narrows nothing
@@ -44,7 +44,7 @@ class Takedowns:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Takedowns:
-        """Build from stored entries; one written by hand that means nothing covers nothing."""
+        """Build from stored entries; one that is no host or URL covers nothing."""
         result = cls()
         for text in texts:
             try:

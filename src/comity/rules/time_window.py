@@ -25,13 +25,13 @@ _MOST_OFFSET_CHANGES: Final = 16
 
 
 def parse_time_window(text: str) -> TimeWindow | WindowRefused:
-    """Read a window as somebody typed it; what is wrong is told in one line."""
+    """Parse a window as a user typed it; an error is one line."""
     stripped = text.strip()
     if len(stripped) > _LONGEST_TEXT:
         return WindowRefused(f"a time window is written HH:MM-HH:MM; this text has {len(stripped)} characters")
     shape = _SHAPE.fullmatch(stripped)
     if shape is None:
-        return WindowRefused(f"{stripped!r} is no time window: write HH:MM-HH:MM, as in 22:00-05:00")
+        return WindowRefused(f"{stripped!r} is not a time window: write HH:MM-HH:MM, as in 22:00-05:00")
     start, end = (_minute_of(word, is_end=is_end) for word, is_end in ((shape[1], False), (shape[2], True)))
     for minute in (start, end):
         if isinstance(minute, WindowRefused):
@@ -68,12 +68,12 @@ def opening_at_or_after(window: TimeWindow, at: datetime, zone: tzinfo) -> datet
 def _minute_of(word: str, *, is_end: bool) -> int | WindowRefused:
     clock = _CLOCK.fullmatch(word)
     if clock is None:
-        return WindowRefused(f"{word!r} is no time of day: write two digits, a colon and two digits, as in 09:30")
+        return WindowRefused(f"{word!r} is not a time of day: write two digits, a colon and two digits, as in 09:30")
     hours, minutes = int(clock[1]), int(clock[2])
     if minutes > 59:
-        return WindowRefused(f"{word!r} is no time of day: minutes go from 00 to 59")
+        return WindowRefused(f"{word!r} is not a time of day: minutes go from 00 to 59")
     if hours > 23 and not (is_end and (hours, minutes) == (24, 0)):
-        return WindowRefused(f"{word!r} is no time of day: hours go from 00 to 23 (a window may end at 24:00)")
+        return WindowRefused(f"{word!r} is not a time of day: hours go from 00 to 23 (a window may end at 24:00)")
     return hours * 60 + minutes
 
 

@@ -39,7 +39,7 @@ SESSION_PARAMETERS: Final = (
 # Names that stand for a session only where the value looks like one: they are also used for other things.
 OPAQUE_SESSION_PARAMETERS: Final = ("sid", "s", "session", "sess", "phpsid", "ssid", "xtcsid", "nlsid", "mpsid", "cuid")
 
-# Letters and digits mixed, long enough that nobody typed it: hexadecimal digests and random identifiers.
+# Letters and digits mixed, too long to be typed: hexadecimal digests and random identifiers.
 _OPAQUE: Final = re.compile(r"(?=[^&]*[0-9])(?=[^&]*[a-zA-Z])(?:[0-9a-fA-F]{16,}|[0-9a-zA-Z]{24,}|[0-9a-zA-Z,_-]{26,})")
 _PATH_SESSION: Final = re.compile(
     r";(?:jsessionid|phpsessid|sessionid|sid)=[^/?;]*"

@@ -83,7 +83,7 @@ def _run_alone(
 
 
 def _fixed(_source: SyntheticSource, contest: Contest) -> _Decide:
-    """Everybody alike."""
+    """All sources alike."""
     return lambda _changes: contest.round_days
 
 

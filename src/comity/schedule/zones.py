@@ -26,7 +26,7 @@ def find_zone(name: str | None = None, country: str | None = None) -> ZoneFound:
         zone = load_zone(name.strip())
         if zone is not None:
             return ZoneFound(zone, f"{zone.key}, as set")
-        return ZoneFound(None, f"there is no time zone {name.strip()!r} here")
+        return ZoneFound(None, f"{name.strip()!r} is not a known time zone")
     if country is None or not country.strip():
         return ZoneFound(None, "neither a time zone nor a country is set")
     code = country.strip().upper()

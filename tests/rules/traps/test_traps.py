@@ -108,7 +108,7 @@ def test_a_refusal_says_why_and_how_often() -> None:
     judge("/img/img/img/img/x.png", 3)
     refusal = judge("/img/img/img/img/y.png", 3)
     assert refusal is not None
-    assert refusal.reason == "/img/ comes 4 times in a row"
+    assert refusal.reason == "/img/ repeats 4 times in a row"
     assert refusal.pattern == "/img/img/img/img/"
     assert refusal.number == 2
 

@@ -13,7 +13,7 @@ MAX_ADDRESS: Final = 4096
 _BLANKS: Final = "".join(map(chr, range(0x21)))
 _TRACKING: Final = re.compile(
     r"^(?:utm_\w+|gclid|fbclid|mc_[ce]id|source|src|gh_src|lever-source\W*|trk|_ga|jobboardsource|from)="
-    r"|^ref=\D*$",  # "ref=home" is where somebody came from, "ref=VA/2026/101" is the posting
+    r"|^ref=\D*$",  # "ref=home" is where the visitor came from, "ref=VA/2026/101" is the posting
     re.IGNORECASE,
 )
 

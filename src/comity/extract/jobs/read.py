@@ -117,7 +117,7 @@ def _read_xml(
         return read_page(parse_page(body, content_type), body=body, url=url, hint=hint)
     feed = read_feed(root, url=url)
     if not (feed.jobs or is_feed(root)):
-        return Listing(ListingKind.UNREADABLE, message="not a feed that can be read")
+        return Listing(ListingKind.UNREADABLE, message="not a readable feed")
     return _listed(feed, url)
 
 
@@ -126,15 +126,15 @@ def _listed(feed: FeedRead, url: str) -> Listing:
         return Listing(ListingKind.NOTHING_FOUND, message=other)
     if feed.jobs:
         listing = with_unusable(feed.jobs, feed.items, feed.next_url, f"<{feed.item_name}> elements")
-        return listing if feed.is_whole else replace(listing, message="the feed breaks off", is_cut=True)
+        return listing if feed.is_whole else replace(listing, message="the feed is truncated", is_cut=True)
     if not feed.is_whole:
-        return Listing(ListingKind.UNREADABLE, message="the feed breaks off")
+        return Listing(ListingKind.UNREADABLE, message="the feed is truncated")
     if feed.items:
-        message = f"the feed holds {feed.items} × <{feed.item_name}>, none with a title that is known"
+        message = f"the feed contains {feed.items} × <{feed.item_name}>, none with a known title"
         return Listing(ListingKind.LAYOUT_CHANGED, message=message)
     if ERROR_TITLE.search(feed.title):
         return Listing(ListingKind.ERROR_PAGE, message=feed.title)
-    return Listing(ListingKind.NO_OPENINGS, message="the feed holds no items")
+    return Listing(ListingKind.NO_OPENINGS, message="the feed contains no items")
 
 
 def _tidied(listing: Listing, url: str, *, is_page: bool) -> Listing:

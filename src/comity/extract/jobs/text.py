@@ -30,7 +30,7 @@ _ORDINAL: Final = re.compile(r"^(?:0\d|\d{1,2}[.)])\s+(?=[^\W\d_])")
 
 
 def collapse(text: str) -> str:
-    """Give blanks their plain form; characters that nobody sees go."""
+    """Turn all blanks into plain ones and remove invisible characters."""
     return visible(text)
 
 

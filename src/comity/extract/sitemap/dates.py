@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 _LONGEST: Final = 100
-# Nothing on the web is older, and zero dates ("0001-01-01", "1970-01-01") say that nobody knows.
+# Nothing on the web is older, and zero dates ("0001-01-01", "1970-01-01") say that the date is unknown.
 _FIRST_YEAR: Final = 1990
 _LAST_YEAR: Final = 2199
 _MONTHS: Final = {
@@ -36,7 +36,7 @@ _FORMS: Final = tuple(
         r"(?P<year>\d{4})(?:[-/.](?P<month>\d{1,2})(?:[-/.](?P<day>\d{1,2}))?)?",
         r"(?:[a-z]{2,9}\.?,?\s+)?(?P<day>\d{1,2})[\s-](?P<name>[a-z]{3})[a-z]{0,6}\.?,?[\s-](?P<year>\d{4})",
         r"(?:[a-z]{2,9}\.?,?\s+)?(?P<name>[a-z]{3})[a-z]{0,6}\.?\s+(?P<day>\d{1,2}),?\s+(?P<year>\d{4})",
-        # With dots the day comes first wherever dots are used; with slashes nobody knows.
+        # With dots the day comes first wherever dots are used; with slashes it is ambiguous.
         r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",
     )
 )
@@ -83,7 +83,7 @@ def _built(parts: dict[str, str | None]) -> datetime | None:
 
 
 def _offset(zone: str | None) -> timedelta | None:
-    """How far a zone is from UTC; None if nobody knows it."""
+    """How far a zone is from UTC; None if it is unknown."""
     if not zone:
         return timedelta()
     sign_at = max(zone.find("+"), zone.find("-"))

@@ -65,7 +65,7 @@ class MarkupScanner:
         self._usual = _MOST_UNUSUAL if recognised.kind is SitemapKind.URLSET else 0
 
     def chunks(self) -> Iterator[SitemapChunk]:
-        """Read the document; a chunk is given when it is full, and after every stretch of data."""
+        """Read the document; a chunk is yielded when it is full, and after every window of bytes."""
         data, position, whole = self._data, self._start, len(self._data)
         while position < whole and not self._is_ended:
             # A window ends before a tag that might be cut, unless that tag is larger than the window.

@@ -59,7 +59,7 @@ def _read(entries: str, zones: list[str]) -> tuple[City, ...]:
     for entry in entries.split("~"):
         name, country, region, thousands, zone, flags = entry.split("|")
         found.append(City(name, country, region, int(thousands), zones[int(zone)], "P" in flags, "C" in flags))
-    # "Islamabad" is an old name of Chattogram, too; nobody means it.
+    # "Islamabad" is also an old name of Chattogram, which is never meant.
     if any(city.is_own_name and (city.is_capital or city.thousands >= _KNOWN_THOUSANDS) for city in found):
         found = [city for city in found if city.is_own_name]
     return tuple(sorted(found, key=lambda city: (not city.is_own_name, -city.thousands)))

@@ -73,7 +73,7 @@ _ID_PARAMETERS: Final = frozenset(_ID_NAMES.split())
 _YEAR_OR_DAY: Final = re.compile(r"(?:19|20)\d\d|(?:19|20)\d\d[01]\d(?:[0-3]\d)?")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NUMBER: Final = re.compile(r"\d{3,}")
-# Digits and letters in turns, as nobody writes words: "8f3a9c21d0", but not "covid19response2026".
+# Digits and letters in turns, as no one writes words: "8f3a9c21d0", but not "covid19response2026".
 _MIXED: Final = re.compile(r"(?=.{8})(?:(?=(?:[a-f]*\d){3})(?=\d*[a-f])[0-9a-f]+|[a-z]*(?:\d+[a-z]+){2,}\d*)")
 _MIXED_WORDS: Final = re.compile(r"[a-z]{3,}\d{1,4}(?:[a-z]{3,}(?:\d{1,4})?)?")
 _NUMBER_FIRST: Final = re.compile(r"(\d{4,})[-_](?=.*[^\W\d_])")
@@ -131,12 +131,12 @@ def number_beside(apply_url: str, reference: str) -> str:
 
 
 def is_same_link(url: str, other: str) -> bool:
-    """Whether two links differ in nothing but tracking and marks of where somebody came from."""
+    """Whether two links differ in nothing but tracking and marks of where the visitor came from."""
     return url == other or untracked(url) == untracked(other)
 
 
 def untracked(url: str) -> str:
-    """A link without tracking and marks of where somebody came from."""
+    """A link without tracking and marks of where the visitor came from."""
     bare, mark, anchor = clean_query(url, _TRACKING).partition("#")
     path, _, query = bare.partition("?")
     return f"{path}?{'&'.join(filter(_is_telling, query.split('&')))}{mark}{anchor}"
@@ -201,7 +201,7 @@ def _number_in(segment: str) -> str | None:
 
 
 def _is_telling(parameter: str) -> bool:
-    """Not so of "ref=homepage": without a digit, that is where somebody came from."""
+    """Not so of "ref=homepage": without a digit, that is where the visitor came from."""
     name, _, value = parameter.partition("=")
     return bool(parameter) and not (name == "ref" and not any(map(str.isdigit, value)))
 

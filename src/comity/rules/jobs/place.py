@@ -255,7 +255,7 @@ def _scan(location: str) -> list[_Part]:
 
 
 def _clear(cities: tuple[City, ...]) -> City | None:
-    """The place that everybody means by a name: its largest, if those of other countries are much smaller."""
+    """The place that a name usually means: the largest, if those in other countries are much smaller."""
     if not cities:
         return None
     largest = max(cities, key=lambda city: city.thousands)
@@ -273,7 +273,7 @@ def _agreed(parts: list[_Part], source_country: str | None) -> str | None:
     if not possible:  # "Bogotá, D.C., Colombia": letters mean least
         firm = [part for part in firm if not part.is_code]
         possible = _possible(firm)
-    if not possible:  # "Santa Cruz, Bolivia": a country by its name, beside cities of which nobody knows which is meant
+    if not possible:  # "Santa Cruz, Bolivia": a country by its name, beside cities that cannot be told apart
         firm = [part for part in firm if max(part.weights.values()) >= _CLEAR_CITY]
         possible = _possible(firm) if any(_NAMED in part.weights.values() for part in firm) else set()
     if not possible:

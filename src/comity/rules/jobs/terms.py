@@ -27,7 +27,7 @@ _NATIONALS: Final = re.compile(
     r"contratacion local|personal nacional|puesto nacional|"
     r"solo nacionales|contratto locale|pessoal nacional|vaga nacional|مواطني|وظيفة وطنية|للمواطنين|местн\w+ персонал)"
 )
-_ANYBODY: Final = re.compile(
+_OPEN_TO_ALL: Final = re.compile(
     r"(?<!\w)(?:international (?:position|post|staff|consultant|recruitment|contract|unv|un volunteer|"
     r"individual consultant|candidates?)\b|internationally recruited|expat(?:riate)?s?\b|"
     r"all nationalities|any nationality|regardless of nationality|open to (?:international|all) "
@@ -41,7 +41,7 @@ _ANYBODY: Final = re.compile(
 
 # Looking for these first costs a tenth of the patterns above.
 _STEMS: Final = ("national", "nacional", "nationaux", "local", "citizen", "resident", "sponsor", "right to", "work in")
-_STEMS_ANYBODY: Final = (
+_STEMS_OPEN_TO_ALL: Final = (
     *("internationa", "internaciona", "expat", "nationali", "nacionali", "visa", "permit", "relocation", "open to"),
 )
 
@@ -53,7 +53,9 @@ def is_open_to_foreigners(title: str, description: str, employment: str, grade: 
     is_national = (is_other or any(stem in text for stem in _STEMS)) and _NATIONALS.search(text) is not None
     # "We cannot offer visa sponsorship" holds "offer visa sponsorship".
     rest = _NATIONALS.sub(" ", text) if is_national else text
-    is_international = (is_other or any(stem in rest for stem in _STEMS_ANYBODY)) and _ANYBODY.search(rest) is not None
+    is_international = (is_other or any(stem in rest for stem in _STEMS_OPEN_TO_ALL)) and _OPEN_TO_ALL.search(
+        rest
+    ) is not None
     if is_national != is_international:
         return is_international
     if is_national:

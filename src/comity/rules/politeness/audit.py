@@ -57,7 +57,7 @@ class RobotsLaw:
         elif note.access == "disallow_all":
             yield found(Breach.DISALLOWED, line, "robots.txt could not be read, and everything was disallowed")
         elif line.rule is not None:
-            yield found(Breach.ROBOTS_MISMATCH, line, "it names a rule, and there was no robots.txt")
+            yield found(Breach.ROBOTS_MISMATCH, line, "it names a rule, but there was no robots.txt")
 
     def _in_force(self, origin: str, line: LedgerLine) -> RobotsNote | None:
         """The last reading before a start; a file just replaced still counts for a request that waited."""
@@ -82,11 +82,11 @@ class RobotsLaw:
         if not verdict.allowed and (line.rule or "") != verdict.rule:  # what the row itself admits is found without us
             yield found(Breach.DISALLOWED, line, f"robots.txt says {verdict.rule} in line {verdict.line_number}")
         if (verdict.line_number, verdict.rule) != (line.rule_line, line.rule):
-            sentence = f"it goes by {line.rule or 'no rule'}, and robots.txt decides by {verdict.rule or 'no rule'}"
+            sentence = f"it recorded {line.rule or 'no rule'}, but robots.txt decides by {verdict.rule or 'no rule'}"
             yield found(Breach.ROBOTS_MISMATCH, line, sentence)
         delay_s = verdict.crawl_delay_seconds
         if delay_s is not None and line.delay_s < delay_s - ROUNDING_S:
-            sentence = f"a delay of {line.delay_s:g} s was kept, and robots.txt asks for {delay_s:g} s"
+            sentence = f"a delay of {line.delay_s:g} s was kept, but robots.txt asks for {delay_s:g} s"
             yield found(Breach.DELAY_TOO_SHORT, line, sentence)
 
     def _file(self, version: str) -> RobotsFile | Violation:
@@ -122,17 +122,17 @@ class PolicyLaw:
             history = self._histories[0]
             at = bisect_right(history, line.started_at, key=_from) - 1
             known = history[at].limits if at >= 0 else None
-            sentence = f"it went by {_in_words(limits)}, and the history has {_in_words(known)}"
+            sentence = f"it recorded {_in_words(limits)}, but the history has {_in_words(known)}"
             yield found(Breach.POLICY_MISMATCH, line, sentence)
         self._last_start[line.lease_token] = line.started_at
         if limits is None:
             return
         interval_s = min(limits[0] / 1000, LONGEST_DELAY_S)
         if line.delay_s < interval_s - ROUNDING_S:
-            sentence = f"a delay of {line.delay_s:g} s was kept, and the policy asks for {interval_s:g} s"
+            sentence = f"a delay of {line.delay_s:g} s was kept, but the policy asks for {interval_s:g} s"
             yield found(Breach.DELAY_TOO_SHORT, line, sentence)
         if line.max_concurrency > max(1, limits[1]):
-            sentence = f"{line.max_concurrency} at once were allowed, and the policy allows {limits[1]}"
+            sentence = f"{line.max_concurrency} concurrent requests were allowed, but the policy allows {limits[1]}"
             yield found(Breach.CONCURRENCY_TOO_HIGH, line, sentence)
 
     def _agrees(self, history: Sequence[PolicyEntry], limits: tuple[int, int] | None, line: LedgerLine) -> bool:
@@ -169,7 +169,7 @@ def _limits(line: LedgerLine) -> tuple[int, int] | None:
 
 
 def _in_words(limits: tuple[int, int] | None) -> str:
-    return "no policy" if limits is None else f"a policy of {limits[0]:,} ms and {limits[1]} at once"
+    return "no policy" if limits is None else f"a policy of {limits[0]:,} ms and {limits[1]} concurrent requests"
 
 
 def _split(url: str) -> tuple[str, str]:
@@ -215,7 +215,7 @@ def audit(lines: Iterable[LedgerLine]) -> Iterator[Violation]:
             heappop(under_way)
         heappush(under_way, line.ended_at)
         if len(under_way) > line.max_concurrency:
-            sentence = f"{len(under_way)} requests at once, {line.max_concurrency} allowed"
+            sentence = f"{len(under_way)} concurrent requests, {line.max_concurrency} allowed"
             yield found(Breach.TOO_MANY_AT_ONCE, line, sentence)
         for block in blocks:
             if block.set_at <= line.started_at < block.until - ROUNDING_S:
@@ -224,7 +224,7 @@ def audit(lines: Iterable[LedgerLine]) -> Iterator[Violation]:
         blocks = [block for block in blocks if block.until > line.started_at]
         asked_until = _asked_until(line)
         if asked_until is not None and (line.blocked_until or 0.0) < asked_until - ROUNDING_S:
-            sentence = f"the host asked for a pause of {line.retry_after_s:g} s, and a shorter one was kept"
+            sentence = f"the host asked for a pause of {line.retry_after_s:g} s, but a shorter one was kept"
             yield found(Breach.BLOCK_TOO_SHORT, line, sentence)
         until = max((each for each in (asked_until, line.blocked_until) if each is not None), default=None)
         if until is not None:

@@ -106,7 +106,7 @@ def limits_for(
     policy_max_concurrency: int | None = None,
     crawl_delay_s: float | None = None,
 ) -> GateLimits:
-    """Put a door's manners, the operator's row and robots.txt together; the stricter always wins."""
+    """Combine the door's profile, the operator's policy and robots.txt; the strictest wins."""
     concurrency = profile.max_concurrency
     if policy_max_concurrency is not None:
         concurrency = min(concurrency, policy_max_concurrency)
@@ -136,8 +136,8 @@ def observed(
         answer = AnswerKind.SUCCESS
     else:
         answer = AnswerKind.OTHER
-    asks_for_patience = answer is AnswerKind.RATE_LIMITED or answer is AnswerKind.UNAVAILABLE
-    return Observation(answer, latency_s, retry_after_s if asks_for_patience else None, arrived_s)
+    asks_to_wait = answer is AnswerKind.RATE_LIMITED or answer is AnswerKind.UNAVAILABLE
+    return Observation(answer, latency_s, retry_after_s if asks_to_wait else None, arrived_s)
 
 
 def reached_within(latency_s: float, usual_latency_s: float | None, delay_s: float) -> float:
@@ -367,7 +367,7 @@ def _in_force(limits: GateLimits, floor: DelayInForce, adaptive_s: float, jitter
         least_s, most_s = limits.random_delay_s
         random_s = least_s + (most_s - least_s) * jitter
         if floor is NO_DELAY and adaptive_s > 0.0:
-            # Nobody set an interval: chance comes on top of what the host's slowness asks for.
+            # No interval is set: jitter is added to the adaptive delay.
             return DelayInForce(adaptive_s + random_s, DelaySource.ADAPTIVE)
         if random_s > floor.seconds and random_s > adaptive_s:
             return DelayInForce(random_s, DelaySource.RANDOM)

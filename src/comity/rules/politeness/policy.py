@@ -36,7 +36,7 @@ def reach_of(limit: str, *, is_page_size_set: bool) -> Reach:
             return Reach.EVERY_DOOR if is_page_size_set else Reach.SOURCE_RUNS
         case "allow_js":  # scripts are not run
             return Reach.NO_DOOR
-    raise ValueError(f"{limit} is no limit of a policy")
+    raise ValueError(f"{limit} is not a policy limit")
 
 
 def reaches(*, is_page_size_set: bool) -> dict[str, str]:

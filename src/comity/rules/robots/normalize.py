@@ -25,7 +25,7 @@ _ABNORMAL: Final = re.compile("%[0-9A-Fa-f]{2}|[^%" + re.escape(_NORMAL) + "]")
 
 
 def _normal_forms() -> dict[str, str]:
-    """List the settled spelling of every escape and of every byte that needs one."""
+    """The normal form of every escape and of every byte that needs one."""
     table = {chr(byte): f"%{byte:02X}" for byte in range(256) if chr(byte) not in _NORMAL}
     for high in _HEX:
         for low in _HEX:

@@ -49,7 +49,7 @@ _WORDS: Final[Mapping[str, Collection[str]]] = {
 
 
 def checked_filter(column: str, values: Iterable[str], name: str | None = None) -> tuple[str, ...]:
-    """The values of one filter in the spelling of the index; `BadInput` calls the filter by `name`."""
+    """The values of one filter as the index writes them; `BadInput` calls the filter by `name`."""
     called = name or column
     if column in _WORDS:
         return tuple(one_of(called, value, _WORDS[column]) for value in values)

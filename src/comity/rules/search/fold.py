@@ -45,7 +45,7 @@ def spelling_variants(text: str) -> tuple[list[str], ...]:
 
 
 def indexed(text: str) -> str:
-    """A field as an engine keeps it: every spelling in full, so that phrases are found in each."""
+    """A field as an engine stores it: every variant in full, so that phrases are found in each."""
     return " ".join(word for words in spelling_variants(text) for word in words)
 
 

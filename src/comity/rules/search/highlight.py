@@ -95,7 +95,7 @@ class Marker:
 
 
 def _readings(word: str) -> tuple[str, ...]:
-    """One word of a text as it is compared: folded, in each spelling."""
+    """One word of a text as it is compared: folded, in each variant."""
     if word.isascii():
         return (word.lower(),)
     return tuple("".join(words) for words in spelling_variants(word))

@@ -74,7 +74,7 @@ def read_terms(text: str) -> Terms:
             continue
         is_minus = part["minus"] is not None
         (unwanted if is_minus else wanted).append(term)
-        # A quote that was never closed is somebody still typing.
+        # A quote that was never closed: the user is still typing.
         last_word = term if not is_minus and (phrase is None or part["closed"] is None) else None
         if len(wanted) + len(unwanted) >= MOST_TERMS:
             break

@@ -14,7 +14,7 @@ from comity.rules.traps.memory import RecentMap, RecentSet
 from comity.rules.traps.patterns import FolderGroup, PatternTable
 from comity.rules.traps.shapes import DATE, NUMBER, FolderShape, folder_shape, read_iso_date
 
-ECHO_REASON: Final = "the folders above it hold only what others hold"
+ECHO_REASON: Final = "its parent folders hold only known content"
 _MOST_FOLDERS: Final = 8192
 _MOST_ORDERS: Final = 2
 _FEW_TWINS: Final = 3
@@ -70,7 +70,7 @@ class FolderTable:
         return folder
 
     def far_date(self, folder: Folder, leaf: str, leaf_shape: str) -> Objection | None:
-        """Object to a page of a calendar that lies far ahead, where the shape has shown itself to be a calendar."""
+        """Object to a calendar page that is far in the future, where the shape has proved to be a calendar."""
         if leaf_shape == DATE:
             return self._far(read_iso_date(leaf))
         year, shape = folder.year, folder.shape
@@ -79,7 +79,7 @@ class FolderTable:
         if year <= self._farthest.year:
             shape.near_dates += 1
         elif shape.is_dated():
-            return TrapCode.FAR_DATE, f"the year {year} lies far ahead"
+            return TrapCode.FAR_DATE, f"the year {year} is far in the future"
         else:
             shape.is_calendar = False  # calendars begin with today
         return None
@@ -118,13 +118,13 @@ class FolderTable:
             reason = f"more than {terms.most_repeating_folders} folders of this host repeat names of their path"
             return TrapCode.REPEATED_SEGMENTS, reason
         if seen.segments > 2 and self._is_permuted(place):
-            return TrapCode.PERMUTED_SEGMENTS, f"the names of {place[:100]} were met in other orders"
+            return TrapCode.PERMUTED_SEGMENTS, f"the names of {place[:100]} also occur in other orders"
         if self.echoes(place):
             return TrapCode.ECHOING_FOLDER, ECHO_REASON
         return self._far(seen.iso_date)
 
     def _far(self, day: date | None) -> Objection | None:
-        return (TrapCode.FAR_DATE, f"{day} lies far ahead") if day is not None and day > self._farthest else None
+        return (TrapCode.FAR_DATE, f"{day} is far in the future") if day is not None and day > self._farthest else None
 
     def _is_one_repetition_too_many(self, place: str) -> bool:
         if hash(place) not in self._repeating:
@@ -138,7 +138,7 @@ class FolderTable:
         """Whether the same names were met in two other orders: filters written as folders.
 
         Numbers come in any order. So do the names of a tree in which every folder has the same ones; but there a name
-        also comes within itself, while nobody chooses a filter twice. Deep down, such a tree is a maze.
+        also occurs within itself, while no one chooses a filter twice. Deep down, such a tree is a maze.
         """
         segments = place.split("/")[1:-1]
         if len({segment for segment in segments if not segment.isdecimal()}) < 3:

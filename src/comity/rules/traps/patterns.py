@@ -58,7 +58,7 @@ class Pattern:
         self.is_dated_query = False
         self.admitted = 0
         self.found_inside = 0  # admitted from a page of this very pattern
-        self.recalled = 0  # admitted by an earlier watch, nobody knows from where
+        self.recalled = 0  # admitted by an earlier watch, which did not record from where
         self.fetched = 0
         self.useful = 0
         self.productive = 0  # pages that led to something new elsewhere
@@ -76,7 +76,7 @@ class Pattern:
             self.closed_for = None
             return
         self.dull += weight
-        # What proved useful gets more patience.
+        # What proved useful gets more attempts.
         if self.closed_for is None and self.dull >= SAME * (terms.same_in_a_row + self.useful // 4):
             is_counter = self.is_blurred and self.admitted >= self.counter_from
             self.closed_for = TrapCode.COUNTER if is_counter else TrapCode.SAME_CONTENT
@@ -95,7 +95,7 @@ class Pattern:
         return self.is_dated_query or leaf[:1] == DATE or (leaf in ("", NUMBER) and shape.is_dated())
 
     def bars(self) -> TrapCode | None:
-        """Why another link of this kind is not followed; now and then, ever more rarely, one is all the same."""
+        """Why another link of this kind is not followed; now and then, more and more rarely, one still is."""
         code = self.closed_for
         if code is None:
             if self.admitted < self.limit:
@@ -120,7 +120,7 @@ class Pattern:
     def complaint(self, code: TrapCode) -> str:
         """Put the reason into a sentence."""
         if code in (TrapCode.SAME_CONTENT, TrapCode.COUNTER):
-            return f"the last {self.dull // SAME} pages like {self.text[:100]} brought nothing new"
+            return f"the last {self.dull // SAME} pages like {self.text[:100]} returned nothing new"
         return f"of {self.admitted} links like {self.text[:100]}, {self.productive} led to something new"
 
 

@@ -116,7 +116,7 @@ class _Role(Enum):
 @lru_cache(maxsize=4096)
 def _named(written: str) -> tuple[str, _Role]:
     """A parameter's name without regard to case and escapes, and its role; sites use the same few over and over."""
-    name = unquote(written).lower().replace("\0", " ")  # it is told in reasons, and PostgreSQL keeps no NUL
+    name = unquote(written).lower().replace("\0", " ")  # it appears in reasons, and PostgreSQL stores no NUL
     if name in _VARIANT_NAMES:
         return name, _Role.VARIANT
     if name in _PAGING_NAMES:

@@ -138,7 +138,7 @@ def names_date(name: str) -> bool:
 
 
 def is_far_date(name: str, value: str, today: date, years_ahead: int) -> bool:
-    """Whether a parameter asks for a day or year that lies far ahead."""
+    """Whether a parameter asks for a day or year that is far in the future."""
     if len(value) == 4:
         year = int(value) if value.isdecimal() and name.lower() in _YEAR_NAMES else 0
         return today.year + years_ahead < year <= 9999
@@ -156,7 +156,7 @@ def _repetition(segments: list[str], names: list[str], repeats: int) -> str | No
     if most_common and most_common[0][1] >= 5:
         return f"{most_common[0][0][:40]!r} occurs {most_common[0][1]} times in its path"
     if repeats >= 6:
-        return f"{repeats} names of its path come again"
+        return f"{repeats} names of its path repeat"
     for size in range(1, len(segments) // 3 + 1):
         times = 4 if size == 1 else 3
         for start in range(len(segments) - size * times + 1):
@@ -164,5 +164,5 @@ def _repetition(segments: list[str], names: list[str], repeats: int) -> str | No
             if run * times == segments[start : start + size * times] and any(
                 not segment.isdecimal() and segment for segment in run
             ):
-                return f"/{'/'.join(run)[:60]}/ comes {times} times in a row"
+                return f"/{'/'.join(run)[:60]}/ repeats {times} times in a row"
     return None

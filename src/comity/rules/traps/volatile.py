@@ -50,7 +50,7 @@ Names = tuple[str, ...]
 
 
 class _Read(NamedTuple):
-    """An address taken apart: its path, and its parameters by name with value and spelling."""
+    """The parts of an address: its path, and its parameters by name with value and text."""
 
     path: str
     parameters: list[tuple[str, str, str]]

@@ -26,7 +26,7 @@ _BLUR_BYTES: Final = 1 << 16
 # Whatever differs between two views of one page: counts and clocks, and words too long for people (digests, sessions).
 _DIGITS: Final = b"0123456789"
 _LONG_WORD: Final = re.compile(rb"(?<![0-9A-Za-z])[0-9A-Za-z]{16,}")
-_AS_LETTER: Final = bytes(0x61 if octet < 128 and chr(octet).isalnum() else octet for octet in range(256))
+_AS_LETTER: Final = bytes(0x61 if byte < 128 and chr(byte).isalnum() else byte for byte in range(256))
 _LONG: Final = b"a" * 16
 _NESTED_ESCAPE: Final = "%2525"
 
@@ -173,11 +173,11 @@ class TrapWatch:
             reason = f"{count} parameters, {len(set(parameters))} of them different"
             return self._refuse(TrapCode.REPEATED_PARAMETERS, reason, shape.text)
         if _NESTED_ESCAPE in target:
-            reason = "an address within an address within an address"
+            reason = "a URL inside a URL inside a URL"
             return self._refuse(TrapCode.NESTED_ESCAPES, reason, shape.text)
         for name, value in parts.filters:
             if len(value) >= 4 and is_far_date(name, value, self._today, terms.years_ahead):
-                return self._refuse(TrapCode.FAR_DATE, f"{name[:40]}={value[:20]} lies far ahead", shape.text)
+                return self._refuse(TrapCode.FAR_DATE, f"{name[:40]}={value[:20]} is far in the future", shape.text)
         if count > 1:
             other = self._orders.get(known)
             if other is not None and other != hash(target):
@@ -233,7 +233,7 @@ class PageWatch:
         self._pattern = pattern
         self._shape = shape
         self._is_productive = False
-        self._is_pardoned = is_pardoned  # brought nothing new, which counts only if it leads to more of its kind
+        self._is_pardoned = is_pardoned  # returned nothing new, which counts only if it leads to more of its kind
 
     def judge(self, target: str, depth: int) -> TrapRefusal | None:
         """Decide about a link of this page that was not met before."""

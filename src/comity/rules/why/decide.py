@@ -30,16 +30,16 @@ def source_decision(facts: UrlFacts, source: SourceFacts) -> Decision:
     last = _last(source)
     if source.next_run_at is None or source.next_run_at <= facts.now:
         return Decision(
-            "source_due", f"{which}{last}, and is due now.", f"{run} `comity sources serve` does when it is due."
+            "source_due", f"{which}{last}, and is due now.", f"{run} `comity sources serve` reads it when it is due."
         )
     code = f"source_{source.last_status}" if source.last_status else "source_waiting"
     why = f" ({source.next_run_reason})" if source.next_run_reason else ""
-    return Decision(code, f"{which}{last}; it is read next at {minute(source.next_run_at)}{why}.", run)
+    return Decision(code, f"{which}{last}; it will next be read at {minute(source.next_run_at)}{why}.", run)
 
 
 def _last(source: SourceFacts) -> str:
     if source.last_run_at is None:
-        return " that was not read yet"
+        return " that has not been read yet"
     said = f" ({source.message})" if source.message else ""
     ended = {"ok": "went well", "warn": "ended with a warning", "fail": "failed"}.get(source.last_status or "", "ended")
     return f" whose last run, at {minute(source.last_run_at)}, {ended}{said}"
@@ -59,17 +59,17 @@ def cooldown(facts: UrlFacts) -> Decision | None:
         return None
     reason = host.block_reason or host.block_code or "no reason is recorded"
     since = f" since {minute(host.blocked_at)}" if host.blocked_at is not None else ""
-    remedy = f"`comity domains reset {host.name}` ends that."
+    remedy = f"`comity domains reset {host.name}` ends the block."
     failure = next((code for code in _FAILURE.findall(reason) if code in CODES), None)
     if host.status == "unreachable" and failure is not None:
         what, _remedy = CODES[failure]
-        again = f"is tried again after {minute(due_at)}" if due_at is not None else "is not tried again by itself"
+        again = f"is tried again after {minute(due_at)}" if due_at is not None else "is not retried automatically"
         return Decision(failure, f"{what}: it is unreachable{since} and {again}.", remedy)
     if due_at is None:
-        text = f"Its host is {host.status}{since} ({reason}) and is not tried again by itself."
+        text = f"Its host is {host.status}{since} ({reason}) and is not retried automatically."
         return Decision("permanent_block", text, remedy)
     text = f"Its host is {host.status}{since} ({reason}); it is tried again after {minute(due_at)}."
-    return Decision("cooldown", text, f"{remedy} Else wait until then.")
+    return Decision("cooldown", text, f"{remedy} Otherwise wait until then.")
 
 
 def until_when(facts: UrlFacts) -> str:
@@ -88,19 +88,19 @@ def lease_decision(facts: UrlFacts) -> Decision | None:
         return None
     state = "It is queued" if facts.queue is not None else "No crawl has found it yet"
     text = f"{host.holder} holds the lease of its host until {second(host.held_until)}. {state}."
-    return Decision("lease_held", text, "Wait for that crawl, or stop it; a lease that is not renewed ends by itself.")
+    return Decision("lease_held", text, "Wait for that crawl, or stop it; a lease that is not renewed expires.")
 
 
 def not_seeded(facts: UrlFacts) -> Decision | None:
     """That its host is no candidate for a crawl."""
     host = facts.host
     if host is None:
-        text = f"Its host {facts.host_name} is not known here: no seed, page or source has named it."
+        text = f"Its host {facts.host_name} is unknown: no seed, page or source has named it."
         return Decision("unknown_host", text, f"`comity crawl {facts.host_name}` crawls it.")
     if host.is_seeded:
         return None
-    text = f"Its host was only touched by a {host.seeded_by or 'request'} and never seeded, so it is not crawled."
-    return Decision("not_seeded", text, f"`comity seeds add {host.name}` has it crawled.")
+    text = f"Its host was only requested by a {host.seeded_by or 'request'} and never seeded, so it is not crawled."
+    return Decision("not_seeded", text, f"`comity seeds add {host.name}` adds it to the crawl.")
 
 
 def host_decision(facts: UrlFacts) -> Decision | None:
@@ -110,9 +110,9 @@ def host_decision(facts: UrlFacts) -> Decision | None:
         return None
     delay_s = robots.crawl_delay_s if robots is not None else None
     if host.next_fetch_at is not None and host.next_fetch_at > now:
-        asked = f"robots.txt asks for {delay_s:g} s between requests" if delay_s else "the pace of its host is kept"
+        asked = f"robots.txt asks for {delay_s:g} s between requests" if delay_s else "the pace of its host applies"
         text = f"It waits for its turn: {asked}, and the next may start at {second(host.next_fetch_at)}."
-        remedy = "Nothing is needed: a crawl keeps that pace by itself."
+        remedy = "Nothing is needed: crawls keep that pace."
         return Decision("crawl_delay" if delay_s else "pace", text, remedy)
     if host.next_crawl_after is not None and host.next_crawl_after > now:
         text = f"Its host is not due before {minute(host.next_crawl_after)}."
@@ -192,7 +192,7 @@ def _done(facts: UrlFacts, queue: QueueFacts) -> Decision:
     if last is not None:
         return evidence_decision(facts, last)
     if queue.state == "dropped":
-        return Decision("dropped", "A takedown that is no longer in force dropped it from the queue.", again)
+        return Decision("dropped", "A takedown that is no longer in force removed it from the queue.", again)
     return Decision("done", "It was visited by an earlier run, of which no record is left.", again)
 
 
@@ -210,22 +210,22 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
             return Decision(
                 "address_refused", f"It was not requested: {decided.reason}.", "Nothing: web servers use other ports."
             )
-        text = f"Its host has an address that is not public ({decided.reason}); it was not asked."
+        text = f"Its host has an address that is not public ({decided.reason}); it was not requested."
         return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")
     if decided.type == "no_https":
-        text = f"Nothing speaks TLS there, so the host is visited by http instead ({decided.reason})."
-        return Decision("no_https", text, "Nothing here: the site would have to speak TLS.")
+        text = f"There is no TLS server, so the host is visited by http instead ({decided.reason})."
+        return Decision("no_https", text, "Nothing here: the site would have to support TLS.")
     if decided.type == "trap":
         code = decided.content.get("code", "trap")
         if code in _SAME_PAGE:
             text = f"It is another address of a page that is visited ({code}): {decided.reason}."
-            return Decision("same_page", text, f"`comity crawl {facts.url}` visits it all the same.")
-        text = f"It looks like one of endlessly many ({code}): {decided.reason}."
+            return Decision("same_page", text, f"`comity crawl {facts.url}` visits it anyway.")
+        text = f"It looks like part of an endless space ({code}): {decided.reason}."
         return Decision(
-            "trap", text, f"`comity crawl {facts.url}` begins there; COMITY_AVOID_TRAPS=false turns the watch off."
+            "trap", text, f"`comity crawl {facts.url}` starts there; COMITY_AVOID_TRAPS=false turns trap detection off."
         )
-    text = f"It was put off at {at}: {decided.reason}."
-    return Decision("host_busy", text, "Nothing is needed: it is tried again by itself.")
+    text = f"It was postponed at {at}: {decided.reason}."
+    return Decision("host_busy", text, "Nothing is needed: it is retried automatically.")
 
 
 def robots_decision(facts: UrlFacts, said: str, at: datetime | None) -> Decision:
@@ -235,9 +235,9 @@ def robots_decision(facts: UrlFacts, said: str, at: datetime | None) -> Decision
         return _unreadable_robots(facts)
     if robots is not None and robots.allowed:
         text = f"robots.txt forbade it at {minute(at)} ({said}); it allows it now."
-        return Decision("robots_denied_then", text, f"`comity domains reset {host}` crawls the host anew.")
+        return Decision("robots_denied_then", text, f"`comity domains reset {host}` crawls the host again.")
     reason = (robots.reason if robots is not None else said).removeprefix("robots.txt ")
-    remedy = "Nothing here: the site's robots.txt would have to allow it; it is read again by itself."
+    remedy = "Nothing here: the site's robots.txt would have to allow it; it is read again automatically."
     return Decision("robots_denied", f"robots.txt forbids it: {reason}.", remedy)
 
 
@@ -245,7 +245,7 @@ def _unreadable_robots(facts: UrlFacts) -> Decision:
     robots = facts.robots
     assert robots is not None
     said = robots.reason.partition(": ")[0].removeprefix("robots.txt ")
-    text = f"robots.txt of its origin cannot be read ({said}), so nothing is asked there."
+    text = f"robots.txt of its origin cannot be read ({said}), so nothing is requested there."
     remedy = f"Nothing is needed: robots.txt is read again after {minute(robots.expires_at)}."
     return Decision("robots_unreadable", text, remedy)
 
@@ -270,14 +270,14 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
         return visit_decision(facts, last)
     if host is not None and host.blocked_until is not None and host.blocked_until > now:
         until = second(host.blocked_until)
-        text = f"Its host asked for no requests until {until} (Retry-After, or back-off after 429 or 503)."
+        text = f"Its host asked us to wait until {until} (Retry-After, or back-off after 429 or 503)."
         return Decision("host_blocked", text, "Nothing is needed: a crawl goes on after that time.")
     if queue.not_before is not None and queue.not_before > now:
         if isinstance(last, DecisionFacts) and last.type == "postponed":
-            text = f"It was put off until {minute(queue.not_before)}: {last.reason}."
-            return Decision("host_busy", text, "Nothing is needed: it is tried again by itself.")
-        text = f"It was put off until {minute(queue.not_before)}."
-        return Decision("put_off", text, "Nothing is needed: it is tried again by itself.")
+            text = f"It was postponed until {minute(queue.not_before)}: {last.reason}."
+            return Decision("host_busy", text, "Nothing is needed: it is retried automatically.")
+        text = f"It was postponed until {minute(queue.not_before)}."
+        return Decision("put_off", text, "Nothing is needed: it is retried automatically.")
     unseeded = not_seeded(facts)
     if unseeded is not None:
         return unseeded
@@ -295,7 +295,7 @@ def _too_deep(facts: UrlFacts, queue: QueueFacts) -> Decision:
 
 def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
     """Nothing is against it but that its turn has not come."""
-    go_on = f"`comity crawl {facts.host_name}` goes on with it."
+    go_on = f"`comity crawl {facts.host_name}` continues with it."
     last = last_event(facts)
     if failed and isinstance(last, VisitFacts):
         return visit_decision(facts, last)
@@ -307,8 +307,8 @@ def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
     if waiting is not None:
         return waiting
     if queue.is_image:
-        text = "It is queued as an image: images are asked for after all pages of their host."
-        return Decision("queued", text, f"`comity crawl {facts.host_name} --images` goes on with it.")
+        text = "It is queued as an image: images are fetched after all pages of their host."
+        return Decision("queued", text, f"`comity crawl {facts.host_name} --images` continues with it.")
     steps = "1 step" if queue.depth == 1 else f"{queue.depth} steps"
     again = " once more" if isinstance(last, VisitFacts) else ""
     return Decision("queued", f"It is queued, {steps} from a seed: the next crawl of its host visits it{again}.", go_on)
@@ -346,9 +346,11 @@ def _robots_file(facts: UrlFacts) -> Decision:
     remedy = f"`comity robots {facts.host_name}` shows what it says."
     if robots is None:
         return Decision(
-            "robots_file", "robots.txt is read before the first request to its origin; it was not yet.", remedy
+            "robots_file",
+            "robots.txt is read before the first request to its origin; it has not been read yet.",
+            remedy,
         )
-    text = f"robots.txt is read before any page; it was read last at {minute(robots.read_at)}"
+    text = f"robots.txt is read before any page; it was last read at {minute(robots.read_at)}"
     if robots.is_unreadable:
         return Decision("robots_file", f"{text} and could not be read ({robots.reason}).", remedy)
     return Decision("robots_file", f"{text}.", remedy)
@@ -359,23 +361,23 @@ def _sitemap(facts: UrlFacts) -> Decision:
     assert sitemap is not None
     at = f" at {minute(sitemap.asked_at)}" if sitemap.asked_at is not None else ""
     detail = f" ({sitemap.detail})" if sitemap.detail else ""
-    crawl = f"`comity domains reset {facts.host_name}` has sitemaps read again."
+    crawl = f"`comity domains reset {facts.host_name}` makes the next crawl read sitemaps again."
     if sitemap.state == "read":
         text = f"It is a sitemap: it was read{at} and names {sitemap.entries:,} entries{detail}."
     elif sitemap.state == "refused":
-        text = f"It is a sitemap that was not asked for{at}: {sitemap.detail or 'it was refused'}."
+        text = f"It is a sitemap that was not requested{at}: {sitemap.detail or 'it was refused'}."
     elif sitemap.state == "planned":
-        text = "It is a sitemap that is still to be read."
-        crawl = f"`comity crawl {facts.host_name}` goes on with it."
+        text = "It is a sitemap that has not been read yet."
+        crawl = f"`comity crawl {facts.host_name}` continues with it."
     else:
-        text = f"It was asked for as a sitemap{at} and gave none{detail}."
+        text = f"It was requested as a sitemap{at}, but is none{detail}."
     return Decision(f"sitemap_{sitemap.state}", text, crawl)
 
 
 def _image(facts: UrlFacts) -> Decision:
     image = facts.image
     assert image is not None
-    again = f"`comity crawl {facts.host_name} --images --refresh` asks for it again."
+    again = f"`comity crawl {facts.host_name} --images --refresh` requests it again."
     if image.error is not None:
         return Decision(
             "image_failed", f"It is an image and was not stored: {image.error} ({minute(image.asked_at)}).", again

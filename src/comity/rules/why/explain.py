@@ -11,32 +11,32 @@ from comity.model.frontier import FoundBy, UnqueuedCode
 from comity.rules.why.decide import decide
 from comity.rules.why.words import minute, named_by
 
-_LONGEST: Final = 30  # steps of the past; of more the first and the last are told
+_LONGEST: Final = 30  # steps of the past; of more, the first and the last are shown
 _SEEN: Final[dict[str, str]] = {
-    UnqueuedCode.OTHER_HOST: "left, because it is on another host",
-    UnqueuedCode.NOFOLLOW_LINK: "left, because the link says rel=nofollow",
-    UnqueuedCode.NOFOLLOW_PAGE: "left, because the page says nofollow",
-    UnqueuedCode.LINKS_OFF: "left, because links are not followed",
-    UnqueuedCode.CANONICAL_OFF: "left, because canonical addresses are not followed",
-    UnqueuedCode.ROBOTS: "left, because robots.txt forbids it",
-    UnqueuedCode.TAKEDOWN: "left, because it is taken down",
-    UnqueuedCode.TRAP: "left as one of endlessly many",
-    UnqueuedCode.SITEMAP_LIMIT: "left, because sitemaps name too many",
+    UnqueuedCode.OTHER_HOST: "skipped, because it is on another host",
+    UnqueuedCode.NOFOLLOW_LINK: "skipped, because the link says rel=nofollow",
+    UnqueuedCode.NOFOLLOW_PAGE: "skipped, because the page says nofollow",
+    UnqueuedCode.LINKS_OFF: "skipped, because links are not followed",
+    UnqueuedCode.CANONICAL_OFF: "skipped, because canonical addresses are not followed",
+    UnqueuedCode.ROBOTS: "skipped, because robots.txt forbids it",
+    UnqueuedCode.TAKEDOWN: "skipped, because it is taken down",
+    UnqueuedCode.TRAP: "skipped as part of an endless space",
+    UnqueuedCode.SITEMAP_LIMIT: "skipped, because sitemaps name too many",
     UnqueuedCode.REDIRECT_TARGET: "followed, as part of that visit",
 }
 _DECIDED: Final = {
     "robots_allowed": "robots.txt allows it",
     "blocked_by_robots": "robots.txt forbids it",
     "taken_down": "taken down",
-    "no_https": "https is not spoken there",
+    "no_https": "there is no https",
     "noindex": "it asks not to be indexed",
-    "nofollow": "it asks that its links are not followed",
+    "nofollow": "it asks crawlers not to follow its links",
     "login_wall": "it asks for a login",
     "address_refused": "its address is not public",
-    "trap": "it looks like one of endlessly many",
+    "trap": "it looks like part of an endless space",
     "unreadable": "it could not be read",
     "canonical": "its canonical address is another",
-    "postponed": "put off",
+    "postponed": "postponed",
     "budget": "a budget ended the run",
 }
 
@@ -50,7 +50,7 @@ def chain_of(facts: UrlFacts) -> tuple[Step, ...]:
     past += [(each.at, 2, _visited(facts, each)) for each in facts.visits]
     if facts.image is not None and facts.image.asked_at is not None:
         words = facts.image.error or f"HTTP {facts.image.status}"
-        past.append((facts.image.asked_at, 2, Step(facts.image.asked_at, "image", f"asked for as an image: {words}")))
+        past.append((facts.image.asked_at, 2, Step(facts.image.asked_at, "image", f"requested as an image: {words}")))
     past.sort(key=lambda each: each[:2])
     steps = _without_repeats(step for _at, _rank, step in past)
     if len(steps) > _LONGEST:
@@ -122,7 +122,7 @@ def _now(facts: UrlFacts) -> list[Step]:
         reason = f" ({host.block_reason})" if host.block_reason else ""
         steps.append(("host", f"the host is {host.status}{reason}{due}"))
         if host.blocked_until is not None and host.blocked_until > facts.now:
-            steps.append(("block", f"the host wants no requests until {minute(host.blocked_until)}"))
+            steps.append(("block", f"the host asked us to wait until {minute(host.blocked_until)}"))
         if host.holder is not None:
             steps.append(("lease", f"{host.holder} holds the lease until {minute(host.held_until)}"))
     if queue is not None:
@@ -147,13 +147,13 @@ def explain_url(facts: UrlFacts, folded: UrlFacts | None = None, parameters: str
     return _explanation(facts, decide(facts), facts)
 
 
-def _explanation(asked: UrlFacts, decided: Decision, told: UrlFacts) -> Explanation:
+def _explanation(requested: UrlFacts, decided: Decision, chain_facts: UrlFacts) -> Explanation:
     return Explanation(
-        asked.url,
-        asked.host_name,
+        requested.url,
+        requested.host_name,
         decided.code,
         decided.sentence,
-        chain_of(told),
+        chain_of(chain_facts),
         decided.remedy,
         decided.code in _IS_NEXT,
     )
@@ -165,5 +165,5 @@ def _is_known(facts: UrlFacts) -> bool:
 
 def _folded(folded: UrlFacts, parameters: str) -> Decision:
     below = decide(folded)
-    sentence = f"It is taken for {folded.url}: {parameters} does not name a page. {below.sentence}"
+    sentence = f"It is treated as {folded.url}: {parameters} does not identify a page. {below.sentence}"
     return Decision("folded", sentence, below.remedy)

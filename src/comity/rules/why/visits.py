@@ -31,14 +31,14 @@ def sighting_decision(facts: UrlFacts, robots: RobotsDecision) -> Decision:
         return robots(facts, "the line is no longer recorded", seen.at)
     if code == UnqueuedCode.TAKEDOWN:
         text = f"It was taken down when {by} named it, at {at}; that takedown is no longer in force."
-        return Decision("was_taken_down", text, f"`comity domains reset {host}` crawls the host anew.")
+        return Decision("was_taken_down", text, f"`comity domains reset {host}` crawls the host again.")
     text, remedy = _WORDS[code]
     stored = {"own": seen.host, "host": host, "by": by, "url": facts.url}
     return Decision(_NAMES.get(code, code), text.format(**stored), remedy.format(**stored))
 
 
 _NAMES: Final[dict[str, str]] = {UnqueuedCode.NOFOLLOW_LINK: "nofollow", UnqueuedCode.NOFOLLOW_PAGE: "nofollow"}
-_NO_RESPECT: Final = "`comity crawl {host} --no-respect-nofollow` follows it; `comity crawl {url}` begins there."
+_NO_RESPECT: Final = "`comity crawl {host} --no-respect-nofollow` follows it; `comity crawl {url}` starts there."
 _WORDS: Final[dict[str, tuple[str, str]]] = {
     UnqueuedCode.OTHER_HOST: (
         "It is out of scope: on {host}, while the crawl of {own} stays on its own host. It was named by {by}.",
@@ -46,7 +46,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     ),
     UnqueuedCode.NOFOLLOW_LINK: ("The only link to it says rel=nofollow: {by}.", _NO_RESPECT),
     UnqueuedCode.NOFOLLOW_PAGE: (
-        "The page that links to it asks that its links are not followed (nofollow): {by}.",
+        "The page that links to it asks crawlers not to follow its links (nofollow): {by}.",
         _NO_RESPECT,
     ),
     UnqueuedCode.LINKS_OFF: (
@@ -58,15 +58,15 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "`comity crawl {host} --follow-canonical` follows it.",
     ),
     UnqueuedCode.TRAP: (
-        "It looks like one of endlessly many: too many like it were met. It was named by {by}.",
-        "`comity crawl {url}` begins there, if it is a page of its own.",
+        "It looks like part of an endless space: too many URLs like it were found. It was named by {by}.",
+        "`comity crawl {url}` starts there, if it is a page of its own.",
     ),
     UnqueuedCode.SITEMAP_LIMIT: (
-        "Sitemaps of its host name more pages than are taken. It was named by {by}.",
-        "A larger COMITY_MAX_SITEMAPS, or `comity crawl {url}`.",
+        "The sitemaps of its host name more pages than the limit. It was named by {by}.",
+        "Raise COMITY_MAX_SITEMAPS, or run `comity crawl {url}`.",
     ),
     UnqueuedCode.REDIRECT_TARGET: (
-        "It was reached by {by}; its content is kept under that address.",
+        "It was reached by {by}; its content is stored under that address.",
         "`comity crawl {url}` visits it under its own address.",
     ),
 }
@@ -76,10 +76,10 @@ def never_found(facts: UrlFacts) -> Decision:
     """No crawl has named it."""
     host = facts.host
     assert host is not None, "an unknown host was answered before"
-    begin = f"`comity crawl {facts.url}` begins there."
+    begin = f"`comity crawl {facts.url}` starts there."
     bare = facts.path.partition("?")[0].lower()
     if facts.variants:
-        text = f"No crawl has found it under this spelling; {facts.variants[0]} is known."
+        text = f"No crawl has found it in this form; {facts.variants[0]} is known."
         return Decision("other_spelling", text, f"`comity why {facts.variants[0]}` explains that one.")
     if host.status == "pending":
         return Decision(
@@ -88,8 +88,8 @@ def never_found(facts: UrlFacts) -> Decision:
             begin,
         )
     if bare.endswith(_IMAGES):
-        text = "It looks like an image, and no page links to it; images are asked for with --images only."
-        return Decision("images_off", text, f"`comity crawl {facts.host_name} --images` asks for images.")
+        text = "It looks like an image, and no page links to it; images are fetched only with --images."
+        return Decision("images_off", text, f"`comity crawl {facts.host_name} --images` fetches images.")
     if bare.endswith(_ASSETS):
         text = "It looks like a script, style or font, which are not fetched, and no page links to it."
         return Decision("asset", text, begin)
@@ -106,9 +106,9 @@ def never_found(facts: UrlFacts) -> Decision:
 
 
 _AGAIN: Final = "`comity domains reset {host}` queues it again"
-_SERVER: Final = "Nothing here: the site has to answer otherwise. " + _AGAIN + "."
+_SERVER: Final = "Nothing here: the site has to respond differently. " + _AGAIN + "."
 _NETWORK: Final = "Nothing here: the host has to be reachable. " + _AGAIN + "."
-_BROKEN: Final = "Nothing here: the site has to send a proper answer. " + _AGAIN + "."
+_BROKEN: Final = "Nothing here: the site has to send a valid response. " + _AGAIN + "."
 
 # By the code that is stored in front of the reason: what happened, and what would change it.
 CODES: Final[dict[str, tuple[str, str]]] = {
@@ -118,39 +118,44 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "tls_failure": ("The TLS handshake with its host failed", _NETWORK),
     "certificate_refused": ("The TLS certificate of its host is not valid", _BROKEN),
     "connect_timeout": ("Its host did not accept a connection in time", _NETWORK),
-    "first_byte_timeout": ("The server did not begin its answer in time", _SERVER),
-    "idle_timeout": ("The server stopped in the middle of its answer", _SERVER),
-    "total_timeout": ("The answer took longer than COMITY_FETCH_TIMEOUT allows", "A larger COMITY_FETCH_TIMEOUT."),
-    "reset": ("The server closed the connection before its answer was complete", _NETWORK),
+    "first_byte_timeout": ("The server did not start its response in time", _SERVER),
+    "idle_timeout": ("The server stopped in the middle of its response", _SERVER),
+    "total_timeout": ("The response took longer than COMITY_FETCH_TIMEOUT allows", "Raise COMITY_FETCH_TIMEOUT."),
+    "reset": ("The server closed the connection before its response was complete", _NETWORK),
     "protocol_error": ("The server broke the HTTP protocol", _BROKEN),
     "bad_encoding": ("The body does not match its Content-Encoding", _BROKEN),
-    "too_large": ("The answer is larger than is taken", "A larger COMITY_MAX_RESPONSE_BYTES, or host policy."),
+    "too_large": (
+        "The response is larger than the limit",
+        "Raise COMITY_MAX_RESPONSE_BYTES, or the limit in the host's policy.",
+    ),
     "decompression_bomb": ("The body inflates to far more than it sends", _BROKEN),
-    "header_flood": ("The header of the answer is too long", _BROKEN),
+    "header_flood": ("The response header is too long", _BROKEN),
     "wrong_type": ("Its content type is not wanted", "`comity crawl {host} --accept TYPE` takes that type."),
     "address_refused": ("Its host has an address that is not public", "`--allow-network CIDR` allows a network."),
     "scheme_refused": ("Its scheme is not http or https", "Nothing: only http and https are crawled."),
-    "invalid_url": ("It is not a URL that can be asked for", "Nothing: the address itself is wrong."),
-    "invalid_header": ("The header of the answer is not valid HTTP", _BROKEN),
-    "cancelled": ("The request was cut off when the run ended", "The next crawl of the host asks again."),
-    "not_an_image": ("What came is not an image", _BROKEN),
+    "invalid_url": ("It is not a URL that can be requested", "Nothing: the address itself is wrong."),
+    "invalid_header": ("The response header is not valid HTTP", _BROKEN),
+    "cancelled": ("The request was cut off when the run ended", "The next crawl of the host requests it again."),
+    "not_an_image": ("The response is not an image", _BROKEN),
     "too_many_redirects": (
         "It redirects too often, or in a circle",
-        "A larger COMITY_MAX_REDIRECTS, or a mended site.",
+        "Raise COMITY_MAX_REDIRECTS, or fix the site.",
     ),
     "bad_redirect": ("It redirects to something that is not a web address", _BROKEN),
     "robots_denied": ("It redirects to a page that robots.txt forbids", _SERVER),
     "robots_unreachable": ("It redirects to a host whose robots.txt cannot be read", _SERVER),
     "taken_down": ("It redirects to a page that is taken down", "`comity takedown remove ENTRY` lifts the takedown."),
-    "host_busy": ("Another process holds its host", "Wait until that process is done."),
-    "patience": ("Its host wants no requests now", "Wait until the block ends."),
+    "host_busy": ("Another process holds its host", "Wait until that process ends."),
+    "patience": ("Its host asked us to wait", "Wait until the block ends."),
     "http_401": ("It needs a login: the server answered 401", _SERVER),
     "http_403": ("The server refused it: it answered 403", _SERVER),
     "http_404": ("There is no such page: the server answered 404", _SERVER),
     "http_410": ("The page is gone: the server answered 410", _SERVER),
-    "http_429": ("The server wants fewer requests: it answered 429", "Wait; the host's pace is kept by itself."),
+    "http_429": ("The host is rate-limited: the server answered 429", "Wait; crawls keep the host's pace."),
 }
-_REVISIT: Final = "`comity crawl {host} --refresh` visits it again; `comity domains reset {host}` crawls all anew."
+_REVISIT: Final = (
+    "`comity crawl {host} --refresh` visits it again; `comity domains reset {host}` crawls the whole host again."
+)
 
 
 def visit_decision(facts: UrlFacts, visit: VisitFacts) -> Decision:
@@ -215,11 +220,11 @@ def _came(facts: UrlFacts, visit: VisitFacts) -> Decision:
     said = {each.type: each for each in facts.decisions if each.at >= visit.at}
     revisit = _REVISIT.format(host=host)
     if (wall := said.get("login_wall")) is not None:
-        text = f"It asks for a login instead of showing a page (HTTP {status} at {at})."
+        text = f"It requires a login instead of showing a page (HTTP {status} at {at})."
         return Decision(wall.type, text, "Nothing here: the site would have to show the page without a login.")
     if (noindex := said.get("noindex")) is not None:
-        text = f"It asks not to be indexed ({noindex.reason}): fetched at {at} (HTTP {status}), but not kept."
-        return Decision("noindex", text, f"Nothing here: the site would have to drop it. {revisit}")
+        text = f"It asks not to be indexed ({noindex.reason}): fetched at {at} (HTTP {status}), but not stored."
+        return Decision("noindex", text, f"Nothing here: the site would have to remove that. {revisit}")
     if (hard := said.get("unreadable")) is not None:
         text = f"It could not be read ({hard.reason}): fetched at {at} (HTTP {status}); its links are not known."
         return Decision("unreadable", text, revisit)

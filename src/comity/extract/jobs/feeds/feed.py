@@ -107,12 +107,12 @@ def no_jobs_because(jobs: Sequence[JobFound], *, title: str, url: str, recording
     if not jobs or any(is_job_title(found.title) or found.deadline_raw or found.employment_raw for found in jobs):
         return ""
     if recordings * 2 > len(jobs):
-        return "the feed brings recordings, not jobs"
+        return "the feed contains recordings, not jobs"
     address = f"{host_of(url)} {path_of(url)}".replace("-", " ").replace("_", " ").replace("/", " ").replace(".", " ")
     about = f"{title}\n{address}"
     if not _NEWS.search(about) or CAREERS.search(about) or any(JOB_PATH.search(path_of(j.apply_url)) for j in jobs):
         return ""
-    return "the feed brings news, not jobs"
+    return "the feed contains news, not jobs"
 
 
 MOST_JOBS: Final = 5_000

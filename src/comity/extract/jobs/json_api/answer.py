@@ -77,7 +77,7 @@ def unread_items(value: object, url: str) -> UnusableItems | None:
     titles = fields.get("title", [])
     has_title = any(first_value(member, titles) for member in members)
     has_address = any(resolve(first_value(member, fields.get("apply_url", [])), url) for member in members)
-    lack = "a title" if not has_title else "an address" if not has_address else "anything that tells a job"
+    lack = "a title" if not has_title else "an address" if not has_address else "anything that identifies a job"
     example = _hint(found.path, members, fields, url)
     message = f"{count_items(len(found.members))} without {lack}; if they are jobs, set parser_hint, such as {example}"
     return UnusableItems(message, not (has_title and has_address))
@@ -172,7 +172,7 @@ def _title_key(members: list[dict[str, object]]) -> str:
 
 
 _NAMES: Final = "jobs results items data offers content postings jobpostings result vacancies positions openings"
-_COUNTED: Final = "the answer counts {}, but lists none"
+_COUNTED: Final = "the response counts {}, but lists none"
 _LISTS_OF_JOBS: Final = frozenset(_NAMES.split())
 
 
@@ -180,7 +180,7 @@ def read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
     """Read the jobs of an answer."""
     value = parse_json(text)
     if value is None:
-        return Listing(ListingKind.UNREADABLE, message="the answer is not JSON that can be read")
+        return Listing(ListingKind.UNREADABLE, message="the response is not valid JSON")
     listing = _read(value, url, hint)
     if not listing.jobs and (trouble := trouble_in(value)):
         return Listing(ListingKind.ERROR_PAGE, message=trouble)  # an empty list beside it says nothing about jobs
@@ -208,7 +208,7 @@ def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
         jobs, items = system_jobs(value, row, context, url=url), system_items(value, row)
         if not jobs and items:
             missing = missing_in_system(items, row, context)
-            message = f"{row.system} answers with {count_items(len(items))}, but {missing}"
+            message = f"{row.system} returned {count_items(len(items))}, but {missing}"
             return Listing(ListingKind.LAYOUT_CHANGED, message=message)
         following = (
             next_offset(value, row, url)
@@ -216,7 +216,7 @@ def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
             or next_in_json(value, url)
         )
         if not jobs:
-            return Listing(ListingKind.NO_OPENINGS, message=f"{row.system} answers with no jobs")
+            return Listing(ListingKind.NO_OPENINGS, message=f"{row.system} lists no jobs")
         return with_unusable(jobs, len(items), following, "items")
     if is_json_feed(value) and next(postings_in(value), None) is None:
         return _feed(value, url)
@@ -224,13 +224,13 @@ def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
     if jobs:
         return with_unusable(jobs, count, next_in_json(value, url), "items")
     if _is_empty_list(value):
-        return Listing(ListingKind.NO_OPENINGS, message="the answer holds an empty list")
+        return Listing(ListingKind.NO_OPENINGS, message="the response contains an empty list")
     if unread := unread_items(value, url):
         kind = ListingKind.LAYOUT_CHANGED if unread.is_unusable else ListingKind.NOTHING_FOUND
         return Listing(kind, message=unread.message)
     if count := counts_more(value, url):
         return Listing(ListingKind.LAYOUT_CHANGED, message=_COUNTED.format(count))
-    return Listing(ListingKind.NOTHING_FOUND, message="nothing in the answer looks like jobs")
+    return Listing(ListingKind.NOTHING_FOUND, message="nothing in the response looks like jobs")
 
 
 def _by_hint(value: object, url: str, hint: MappingHint) -> Listing:
@@ -242,12 +242,12 @@ def _by_hint(value: object, url: str, hint: MappingHint) -> Listing:
         return with_unusable(jobs, members_at(value, hint), following, "items")
     if not has_items(value, hint):
         kind = ListingKind.LAYOUT_CHANGED if unread_items(value, url) else ListingKind.NOTHING_FOUND
-        return Listing(kind, message="the hint's path “items” is not in the answer")
+        return Listing(kind, message="the hint's path “items” is not in the response")
     if count := members_at(value, hint):
         missing = missing_in(items_of(value, hint), hint, context)
         message = f"the hint's path “items” leads to {count_items(count)}, but the hint finds no {missing} there"
         return Listing(ListingKind.LAYOUT_CHANGED, message=message)
-    return Listing(ListingKind.NO_OPENINGS, message="the answer holds no items")
+    return Listing(ListingKind.NO_OPENINGS, message="the response contains no items")
 
 
 def _feed(value: object, url: str) -> Listing:
@@ -257,8 +257,10 @@ def _feed(value: object, url: str) -> Listing:
     if feed.jobs:
         return with_unusable(feed.jobs, feed.items, next_in_json(value, url), "items")
     if feed.items:
-        return Listing(ListingKind.LAYOUT_CHANGED, message=f"the feed holds {count_items(feed.items)} without a title")
-    return Listing(ListingKind.NO_OPENINGS, message="the feed holds no items")
+        return Listing(
+            ListingKind.LAYOUT_CHANGED, message=f"the feed contains {count_items(feed.items)} without a title"
+        )
+    return Listing(ListingKind.NO_OPENINGS, message="the feed contains no items")
 
 
 def _is_empty_list(value: object) -> bool:

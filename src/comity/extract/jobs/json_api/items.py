@@ -299,7 +299,7 @@ def trouble_in(value: object) -> str:
         )
         if is_failure:
             words = said if isinstance(said, str) and not said.isdecimal() else value.get("message")
-            return f"the answer says: {words if isinstance(words, str) and words else f'{key} {said}'}"[:200]
+            return f"the response says: {words if isinstance(words, str) and words else f'{key} {said}'}"[:200]
     return ""
 
 

@@ -42,16 +42,16 @@ def linkless_jobs(outline: Outline, page: PageWords) -> list[JobFound]:
     if not page.about_careers:
         return []
     by_kind: dict[str, list[int]] = {}
-    opening, told, linked = page.about_openings, "", _linked(outline, page.url)
+    opening, stories, linked = page.about_openings, "", _linked(outline, page.url)
     for number, tag in enumerate(outline.tags):
         if outline.chrome[number] or not (tag in HEADINGS or tag == "summary"):
             continue
         text = outline.text(number, 250)
         if tag in HEADINGS and STORIES_HEADING.search(text) and not is_job_title(text):
-            told = tag  # what stands below, in smaller headings, is about people or deeds
-        elif told and tag <= told:
-            told = ""
-        if (told and tag > told) or number in linked or MANY_OF_THEM.match(text):
+            stories = tag  # smaller headings below it are about people or events
+        elif stories and tag <= stories:
+            stories = ""
+        if (stories and tag > stories) or number in linked or MANY_OF_THEM.match(text):
             continue
         opening = opening or OPENINGS_HEADING.search(text) is not None or (tag == "h1" and is_navigation(text))
         if 4 <= len(text) <= 160 and not is_navigation(text) and not is_news_title(text):
@@ -237,8 +237,8 @@ def _score(outline: Outline, blocks: list[_JobBlock], size: int, page: PageWords
     is_headed = OPENINGS_HEADING.search(heading) is not None
     if not is_headed and (POSTING_PART.search(heading) or STORIES_HEADING.search(heading)):
         return 0.0  # what one job asks for, or who has one
-    told = sum(bool(_TELLING & block.fields.keys()) for block in blocks)
-    if not is_headed and not any(block.is_marked for block in blocks) and told * 2 < len(blocks):
+    described = sum(bool(_TELLING & block.fields.keys()) for block in blocks)
+    if not is_headed and not any(block.is_marked for block in blocks) and described * 2 < len(blocks):
         return 0.0
     if sum(block.is_bare for block in blocks) * 2 > len(blocks):
         # A list of mere words is one of jobs only right under the heading that says so.

@@ -58,7 +58,7 @@ def settle_places(outline: Outline, items: list[Item], fields: list[dict[str, st
 
 
 def _best(votes: Counter[Column], sure: Counter[Column], filled: Counter[Column], size: int) -> Column | None:
-    """The column in which places stand: by those that were read, else by those that everybody knows."""
+    """The column in which places stand: by those that were recognised, else by well-known places."""
     for counter in (votes, sure):
         ranked = sorted(counter, key=lambda column: (-counter[column], -filled[column]))
         if ranked and counter[ranked[0]] >= max(_LEAST_VOTES, _LEAST_SHARE * size):

@@ -275,7 +275,7 @@ def _by_remainder(lines: list[str], fields: dict[str, str]) -> None:
             rest.append(bare)
     is_only = len(rest) == 1
     if 1 < len(rest) <= _MOST_NAMES:
-        # "London | Impact | Full time": a team beside it is no town that everybody knows.
+        # "London | Impact | Full time": a team beside it is not a well-known town.
         rest = [bare for bare in rest if _NAME_LIKE.fullmatch(bare) and _is_known_city(bare)]
     if len(rest) != 1 or not (known or said == 1) or not _NAME_LIKE.fullmatch(rest[0]) or not is_name(rest[0]):
         return

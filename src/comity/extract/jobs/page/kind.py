@@ -59,7 +59,7 @@ def wall_kind(
         )
         or (is_login_address(url) and len(words) < _LOGIN_WORDS)
     ):
-        return ListingKind.LOGIN, title or "a password is asked for"
+        return ListingKind.LOGIN, title or "it asks for a password"
     if len(words) < _BARE_WORDS and (sign := _login_without_password(document, content_links, (title, *headings))):
         return ListingKind.LOGIN, sign
     return None

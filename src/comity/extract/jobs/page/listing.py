@@ -195,7 +195,7 @@ def _filled(tables: list[JobFound], repeated: list[JobFound]) -> list[JobFound]:
 
 
 def _joined(sure: list[JobFound], looks: list[JobFound]) -> list[JobFound]:
-    """What machines are told, and the rest of the same list where they are told only of a part of it."""
+    """The structured data, and the rest of the same list where that data covers only a part of it."""
     if not sure:
         return looks
     known = {posting_key(found.apply_url) for found in sure}

@@ -295,7 +295,7 @@ def _is_category(outline: Outline, item: Item) -> bool:
 
 
 def is_person(title: str) -> bool:
-    """Whether a title reads like somebody's name, and not like a job."""
+    """Whether a title reads like a person's name, and not like a job."""
     return _PERSON.fullmatch(title) is not None and not is_job_title(title)
 
 

@@ -96,7 +96,7 @@ def public_answer(url: str) -> str:
 
 
 def board_of(document: Document, *, base: str, url: str) -> str | None:
-    """Where the openings are that a page only shows; None where that cannot be told."""
+    """Where the jobs are that a page only embeds; None if that is unknown."""
     if answer := public_answer(url):
         return answer
     frames = [
@@ -104,8 +104,8 @@ def board_of(document: Document, *, base: str, url: str) -> str | None:
         for frame in document.select("iframe")[:_MOST_FRAMES]
     ]
     sources = [script.attr("src") or "" for script in document.select("script[src]")[:_MOST_SCRIPTS]]
-    told = "\n".join((*(address for _, address in frames), *(resolve(source, base) for source in sources)))
-    if found := _as_data(told) or _as_data(_inline(document)):
+    addresses = "\n".join((*(address for _, address in frames), *(resolve(source, base) for source in sources)))
+    if found := _as_data(addresses) or _as_data(_inline(document)):
         return found
     for frame, address in frames:
         name = " ".join(frame.attr(attribute) or "" for attribute in ("title", "id", "name", "class"))[:300]

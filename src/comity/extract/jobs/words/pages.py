@@ -106,7 +106,7 @@ NOT_JOBS_HEADING: Final = re.compile(
     r"お知らせ|スタッフ紹介)\b|^(?:" + alternatives(links.NOT_JOBS) + r")\s*$)",
     _I,
 )
-# Over what is told about people, their deeds and days.
+# Headings over stories about people and events.
 STORIES_HEADING: Final = re.compile(
     r"\b(?:meet|news|stor(?:y|ies)|testimonials?|blog|events?|alumni|voices|say about|leadership|rencontrez|"
     r"témoignages|"

@@ -148,7 +148,7 @@ _INSIDE: Final = re.compile(_by_first_letter(" ".join((_ENDINGS, *INSIDE.values(
 
 
 def names_occupation(text: str) -> bool:
-    """Whether a text names what somebody does for a living, or bears the marks of such a title."""
+    """Whether a text names an occupation, or looks like the title of one."""
     return any(pattern.search(text) for pattern in (_WORDS, _INSIDE, _ANYWHERE, _GENDER, _WORKLOAD))
 
 
