@@ -30,10 +30,9 @@ from comity.database import frontier, records, unqueued
 from comity.database.connection import open_database
 from comity.database.schema import upgrade
 from comity.database.tables import crawl_runs, domains
-from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.fetch_row import FetchRow
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import FoundBy, FrontierEntry, Unqueued, UnqueuedCode
+from comity.model.outcome import FetchRow
 from comity.rules.canonical import web_address
 from comity.settings import read_settings
 from tests.servers.postgres import postgres_for_tests

@@ -12,7 +12,7 @@ from comity.database import ledger, ledger_reading
 from comity.database.tables import politeness_ledger
 from comity.model.gate import DelayInForce, DelaySource
 from comity.reports.politeness import is_known, verify_politeness
-from comity.rules.politeness_audit import Breach
+from comity.rules.politeness.audit import Breach
 from tests.database.states import BEGINNING, State
 from tests.reports.ledgers import START, request, robots_note
 

@@ -14,8 +14,7 @@ from json.encoder import encode_basestring_ascii
 from math import modf
 from typing import Any, Final
 
-from comity.model.audit import Breach
-from comity.model.ledger import LedgerRow
+from comity.model.ledger import Breach, LedgerRow
 
 START: Final = "0" * 32
 """What the first row of a chain follows."""
