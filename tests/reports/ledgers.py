@@ -102,7 +102,7 @@ def honest(state: State) -> dict[str, UUID]:
             pages = [row for row in rows if row.purpose is Purpose.PAGE]
             records.add_fetches(connection, RUN, [fetch(host_id, host, row.url, row.started_at) for row in pages])
             ledger.append_notes(connection, [robots_note(host_id, host, START + 0.3)])
-            ledger.append_requests(connection, RUN, rows, {(row.host_id, row.started_at) for row in pages})
+            ledger.append_requests(connection, RUN, rows, {host_id: {row.started_at for row in pages}})
             connection.execute(update(domains).where(domains.c.id == host_id).values(last_start_at=BEGINNING))
     return ids
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select
+import pytest
+from sqlalchemy import event, func, select, text
 
-from comity.database import ledger
+from comity.database import ledger, ledger_reading
 from comity.database.tables import politeness_ledger
 from comity.model.gate import DelayInForce, DelaySource
 from comity.reports.politeness import is_known, verify_politeness
@@ -70,3 +71,40 @@ def test_more_violations_than_are_shown_are_still_counted_as_requests(state: Sta
 def test_an_empty_ledger_has_nothing_to_prove(state: State) -> None:
     state.add("example.com")
     assert list(verify_politeness(state.database)) == []
+
+
+READERS = {
+    "in the order of the chain": lambda connection, host_id: ledger_reading.requests_from(
+        connection, host_id, None, 10
+    ),
+    "later in the chain": lambda connection, host_id: ledger_reading.requests_from(connection, host_id, (3, 3), 10),
+    "by start": lambda connection, host_id: list(ledger_reading.requests_by_start(connection, host_id, 10)),
+    "one digest": lambda connection, host_id: ledger_reading.digest_at(connection, "requests", host_id, 2),
+    "visits": lambda connection, host_id: ledger_reading.visits_without_request(connection, "a.example", [host_id], 9),
+    "pages": lambda connection, host_id: ledger_reading.requests_without_visit(connection, "a.example", [host_id], 9),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_one_host_is_read_by_an_index(state: State, reader: str) -> None:
+    """However many other hosts the ledger has, and though it has one index only."""
+    host_ids = [state.add(f"{number}.example") for number in range(40)]
+    for number, host_id in enumerate(host_ids):
+        enter(state, host_id, [float(start) for start in range(50)], f"{number}.example")
+    native = state.database.engine.dialect.name == "postgresql"
+    sent: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        sent.append((statement, parameters))
+
+    with state.database.write() as connection:
+        connection.execute(text("ANALYZE politeness_ledger"))
+    with state.database.read() as connection:
+        event.listen(connection, "before_cursor_execute", note)
+        READERS[reader](connection, host_ids[0])
+        event.remove(connection, "before_cursor_execute", note)
+        first, parameters = next(each for each in sent if "politeness_ledger" in each[0])
+        explain = "EXPLAIN" if native else "EXPLAIN QUERY PLAN"
+        plan = [" ".join(map(str, row)) for row in connection.exec_driver_sql(f"{explain} {first}", parameters)]
+    assert any("idx_politeness_ledger_chain" in step for step in plan), plan
+    assert not any("Seq Scan on politeness_ledger" in step or "SCAN politeness_ledger" in step for step in plan), plan

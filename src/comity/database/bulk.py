@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import modf
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection, Table, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 
 from comity.database.spelling import insert_for
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def insert_rows(
@@ -59,6 +61,7 @@ class Encoding:
         native = connection.dialect.name == "postgresql"
         self.uuid: Callable[[UUID], Any] = _same if native else _hex
         self.time: Callable[[float], Any] = _aware if native else _text_time
+        self.instant: Callable[[int], Any] = _aware_instant if native else _text_instant  # from microseconds
         self.json: Callable[[Any], Any] = _json
 
     def time_or_none(self, seconds: float | None) -> Any:
@@ -80,6 +83,15 @@ def _hex(value: UUID) -> str:
 
 def _aware(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def _aware_instant(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def _text_instant(microseconds: int) -> str:
+    whole, rest = divmod(microseconds, 1_000_000)
+    return f"{_second(whole)}{rest:06d}"
 
 
 def _text_time(seconds: float) -> str:

@@ -7,8 +7,9 @@ heads are locked until the transaction ends, so that two processes append one af
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from comity.database.bulk import Encoding, driver_text, insert_rows
 from comity.database.ledger_tables import ledger_chains, ledger_notes, robots_versions
 from comity.database.tables import politeness_ledger
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind
-from comity.rules.ledger_chain import START, chained, microseconds
+from comity.rules.ledger_chain import START, chained, chained_request, microseconds
 
 _REQUEST: Final = (
     "run_id",
@@ -61,9 +62,11 @@ _NOTE: Final = (
 class _Head:
     """The ends of a host's two chains while a batch is appended."""
 
-    __slots__ = ("note_digest", "notes", "request_digest", "requests")
+    __slots__ = ("hex", "key", "note_digest", "notes", "request_digest", "requests")
 
-    def __init__(self, requests: int, request_digest: str, notes: int, note_digest: str) -> None:
+    def __init__(self, key: Any, requests: int, request_digest: str, notes: int, note_digest: str) -> None:
+        self.key = key  # the host's id as the driver takes it
+        self.hex: str = key if isinstance(key, str) else key.hex
         self.requests = requests
         self.request_digest = request_digest or START
         self.notes = notes
@@ -74,76 +77,65 @@ def append_requests(
     connection: Connection,
     run_id: UUID | None,
     rows: Iterable[LedgerRow],
-    fetched: Collection[tuple[UUID, float]] = frozenset(),
+    fetched: Mapping[UUID, Collection[float]] = MappingProxyType({}),
 ) -> None:
-    """Enter requests; `fetched` names those that `fetches` has a row for, by host and start."""
-    rows = list(rows)
-    if not rows:
+    """Enter requests; `fetched` names those that `fetches` has a row for: their starts, by host."""
+    by_host: dict[UUID, list[LedgerRow]] = {}
+    host_id, of_host = None, []
+    for row in rows:
+        if row.host_id is not host_id:  # mostly they come host by host
+            host_id = row.host_id
+            of_host = by_host.setdefault(host_id, [])
+        of_host.append(row)
+    if not by_host:
         return
     encode = Encoding(connection)
     run = encode.uuid_or_none(run_id)
-    heads = _heads(connection, {row.host_id: row.host for row in rows})
-    values = []
-    for row in rows:
-        head = heads[row.host_id]
-        head.requests += 1
-        has_fetch = (row.host_id, row.started_at) in fetched
-        head.request_digest = digest = chained(head.request_digest, _digested(head.requests, row, has_fetch))
-        values.append(
-            (
-                run,
-                encode.uuid(row.host_id),
-                head.requests,
-                digest,
-                row.lease_token,
-                row.request_number,
-                row.url,
-                str(row.purpose),
-                encode.time(row.started_at),
-                encode.time(row.ended_at),
-                float(row.delay.seconds),
-                str(row.delay.source),
-                row.max_concurrency,
-                row.policy_interval_ms,
-                row.policy_max_concurrency,
-                row.robots_version,
-                row.rule_line,
-                row.rule,
-                row.status,
-                row.retry_after_s,
-                encode.time_or_none(row.blocked_until),
-                has_fetch,
-            )
-        )
+    heads = _heads(connection, {host_id: of_host[0].host for host_id, of_host in by_host.items()})
+    values: list[tuple[Any, ...]] = []
+    for host_id, of_host in by_host.items():
+        values += _request_values(heads[host_id], run, of_host, fetched.get(host_id, ()), encode.instant)
     insert_rows(connection, politeness_ledger, _REQUEST, values)
     _keep_heads(connection, heads)
 
 
-def _digested(sequence: int, row: LedgerRow, has_fetch: bool) -> tuple[Any, ...]:
-    """What the digest of a request covers; `ledger_reading.request_values` has the same order."""
-    blocked_until = row.blocked_until
-    return (
-        sequence,
-        row.host_id.hex,
-        row.lease_token,
-        row.request_number,
-        row.url,
-        row.purpose,
-        microseconds(row.started_at),
-        microseconds(row.ended_at),
-        float(row.delay.seconds),
-        row.delay.source,
-        row.max_concurrency,
-        row.policy_interval_ms,
-        row.policy_max_concurrency,
-        row.robots_version,
-        row.rule_line,
-        row.rule,
-        row.status,
-        row.retry_after_s,
-        None if blocked_until is None else microseconds(blocked_until),
-        has_fetch,
-    )
+def _request_values(
+    head: _Head, run: Any, rows: Iterable[LedgerRow], fetched: Collection[float], instant: Callable[[int], Any]
+) -> Iterator[tuple[Any, ...]]:
+    """A host's requests as `_REQUEST` names their columns, each behind the one before it."""
+    for row in rows:
+        head.requests += 1
+        has_fetch = row.started_at in fetched
+        started_us, ended_us = microseconds(row.started_at), microseconds(row.ended_at)
+        blocked_us = None if row.blocked_until is None else microseconds(row.blocked_until)
+        head.request_digest = chained_request(
+            head.request_digest, head.requests, head.hex, row, (started_us, ended_us, blocked_us), has_fetch=has_fetch
+        )
+        delay = row.delay
+        yield (
+            run,
+            head.key,
+            head.requests,
+            head.request_digest,
+            row.lease_token,
+            row.request_number,
+            row.url,
+            str(row.purpose),
+            instant(started_us),
+            instant(ended_us),
+            delay.seconds + 0.0,
+            str(delay.source),
+            row.max_concurrency,
+            row.policy_interval_ms,
+            row.policy_max_concurrency,
+            row.robots_version,
+            row.rule_line,
+            row.rule,
+            row.status,
+            row.retry_after_s,
+            None if blocked_us is None else instant(blocked_us),
+            has_fetch,
+        )
 
 
 def append_notes(connection: Connection, notes: Iterable[LedgerNote]) -> None:
@@ -161,7 +153,7 @@ def append_notes(connection: Connection, notes: Iterable[LedgerNote]) -> None:
             head.note_digest,
             (
                 head.notes,
-                note.host_id.hex,
+                head.hex,
                 note.lease_token,
                 note.kind,
                 note.origin,
@@ -173,7 +165,7 @@ def append_notes(connection: Connection, notes: Iterable[LedgerNote]) -> None:
         )
         values.append(
             (
-                encode.uuid(note.host_id),
+                head.key,
                 head.notes,
                 digest,
                 note.lease_token,
@@ -252,7 +244,7 @@ def _heads(connection: Connection, hosts: dict[UUID, str]) -> dict[UUID, _Head]:
 def _locked_heads(connection: Connection, keys: Sequence[Any], *, native: bool) -> dict[Any, _Head]:
     wanted: Any = list(keys) if native else json.dumps(list(keys))
     rows = connection.exec_driver_sql(_heads_text(native), (wanted,))
-    return {key: _Head(*head) for key, *head in rows}
+    return {row[0]: _Head(*row) for row in rows.all()}
 
 
 @lru_cache(maxsize=2)
@@ -266,11 +258,7 @@ def _heads_text(native: bool) -> str:
 
 
 def _keep_heads(connection: Connection, heads: dict[UUID, _Head]) -> None:
-    encode = Encoding(connection)
-    values = [
-        (head.requests, head.request_digest, head.notes, head.note_digest, encode.uuid(host_id))
-        for host_id, head in heads.items()
-    ]
+    values = [(head.requests, head.request_digest, head.notes, head.note_digest, head.key) for head in heads.values()]
     connection.exec_driver_sql(_keep_text(connection.dialect.name), values)
 
 

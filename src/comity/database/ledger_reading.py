@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -152,18 +152,18 @@ def _in_order(
     return connection.execute(statement.order_by(column.sequence, column.id).limit(limit)).all()
 
 
-def requests_by_start(
-    connection: Connection, host_id: UUID, after: tuple[Any, int] | None, limit: int
-) -> Sequence[Any]:
-    """A host's requests in the order in which they started, in batches."""
+def requests_by_start(connection: Connection, host_id: UUID, batch: int) -> Iterator[Any]:
+    """A host's requests in the order in which they started.
+
+    The database sorts their numbers alone, so that it holds a few bytes for each; the rows follow in batches.
+    """
     ledger = politeness_ledger.c
-    statement = select(politeness_ledger).where(ledger.domain_id == host_id)
-    if after is not None:
-        started_at, number = after
-        statement = statement.where(
-            (ledger.started_at > started_at) | ((ledger.started_at == started_at) & (ledger.id > number))
-        )
-    return connection.execute(statement.order_by(ledger.started_at, ledger.id).limit(limit)).all()
+    numbers = select(ledger.id).where(ledger.domain_id == host_id).order_by(ledger.started_at, ledger.id)
+    wanted = connection.execute(numbers, execution_options={"yield_per": batch})
+    for part in wanted.scalars().partitions():
+        found = connection.execute(select(politeness_ledger).where(ledger.id.in_(part)))
+        rows = {row.id: row for row in found}
+        yield from (rows[number] for number in part)
 
 
 def robots_body(connection: Connection, version: str) -> bytes | None:
@@ -200,19 +200,23 @@ def fetches_of_host(connection: Connection, host: str, after: tuple[Any, int] | 
 
 def visits_without_request(connection: Connection, host: str, chain_ids: Collection[UUID], limit: int) -> Sequence[Any]:
     """Visits of a host that no request of its chains started, or that more visits claim than requests did."""
-    ledger = politeness_ledger.c
+    ledger, column = politeness_ledger.c, fetches.c
     started = (
-        select(func.count())
-        .select_from(politeness_ledger)
-        .where(ledger.domain_id.in_(list(chain_ids)), ledger.started_at == fetches.c.crawled_at)
-        .scalar_subquery()
+        select(ledger.started_at, func.count().label("requests"))
+        .where(ledger.domain_id.in_(list(chain_ids)))
+        .group_by(ledger.started_at)
+        .subquery()
     )
-    column = fetches.c
-    statement = (
-        select(func.min(column.page_url).label("page_url"), column.crawled_at)
+    visited = (
+        select(func.min(column.page_url).label("page_url"), column.crawled_at, func.count().label("visits"))
         .where(column.domain == host)
         .group_by(column.crawled_at)
-        .having(func.count() > started)
+        .subquery()
+    )
+    statement = (
+        select(visited.c.page_url, visited.c.crawled_at)
+        .outerjoin(started, started.c.started_at == visited.c.crawled_at)
+        .where(visited.c.visits > func.coalesce(started.c.requests, 0))
     )
     return connection.execute(statement.limit(limit)).all()
 

@@ -283,28 +283,22 @@ def _batches(connection: Connection, fetch: Any, host_id: UUID) -> Iterator[Any]
 
 
 def _lines(connection: Connection, host_id: UUID) -> Iterator[LedgerLine]:
-    after: tuple[Any, int] | None = None
-    while True:
-        rows = reading.requests_by_start(connection, host_id, after, _BATCH)
-        for row in rows:
-            yield LedgerLine(
-                number=row.sequence,
-                url=row.url,
-                lease_token=row.lease_token,
-                started_at=row.started_at.timestamp(),
-                ended_at=row.ended_at.timestamp(),
-                delay_s=row.delay_s,
-                max_concurrency=row.max_concurrency,
-                rule=row.rule,
-                blocked_until=to_seconds(row.blocked_until),
-                purpose=row.purpose,
-                status=row.status,
-                retry_after_s=row.retry_after_s,
-                robots_version=row.robots_version,
-                rule_line=row.rule_line,
-                policy_interval_ms=row.policy_interval_ms,
-                policy_max_concurrency=row.policy_max_concurrency,
-            )
-        if len(rows) < _BATCH:
-            return
-        after = (rows[-1].started_at, rows[-1].id)
+    for row in reading.requests_by_start(connection, host_id, _BATCH):
+        yield LedgerLine(
+            number=row.sequence,
+            url=row.url,
+            lease_token=row.lease_token,
+            started_at=row.started_at.timestamp(),
+            ended_at=row.ended_at.timestamp(),
+            delay_s=row.delay_s,
+            max_concurrency=row.max_concurrency,
+            rule=row.rule,
+            blocked_until=to_seconds(row.blocked_until),
+            purpose=row.purpose,
+            status=row.status,
+            retry_after_s=row.retry_after_s,
+            robots_version=row.robots_version,
+            rule_line=row.rule_line,
+            policy_interval_ms=row.policy_interval_ms,
+            policy_max_concurrency=row.policy_max_concurrency,
+        )

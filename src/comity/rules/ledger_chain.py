@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from hashlib import blake2b
+from json.encoder import encode_basestring_ascii
 from math import modf
 from typing import Any, Final
 
-from comity.model.ledger import Breach
+from comity.model.ledger import Breach, LedgerRow
 
 START: Final = "0" * 32
 """What the first row of a chain follows."""
 DIGEST_BYTES: Final = 16
+
+RowTimes = tuple[int, int, int | None]
+"""When a request started, when it ended, and until when its host is blocked, in microseconds."""
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -30,6 +35,41 @@ def microseconds(seconds: float) -> int:
 def chained(previous: str, values: Sequence[Any]) -> str:
     """The digest of a row behind the row whose digest is `previous`."""
     return blake2b(f"{previous}\n{_encode(values)}".encode("ascii"), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def chained_request(
+    previous: str, sequence: int, host_hex: str, row: LedgerRow, times: RowTimes, *, has_fetch: bool
+) -> str:
+    """The digest of a request: `chained` over its values, spelled out because each page needs one.
+
+    `ledger_reading.request_values` has the same order.
+    """
+    started_us, ended_us, blocked_us = times
+    status = "null" if row.status is None else row.status
+    retry_after = "null" if row.retry_after_s is None else _encode(row.retry_after_s)
+    blocked = "null" if blocked_us is None else blocked_us
+    limits = _limits_text(
+        row.delay.seconds + 0.0,  # never an int, and never -0.0, which is another text and the same key
+        row.delay.source,
+        row.max_concurrency,
+        row.policy_interval_ms,
+        row.policy_max_concurrency,
+        row.robots_version,
+        row.rule_line,
+        row.rule,
+    )
+    text = (
+        f'{previous}\n[{sequence},"{host_hex}",{row.lease_token},{row.request_number},'
+        f'{encode_basestring_ascii(row.url)},"{row.purpose}",{started_us},{ended_us},{limits},'
+        f"{status},{retry_after},{blocked},{'true' if has_fetch else 'false'}]"
+    )
+    return blake2b(text.encode("ascii"), digest_size=DIGEST_BYTES).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _limits_text(*limits: Any) -> str:
+    """What a request went by, as JSON without brackets; the requests of a host mostly have it in common."""
+    return _encode(limits)[1:-1]
 
 
 def content_digest(body: bytes) -> str:

@@ -181,7 +181,7 @@ class Settler:
             self._write(change, kept, result)
             # Requests that were made are facts, also where the lease was lost meanwhile.
             requests = chain.from_iterable(each.requests for _batch, each in rows.values())
-            fetched = {(row.host_id, row.at) for _batch, each in kept for row in each.fetches}
+            fetched = {batch.lease.host_id: {row.at for row in each.fetches} for batch, each in kept}
             ledger.append_requests(connection, self._run_id, requests, fetched)
         self._stored = None
         self._store.keep(place for (host_id, _page), place in zip(pages, places, strict=True) if host_id in held)

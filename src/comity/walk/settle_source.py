@@ -218,7 +218,10 @@ class SourceSettling:
         reason, detail = f"source_{run.verdict.status}", run.verdict.message
         runs.end(connection, run_id, status=status, reason=reason, detail=detail, now=ended_at)
         records.add_fetches(connection, run_id, rows)
-        ledger.append_requests(connection, run_id, reading.requests, {(row.host_id, row.at) for row in rows})
+        fetched: dict[UUID, set[float]] = {}
+        for row in rows:
+            fetched.setdefault(row.host_id, set()).add(row.at)
+        ledger.append_requests(connection, run_id, reading.requests, fetched)
         records.add_evidence(connection, run_id, reading.evidence)
 
     def _note_status(self, connection: Connection, reading: Reading) -> None:

@@ -8,14 +8,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.database.ledger_reading import microseconds_of
-from comity.model.ledger import Breach, LedgerLine, PolicyEntry, RobotsNote
-from comity.rules.ledger_chain import START, ChainCheck, RequestNumbers, chained, content_digest, microseconds
+from comity.model.gate import DelayInForce, DelaySource
+from comity.model.ledger import Breach, LedgerLine, LedgerRow, PolicyEntry, Purpose, RobotsNote
+from comity.rules.ledger_chain import (
+    START,
+    ChainCheck,
+    RequestNumbers,
+    chained,
+    chained_request,
+    content_digest,
+    microseconds,
+)
+from comity.rules.politeness.audit import GRACE_S, PolicyLaw, RobotsLaw, audit
+from comity.rules.robots.verdict import parse_robots, parsed_part
 from comity.rules.politeness.audit import GRACE_S, PolicyLaw, RobotsLaw, audit
 from comity.rules.robots.verdict import parse_robots, parsed_part
 
@@ -161,6 +173,101 @@ def test_requests_that_are_missing_within_a_lease() -> None:
     assert numbers.missing({5}, ()) == [(2, 2), (3, 1)]
     assert numbers.missing({5}, {3}) == [(3, 1)], "a gap noted by lease 3 explains the lease before it"
     assert numbers.missing((), {4, 6}) == [(2, 2)]
+
+
+SECONDS = st.one_of(st.floats(0, 1e6), st.integers(0, 100), st.just(-0.0))
+COUNTS = st.integers(0, 2**31 - 1)
+INSTANTS = st.floats(0, 4e9)
+
+
+def maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(st.none(), values)
+
+
+REQUESTS = st.builds(
+    LedgerRow,
+    host_id=st.uuids(),
+    host=st.just("example.com"),
+    lease_token=st.integers(0, 2**63 - 1),
+    request_number=COUNTS,
+    url=st.text(),
+    purpose=st.sampled_from(Purpose),
+    started_at=INSTANTS,
+    ended_at=INSTANTS,
+    delay=st.builds(DelayInForce, SECONDS, st.sampled_from(DelaySource)),
+    max_concurrency=st.integers(0, 3),
+    policy_interval_ms=maybe(st.integers(0, 3)),
+    policy_max_concurrency=maybe(st.integers(0, 3)),
+    robots_version=maybe(st.just("f" * 32)),
+    rule_line=maybe(st.integers(0, 3)),
+    rule=maybe(st.text()),
+    status=maybe(st.integers(0, 999)),
+    retry_after_s=maybe(st.floats(0, 1e9)),
+    blocked_until=maybe(INSTANTS),
+)
+
+
+@settings(deadline=None)
+@given(REQUESTS, st.integers(1, 2**40), st.booleans())
+def test_a_request_is_digested_as_the_documented_json(row: LedgerRow, sequence: int, has_fetch: bool) -> None:
+    """What is written in a hurry is what a checker computes from the stored columns."""
+    started_us, ended_us = microseconds(row.started_at), microseconds(row.ended_at)
+    blocked_us = None if row.blocked_until is None else microseconds(row.blocked_until)
+    documented = (
+        sequence,
+        row.host_id.hex,
+        row.lease_token,
+        row.request_number,
+        row.url,
+        row.purpose,
+        started_us,
+        ended_us,
+        row.delay.seconds + 0.0,
+        row.delay.source,
+        row.max_concurrency,
+        row.policy_interval_ms,
+        row.policy_max_concurrency,
+        row.robots_version,
+        row.rule_line,
+        row.rule,
+        row.status,
+        row.retry_after_s,
+        blocked_us,
+        has_fetch,
+    )
+    times = (started_us, ended_us, blocked_us)
+    digest = chained_request(START, sequence, row.host_id.hex, row, times, has_fetch=has_fetch)
+    assert digest == chained(START, documented)
+
+
+def test_the_digest_of_a_request_stays_the_same_from_release_to_release() -> None:
+    """The text is spelled out here: a chain that was begun yesterday must be continued today."""
+    row = LedgerRow(
+        host_id=UUID(int=7),
+        host="example.com",
+        lease_token=3,
+        request_number=2,
+        url='https://example.com/"ü',
+        purpose=Purpose.PAGE,
+        started_at=1.5,
+        ended_at=2.25,
+        delay=DelayInForce(1, DelaySource.DOOR),
+        max_concurrency=1,
+        policy_interval_ms=None,
+        policy_max_concurrency=None,
+        robots_version=None,
+        rule_line=4,
+        rule="Allow: /",
+        status=429,
+        retry_after_s=30.0,
+        blocked_until=32.25,
+    )
+    text = (
+        f'{START}\n[1,"00000000000000000000000000000007",3,2,"https://example.com/\\"\\u00fc","page",1500000,2250000,'
+        '1.0,"door",1,null,null,null,4,"Allow: /",429,30.0,32250000,true]'
+    )
+    digest = chained_request(START, 1, row.host_id.hex, row, (1_500_000, 2_250_000, 32_250_000), has_fetch=True)
+    assert digest == content_digest(text.encode())
 
 
 @settings(deadline=None)
