@@ -28,8 +28,6 @@ from comity.rules.ledger_chain import (
 )
 from comity.rules.politeness.audit import GRACE_S, PolicyLaw, RobotsLaw, audit
 from comity.rules.robots.verdict import parse_robots, parsed_part
-from comity.rules.politeness.audit import GRACE_S, PolicyLaw, RobotsLaw, audit
-from comity.rules.robots.verdict import parse_robots, parsed_part
 
 FILE = b"User-agent: *\nDisallow: /private\nAllow: /private/open\nCrawl-delay: 3\n"
 VERSION = content_digest(FILE)
