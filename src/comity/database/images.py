@@ -15,9 +15,9 @@ from uuid import UUID
 from sqlalchemy import Connection, delete, literal, select, text, update
 
 from comity.database.bulk import Encoding, insert_rows
-from comity.database.image_tables import image_sightings, image_urls, images, provenance
+from comity.database.dialects import insert_into
+from comity.database.images import image_sightings, image_urls, images, provenance
 from comity.database.instants import from_seconds
-from comity.database.spelling import insert_into
 from comity.model.frontier import SeenPage
 from comity.model.image import RequestedImage, Sighting, StoredImage
 

@@ -32,8 +32,8 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.bulk import Encoding, driver_text
-from comity.database.claim_statements import OPEN, ClaimKind, claim_statement, parameters, take_statement
 from comity.database.instants import instant
+from comity.database.leases.claims import OPEN, ClaimKind, claim_statement, parameters, take_statement
 from comity.database.tables import CANDIDATE, domains
 from comity.database.types import UtcDateTime
 from comity.model.errors import IllegalTransition

@@ -16,7 +16,7 @@ from uuid import UUID
 from sqlalchemy import Connection, bindparam, select, update
 
 from comity.database.bulk import Encoding, driver_text, insert_rows
-from comity.database.ledger_tables import ledger_chains, ledger_notes, robots_versions
+from comity.database.ledger.tables import ledger_chains, ledger_notes, robots_versions
 from comity.database.tables import politeness_ledger
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind
 from comity.rules.ledger_chain import START, chained, chained_request, microseconds

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, Table, exists, func, or_, select
 
-from comity.database.ledger_tables import ledger_chains, ledger_notes, policy_history, robots_versions
+from comity.database.ledger.tables import ledger_chains, ledger_notes, policy_history, robots_versions
 from comity.database.tables import domains, fetches, politeness_ledger
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

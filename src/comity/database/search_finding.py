@@ -25,8 +25,8 @@ from sqlalchemy import (
     select,
 )
 
-from comity.database.search_index import search_words
-from comity.database.search_tables import search_cards, search_documents
+from comity.database.search.index import search_words
+from comity.database.search.tables import search_cards, search_documents
 from comity.database.types import UtcDateTime
 from comity.model.search import FacetCount, SearchDocument, SearchSort
 from comity.rules.search.card import document_from

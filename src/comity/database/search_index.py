@@ -10,8 +10,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Text, bindparam, cast, column, delete, func, insert, select, table
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from comity.database.search_tables import search_cards, search_documents
-from comity.database.spelling import insert_for
+from comity.database.dialects import insert_for
+from comity.database.search.tables import search_cards, search_documents
 from comity.model.search import SearchDocument
 from comity.rules.search.card import card_of
 from comity.rules.search.fold import fields_of, name_key

@@ -11,9 +11,8 @@ from typing import Final
 from sqlalchemy import DDL, Boolean, Column, ForeignKey, Index, String, Table, Text, Uuid, event, text
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from comity.database.column_kinds import written_at
 from comity.database.tables import metadata
-from comity.database.types import JsonDocument, RowNumber, UtcDateTime
+from comity.database.types import JsonDocument, RowNumber, UtcDateTime, written_at
 
 # Narrow rows: counting the facets of a large result reads every one of them.
 search_documents: Final = Table(

@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import Connection, bindparam, delete, select, update
 
 from comity.database.bulk import Encoding, driver_text, insert_rows
+from comity.database.frontier.unqueued import MOST_PER_HOST, URL_CHARACTERS, unqueued_urls
 from comity.database.tables import domains
-from comity.database.unqueued_tables import MOST_PER_HOST, URL_CHARACTERS, unqueued_urls
 from comity.model.frontier import Unqueued
 
 _ROW = ("url_key", "domain_id", "url", "code", "found_by", "found_on", "seen_at")

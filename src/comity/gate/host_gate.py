@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Final, Protocol
 
-from comity.gate.waiting_line import Waiter, WaitingLine
+from comity.gate.host_gate import Waiter, WaitingLine
 from comity.model.gate import (
     AnswerKind,
     GateLimits,

@@ -26,7 +26,7 @@ from comity.rules.search.card import card_of, document_from
 from comity.rules.search.fold import fields_of, name_key
 from comity.rules.search.highlight import hit_of
 from comity.rules.search.terms import SearchPlan, Term, plan_of
-from comity.search.meili_http import MeiliLink
+from comity.search.meilisearch import MeiliLink
 
 _BATCH: Final = 500
 _WORDS: Final = ("title_words", "org_words", "about_words", "body_words")

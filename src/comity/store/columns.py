@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from comity.model.page import PageRecord
-from comity.store.text import as_text
+from comity.store.formats.body_text import as_text
 
 
 class Kind(Enum):

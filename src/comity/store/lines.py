@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Final
 from isal import isal_zlib
 
 from comity.model.page import PageRecord
-from comity.store.columns import body_as_text, microseconds, sound
-from comity.store.parts import PartWriter
+from comity.store.formats.columns import body_as_text, microseconds, valid_unicode
+from comity.store.parts.part import PartWriter
 
 _to_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _GZIP_LEVEL: Final = 2
@@ -64,7 +64,7 @@ def as_line(record: PageRecord) -> bytes:
     try:
         return f"{text}\n".encode()
     except UnicodeEncodeError:
-        return f"{sound(text)}\n".encode()
+        return f"{valid_unicode(text)}\n".encode()
 
 
 def shown_time(record: PageRecord) -> str:

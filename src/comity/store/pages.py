@@ -16,15 +16,14 @@ from time import monotonic
 from typing import Final
 
 from comity.model.page import PageRecord
-from comity.store.joining import join_parts
-from comity.store.manifest import finish_part, is_finished
-from comity.store.parts import PartWriter
-from comity.store.pulse import Pulse
-from comity.store.recovery import recover
+from comity.store.formats.writers import part_writer
+from comity.store.pages import SegmentHeartbeat, recover
+from comity.store.parts.joining import join_parts
+from comity.store.parts.manifest import finish_part, is_finished
+from comity.store.parts.part import PartWriter
 from comity.store.segment import OPEN, SegmentGone, SegmentWriter
 from comity.store.sink import is_full
 from comity.store.target import Format, Target, read_target
-from comity.store.writers import part_writer
 
 __all__ = ["PageStore", "open_sink", "recover"]
 
@@ -59,7 +58,7 @@ class PageStore:
         self._failure: BaseException | None = None
         self._writes: _OpenPart | None = None  # whose pages are being written
         self._had_no_room = False  # for a part; its pages are still in their segment
-        self._pulse = Pulse()
+        self._pulse = SegmentHeartbeat()
 
     def append(self, records: Sequence[PageRecord]) -> list[int]:
         """Put pages safely on disk; gives the places to name in `keep` once their visits are committed."""

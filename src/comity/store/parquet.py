@@ -19,9 +19,9 @@ import zstandard
 
 from comity import __version__
 from comity.model.page import PageRecord
-from comity.store import thrift
-from comity.store.columns import COLUMNS, NAMES, Column, Kind, all_utf8, body_as_columns, microseconds
-from comity.store.parts import PartWriter
+from comity.store.formats import parquet
+from comity.store.formats.columns import COLUMNS, NAMES, ColumnKind, PageColumn, all_utf8, body_as_columns, microseconds
+from comity.store.parts.part import PartWriter
 
 # A reader holds a row group of bodies in memory, and so does a vector of DuckDB's.
 BYTES_PER_GROUP: Final = 32 * 1024 * 1024
@@ -38,8 +38,8 @@ _small_values: Final = itemgetter(
 )
 _WITH_BOUNDS: Final = ("url", "crawl_time")  # what people look for
 # Names of the format (parquet.thrift).
-_TYPES: Final = {Kind.TEXT: 6, Kind.OCTETS: 6, Kind.NUMBER: 1, Kind.TIME: 2}
-_LETTERS: Final = {Kind.NUMBER: "i", Kind.TIME: "q"}  # as `struct` knows them
+_TYPES: Final = {ColumnKind.TEXT: 6, ColumnKind.OCTETS: 6, ColumnKind.NUMBER: 1, ColumnKind.TIME: 2}
+_LETTERS: Final = {ColumnKind.NUMBER: "i", ColumnKind.TIME: "q"}  # as `struct` knows them
 _length: Final = struct.Struct("<I").pack
 _OPTIONAL: Final = 1
 _PLAIN: Final = 0
@@ -51,7 +51,7 @@ _DATA_PAGE: Final = 0
 class _Chunk(NamedTuple):
     """A column of a row group, as it is in the file."""
 
-    column: Column
+    column: PageColumn
     offset: int
     values: int
     plain_bytes: int
@@ -63,7 +63,7 @@ class _Chunk(NamedTuple):
 class _ColumnPages:
     """The data pages of one column while its row group is written."""
 
-    def __init__(self, column: Column, compressor: zstandard.ZstdCompressor) -> None:
+    def __init__(self, column: PageColumn, compressor: zstandard.ZstdCompressor) -> None:
         self._column = column
         self._compressor = compressor
         self._levels: list[bool] = []  # whether each value is there
@@ -111,11 +111,13 @@ class _ColumnPages:
         self._values += count
         self._levels, self._pieces, self._waiting_bytes = [], [], 0
         coded = self._compressor.compress(plain)
-        head = thrift.struct(
-            thrift.i32(1, _DATA_PAGE),
-            thrift.i32(2, len(plain)),
-            thrift.i32(3, len(coded)),
-            thrift.nested(5, thrift.i32(1, count), thrift.i32(2, _PLAIN), thrift.i32(3, _RLE), thrift.i32(4, _RLE)),
+        head = parquet.struct(
+            parquet.i32(1, _DATA_PAGE),
+            parquet.i32(2, len(plain)),
+            parquet.i32(3, len(coded)),
+            parquet.nested(
+                5, parquet.i32(1, count), parquet.i32(2, _PLAIN), parquet.i32(3, _RLE), parquet.i32(4, _RLE)
+            ),
         )
         self._plain_bytes += len(head) + len(plain)
         self._coded_bytes += len(head) + len(coded)
@@ -205,13 +207,13 @@ class ParquetPart(PartWriter):
         self._at += len(octets)
 
 
-def _add_small(pages: _ColumnPages, column: Column, values: tuple[Any, ...]) -> None:
+def _add_small(pages: _ColumnPages, column: PageColumn, values: tuple[Any, ...]) -> None:
     """A column's values as pages have them become those that are written."""
     if column.name == "run_id":
         pages.add_texts(_names(values))
     elif column.name == "crawl_time":
         pages.add_numbers(list(map(microseconds, values)))
-    elif column.kind is Kind.TEXT:
+    elif column.kind is ColumnKind.TEXT:
         pages.add_texts(values)
     else:
         pages.add_numbers(values)
@@ -230,59 +232,59 @@ def _runs(levels: list[bool]) -> bytes:
 
 
 def _run(length: int, is_there: bool) -> bytes:
-    return thrift.varint(length << 1) + (b"\1" if is_there else b"\0")
+    return parquet.varint(length << 1) + (b"\1" if is_there else b"\0")
 
 
 def _footer(groups: list[tuple[list[_Chunk], int]]) -> bytes:
     """What a reader reads first: the columns, and where each row group has them."""
-    root = thrift.struct(thrift.octets(4, b"schema"), thrift.i32(5, len(COLUMNS)))
-    ordered = thrift.struct(thrift.nested(1))  # bounds are in the order that a column's type defines
-    return thrift.struct(
-        thrift.i32(1, 2),
-        thrift.listing(2, thrift.STRUCT, [root, *(_schema(column) for column in COLUMNS)]),
-        thrift.i64(3, sum(rows for _chunks, rows in groups)),
-        thrift.listing(4, thrift.STRUCT, [_group(chunks, rows) for chunks, rows in groups]),
-        thrift.octets(6, f"comity version {__version__}".encode()),
-        thrift.listing(7, thrift.STRUCT, [ordered] * len(COLUMNS)),
+    root = parquet.struct(parquet.octets(4, b"schema"), parquet.i32(5, len(COLUMNS)))
+    ordered = parquet.struct(parquet.nested(1))  # bounds are in the order that a column's type defines
+    return parquet.struct(
+        parquet.i32(1, 2),
+        parquet.listing(2, parquet.STRUCT, [root, *(_schema(column) for column in COLUMNS)]),
+        parquet.i64(3, sum(rows for _chunks, rows in groups)),
+        parquet.listing(4, parquet.STRUCT, [_group(chunks, rows) for chunks, rows in groups]),
+        parquet.octets(6, f"comity version {__version__}".encode()),
+        parquet.listing(7, parquet.STRUCT, [ordered] * len(COLUMNS)),
     )
 
 
-def _schema(column: Column) -> bytes:
-    fields = [thrift.i32(1, _TYPES[column.kind]), thrift.i32(3, _OPTIONAL), thrift.octets(4, column.name.encode())]
-    if column.kind is Kind.TEXT:
-        fields += (thrift.i32(6, 0), thrift.nested(10, thrift.nested(1)))
-    elif column.kind is Kind.TIME:
-        microseconds_in_utc = thrift.nested(8, thrift.flag(1, True), thrift.nested(2, thrift.nested(2)))
-        fields += (thrift.i32(6, 10), thrift.nested(10, microseconds_in_utc))
-    return thrift.struct(*fields)
+def _schema(column: PageColumn) -> bytes:
+    fields = [parquet.i32(1, _TYPES[column.kind]), parquet.i32(3, _OPTIONAL), parquet.octets(4, column.name.encode())]
+    if column.kind is ColumnKind.TEXT:
+        fields += (parquet.i32(6, 0), parquet.nested(10, parquet.nested(1)))
+    elif column.kind is ColumnKind.TIME:
+        microseconds_in_utc = parquet.nested(8, parquet.flag(1, True), parquet.nested(2, parquet.nested(2)))
+        fields += (parquet.i32(6, 10), parquet.nested(10, microseconds_in_utc))
+    return parquet.struct(*fields)
 
 
 def _group(chunks: list[_Chunk], rows: int) -> bytes:
-    return thrift.struct(
-        thrift.listing(1, thrift.STRUCT, [_column_chunk(chunk) for chunk in chunks]),
-        thrift.i64(2, sum(chunk.plain_bytes for chunk in chunks)),
-        thrift.i64(3, rows),
-        thrift.i64(5, min(chunk.offset for chunk in chunks)),
-        thrift.i64(6, sum(chunk.coded_bytes for chunk in chunks)),
+    return parquet.struct(
+        parquet.listing(1, parquet.STRUCT, [_column_chunk(chunk) for chunk in chunks]),
+        parquet.i64(2, sum(chunk.plain_bytes for chunk in chunks)),
+        parquet.i64(3, rows),
+        parquet.i64(5, min(chunk.offset for chunk in chunks)),
+        parquet.i64(6, sum(chunk.coded_bytes for chunk in chunks)),
     )
 
 
 def _column_chunk(chunk: _Chunk) -> bytes:
-    statistics = [thrift.i64(3, chunk.nulls)]
+    statistics = [parquet.i64(3, chunk.nulls)]
     if chunk.bounds is not None:
-        statistics += (thrift.octets(5, chunk.bounds[1]), thrift.octets(6, chunk.bounds[0]))
-    return thrift.struct(
-        thrift.i64(2, chunk.offset),
-        thrift.nested(
+        statistics += (parquet.octets(5, chunk.bounds[1]), parquet.octets(6, chunk.bounds[0]))
+    return parquet.struct(
+        parquet.i64(2, chunk.offset),
+        parquet.nested(
             3,
-            thrift.i32(1, _TYPES[chunk.column.kind]),
-            thrift.listing(2, thrift.I32, thrift.numbers((_PLAIN, _RLE))),
-            thrift.listing(3, thrift.BINARY, thrift.texts((chunk.column.name,))),
-            thrift.i32(4, _ZSTD),
-            thrift.i64(5, chunk.values),
-            thrift.i64(6, chunk.plain_bytes),
-            thrift.i64(7, chunk.coded_bytes),
-            thrift.i64(9, chunk.offset),
-            thrift.nested(12, *statistics),
+            parquet.i32(1, _TYPES[chunk.column.kind]),
+            parquet.listing(2, parquet.I32, parquet.numbers((_PLAIN, _RLE))),
+            parquet.listing(3, parquet.BINARY, parquet.texts((chunk.column.name,))),
+            parquet.i32(4, _ZSTD),
+            parquet.i64(5, chunk.values),
+            parquet.i64(6, chunk.plain_bytes),
+            parquet.i64(7, chunk.coded_bytes),
+            parquet.i64(9, chunk.offset),
+            parquet.nested(12, *statistics),
         ),
     )

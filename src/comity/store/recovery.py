@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from comity.model.page import PageRecord
-from comity.store.joining import join_parts
-from comity.store.manifest import note_of, note_path, read_note, size_and_digest, write_finished, write_note
-from comity.store.parts import TEMPORARY, Tally, remove_unfinished, sync_folder
+from comity.store.formats.writers import part_writer
+from comity.store.parts.joining import join_parts
+from comity.store.parts.manifest import note_of, note_path, read_note, size_and_digest, write_finished, write_note
+from comity.store.parts.part import TEMPORARY, PartTally, remove_unfinished, sync_folder
 from comity.store.segment import LEFT, Decode, KeptPage, read_kept, taken_over
 from comity.store.target import Format, Target
-from comity.store.writers import part_writer
 
 # Whether each visit is committed; None where the database knows nothing of the run, so that it cannot tell.
 Committed = Callable[[Sequence[PageRecord]], Sequence[bool | None]]
@@ -43,7 +43,7 @@ def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, 
             if file is not None:
                 saved += _become_part(target, path, file, committed, decode)
     if target.format is Format.DUCKDB and target.path.exists():
-        from comity.store.duckdb_table import check_table
+        from comity.store.parts.duckdb_table import check_table
 
         check_table(target.path)
     _sweep(target)
@@ -75,7 +75,7 @@ def _become_part(target: Target, path: Path, file: BinaryIO, committed: Committe
             records = (kept.decoded(decode) for kept in _only_committed(file, committed))
             saved = write_finished(part_writer(target, path), records)
         elif read_note(part) is None:  # the crash came between the part and its note
-            tally = Tally()
+            tally = PartTally()
             for kept in _only_committed(file, committed):
                 tally.add((kept.record,))
             write_note(part, note_of(part, tally, *size_and_digest(part)))

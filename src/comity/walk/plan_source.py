@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from comity.database import sources as sources_table
+from comity.database.sources import rows as sources_table
 from comity.model.schedule import Allocation, Claim, RevisitState, SourcePace, SourceRun, TimeWindow
 from comity.model.source import RunStatus, ScheduleName, Source
 from comity.rules.canonical import resolve_link

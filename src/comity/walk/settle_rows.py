@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.seen_pages import last_seen, were_pages
+from comity.database.records import last_seen, were_pages
 from comity.model.host import Lease
 from comity.model.ledger import LedgerRow, Purpose
 from comity.model.outcome import (
