@@ -21,8 +21,8 @@ from uuid import uuid4
 from _site import host_address
 from crawl import HERE, PORT, Site, commands, pinned
 
-from comity.database import ledger
 from comity.database.connection import open_database
+from comity.database.ledger import ledger
 from comity.database.schema import upgrade
 from comity.model.gate import DelayInForce, DelaySource
 from comity.model.ledger import LedgerRow, Purpose

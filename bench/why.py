@@ -17,7 +17,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from comity.assemble import open_state
-from comity.database import frontier, records, unqueued
+from comity.database import records
+from comity.database.frontier import rows as frontier_table
+from comity.database.frontier import unqueued
 from comity.database.tables import crawl_runs, domains
 from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
@@ -64,8 +66,8 @@ def fill(state: Any) -> list[str]:
             kinds: dict[str, list[Any]] = {"entry": [], "fetch": [], "evidence": [], "left": []}
             for kind, row in rows_of(host_id, name, now):
                 kinds[kind].append(row)
-            frontier.add(connection, host_id, run_id, kinds["entry"])
-            frontier.acknowledge(connection, [(host_id, row.url_key) for row in kinds["fetch"]])
+            frontier_table.add(connection, host_id, run_id, kinds["entry"])
+            frontier_table.acknowledge(connection, [(host_id, row.url_key) for row in kinds["fetch"]])
             records.add_fetches(connection, run_id, kinds["fetch"])
             records.add_evidence(connection, run_id, kinds["evidence"])
             unqueued.put(connection, host_id, kinds["left"], now)

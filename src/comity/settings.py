@@ -22,7 +22,7 @@ from comity.model.scope import HTML_TYPES
 from comity.rules.content_type import is_pattern
 from comity.rules.priority import PriorityWeights
 from comity.rules.user_agent import agent_token
-from comity.telemetry.address import read_address
+from comity.telemetry.serving import read_address
 
 Network = IPv4Network | IPv6Network
 _PASSWORD_HASH: Final = re.compile(r"\$argon2id?\$[A-Za-z0-9+/=,$]{20,400}")

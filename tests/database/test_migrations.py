@@ -12,8 +12,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import ProgrammingError
 
 from comity.database import schema
+from comity.database.all_tables import metadata
 from comity.database.connection import Database, open_database
-from comity.database.declared import metadata
 from comity.model.errors import BadInput, SchemaMismatch, StateUnavailable
 from tests.database.workers import Worker, run_together
 from tests.servers.postgres import PostgresDatabases

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from comity.database import leasing
+from comity.database.leases import leasing
 from comity.database.tables import domains
-from comity.leases.room import Leases, LeaseTerms
+from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
 from comity.model.host import BlockReason, HostEnding, HostProgress, HostStatus

@@ -17,11 +17,11 @@ from comity.model.errors import StateUnavailable
 from comity.model.host import HostStatus
 from comity.operate import backfill as module
 from comity.operate.backfill import backfill
-from comity.operate.merge import merge_hosts
+from comity.operate.hosts import merge_hosts
 from comity.reports.backfill import BackfillReport, CounterLine, LeftHost, Mismatch, Orphans, Skipped, Standing
 from comity.rules.canonical import canonical_host, url_key
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score
-from comity.upkeep.end_cooldowns import end_cooldowns
+from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import BEGINNING, State
 
 DAY = timedelta(days=1)

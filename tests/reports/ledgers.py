@@ -12,7 +12,8 @@ from uuid import UUID
 
 from sqlalchemy import text, update
 
-from comity.database import ledger, policies, records, runs
+from comity.database import policies, records, runs
+from comity.database.ledger import ledger
 from comity.database.tables import domains
 from comity.model.fetch_row import FetchRow
 from comity.model.gate import DelayInForce, DelaySource

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 
-from comity.database import ledger
+from comity.database.ledger import ledger
 from comity.database.tables import politeness_ledger
 from comity.model.gate import DelayInForce, DelaySource
 from comity.reports.politeness import is_known, verify_politeness

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.database.ledger_reading import microseconds_of
+from comity.database.ledger.reading import microseconds_of
 from comity.model.audit import Breach, LedgerLine, PolicyEntry, RobotsNote
 from comity.rules.ledger_chain import START, ChainCheck, RequestNumbers, chained, content_digest, microseconds
 from comity.rules.politeness_audit import audit

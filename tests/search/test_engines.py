@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from comity.database import search_finding
 from comity.database.connection import Database
+from comity.database.search import queries
 from comity.model.search import FacetCount, SearchQuery, SearchSort
 from comity.rules.search_terms import plan_of
 from comity.search import database_engine
@@ -206,7 +206,7 @@ def test_the_counts_of_a_large_result_are_kept_for_a_while(database: Database, m
 def test_words_are_looked_up_first_whatever_the_filters(embedded_database: Database) -> None:
     plan = plan_of(SearchQuery("water -nurse", org_name=("Relief House",), deadline_after=NOW))
     with embedded_database.read() as connection:
-        statement = search_finding._matching(connection, plan, NOW, [search_finding._DOCUMENT.number])
+        statement = queries._matching(connection, plan, NOW, [queries._DOCUMENT.number])
         text = statement.compile(connection, compile_kwargs={"render_postcompile": True})
         values = [text.params[name] for name in text.positiontup or ()]
         values = [str(value) for value in values]
@@ -219,7 +219,7 @@ def test_postgresql_finds_words_by_their_index(shared_database: Database) -> Non
     plan = plan_of(SearchQuery("water engin"))
     with shared_database.read() as connection:
         connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-        statement = search_finding._matching(connection, plan, NOW, [search_finding._DOCUMENT.number])
+        statement = queries._matching(connection, plan, NOW, [queries._DOCUMENT.number])
         compiled = statement.compile(connection, compile_kwargs={"literal_binds": True})
         steps = connection.exec_driver_sql(f"EXPLAIN {compiled}".replace("%", "%%")).scalars().all()
     assert any("idx_search_documents_words" in step for step in steps), steps

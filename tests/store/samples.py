@@ -14,9 +14,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from comity.fetch.inflate import inflate_coded
 from comity.model.page_record import PageRecord
-from comity.store.manifest import joined_path
-from comity.store.pages import PageStore, open_sink
-from comity.store.recovery import recover
+from comity.store.pages import PageStore, open_sink, recover
+from comity.store.parts.manifest import joined_path
 
 HOLDER = "machine-abc:12:34:cafe"
 FOLDER = "pages"

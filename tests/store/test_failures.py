@@ -16,9 +16,9 @@ import pytest
 
 from comity.model.errors import BadInput, ComityError
 from comity.model.page_record import PageRecord
-from comity.store import duckdb_table, joining, parts
 from comity.store import pages as pages_module
 from comity.store.pages import PageStore, open_sink
+from comity.store.parts import duckdb_table, joining, part
 from comity.store.reading import find_sources, open_reader
 from tests.store.light import compressed, page
 from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, kept, left_over, recovered, store_all
@@ -125,7 +125,7 @@ def test_a_part_that_could_not_be_written_is_never_finished_without_its_pages(
     store = open_sink(place, HOLDER)
     store.keep(store.append([compressed(page(1))]))
     with monkeypatch.context() as patch:
-        patch.setattr(parts.PartWriter, "add", broken)
+        patch.setattr(part.PartWriter, "add", broken)
         store.keep(store.append([compressed(page(2))]))
         with pytest.raises(OSError, match="Input/output error"):
             store.keep(store.append([compressed(page(3))]))  # hears of it
@@ -149,7 +149,7 @@ def test_a_part_that_had_no_room_is_left_and_the_pages_after_it_go_on(
     store = open_sink(place, HOLDER)
     store.keep(store.append([compressed(page(1))]))
     with monkeypatch.context() as patch:
-        patch.setattr(parts.PartWriter, "add", no_space)
+        patch.setattr(part.PartWriter, "add", no_space)
         for number in (2, 3):
             store.keep(store.append([compressed(page(number))]))
         store.keep(store.append([compressed(page(4))]))  # where the next part begins, and has no room either
@@ -242,7 +242,7 @@ def test_a_batch_that_is_tried_again_after_a_doubt_is_kept_once(tmp_path: Path) 
 def test_a_database_that_another_process_has_is_loaded_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "pages.duckdb"
     monkeypatch.setattr(pages_module, "WAIT_AT_THE_END_S", 0.3)
-    monkeypatch.setattr("comity.store.recovery._WAIT_S", 0.3)
+    monkeypatch.setattr("comity.store.pages._WAIT_S", 0.3)
     store_all(place, [page(1)], "machine:1:1:first")
     with start(place, module="tests.store.holding") as process:
         assert process.stdout is not None

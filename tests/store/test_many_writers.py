@@ -14,11 +14,11 @@ import pytest
 
 from comity.fetch.inflate import inflate_coded
 from comity.leases.holder import new_holder
-from comity.store import joining, pages, pulse, segment
-from comity.store.inventory import Condition, place_of, take_inventory
-from comity.store.pages import open_sink
+from comity.store import pages, segment
+from comity.store.pages import open_sink, recover
+from comity.store.parts import joining
+from comity.store.parts.inventory import Condition, place_of, take_inventory
 from comity.store.reading import find_sources, open_reader
-from comity.store.recovery import recover
 from comity.store.target import Format, Target
 from tests.servers.waiting import wait_until
 from tests.store.light import page
@@ -120,7 +120,7 @@ def everybody_may_live(place: Path) -> int:
 
 def test_without_locks_a_silent_writer_shows_that_it_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without_locks(monkeypatch)
-    monkeypatch.setattr(pulse, "TOUCH_EVERY_S", 0.02)
+    monkeypatch.setattr(pages, "TOUCH_EVERY_S", 0.02)
     place = tmp_path / FOLDER
     store = open_sink(place, "machine:1:1:slow")
     store.keep(store.append([page(1)]))

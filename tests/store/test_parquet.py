@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.model.page_record import PageRecord
-from comity.store import parquet
-from comity.store.columns import NAMES
-from comity.store.parquet import ParquetPart
-from comity.store.parts import write_part
+from comity.store.formats import parquet
+from comity.store.formats.columns import NAMES
+from comity.store.formats.parquet import ParquetPart
+from comity.store.parts.part import write_part
 from tests.store.light import RUN, nothing, page
 
 TEXT = st.none() | st.text(max_size=40)

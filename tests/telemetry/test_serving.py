@@ -11,11 +11,9 @@ import pytest
 
 from comity.model.errors import BadInput
 from comity.telemetry import metrics, serving
-from comity.telemetry.address import Address, read_address
-from comity.telemetry.health import Check, lease_check, loop_checks, page_of
+from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry.meter import Meter
-from comity.telemetry.pulse import Pulse
-from comity.telemetry.serving import Page
+from comity.telemetry.serving import Address, Page, read_address
 
 HERE = Address("127.0.0.1", 0)
 
@@ -183,9 +181,9 @@ def test_leases_that_are_not_renewed_are_seen() -> None:
 
 @pytest.mark.alone
 async def test_a_loop_that_is_held_up_is_felt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comity.telemetry.pulse.TICK_S", 0.05)
+    monkeypatch.setattr("comity.telemetry.health.TICK_S", 0.05)
     meter, told = Meter(), []
-    pulse = Pulse(meter, time.monotonic, told.append)
+    pulse = LoopPulse(meter, time.monotonic, told.append)
     beating = asyncio.create_task(pulse.run())
     await asyncio.sleep(0.12)
     time.sleep(0.4)  # noqa: ASYNC251  # this is what it is about

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from comity.database.sources import change
+from comity.database.sources.rows import change
 from comity.model.job import Listing, ListingKind
 from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import NotRun, RunStatus, SourceReport, SourceStatus

@@ -17,7 +17,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Table, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 
-from comity.database.spelling import insert_for
+from comity.database.dialects import insert_for
 
 
 def insert_rows(

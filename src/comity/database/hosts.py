@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, Double, Row, Select, Text, case, cast, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from comity.database.dialects import insert_into, named_in
 from comity.database.instants import instant
-from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domains
 from comity.model.errors import IllegalTransition
 from comity.model.host import BlockReason, CanonicalHost, HostStatus, Seed

@@ -78,7 +78,7 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
             )
         return
     if database.is_shared:
-        from comity.database.declared import metadata
+        from comity.database.all_tables import metadata
 
         named = set(inspect(connection).get_table_names()) - set(SHARED_NAMES)  # those are set aside
         found = sorted(named & metadata.tables.keys())

@@ -13,8 +13,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import postings, search_outbox, sources, takedowns
+from comity.database import takedowns
 from comity.database.connection import Database
+from comity.database.search import outbox as search_outbox
+from comity.database.sources import postings as postings_table
+from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
@@ -86,7 +89,7 @@ def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: Fron
             _move(change, keys, DROPPED, QUEUED)
         for entry in entries:
             search_outbox.tell_of_host(change.connection, read_entry(entry).host)
-        sources.forget_all_pages(change.connection)
+        sources_table.forget_all_pages(change.connection)
         _unblock_sources(change.connection, still)
     return list(entries)
 
@@ -118,29 +121,29 @@ def covered_of_host(
 def _block_sources(connection: Connection, entry: TakedownEntry) -> None:
     """A source that must not be read is not active."""
     covered = Takedowns.of([entry.text])
-    active = sources.addresses(connection, SourceStatus.ACTIVE)
+    active = sources_table.addresses(connection, SourceStatus.ACTIVE)
     rows = [(row.id, resolve_link(row.careers_url, row.careers_url)) for row in active]
     ids = [identity for identity, address in rows if address is not None and covered.covering(address)]
-    sources.set_status(connection, ids, SourceStatus.BLOCKED, f"{_TAKEN_DOWN}{entry.text}")
+    sources_table.set_status(connection, ids, SourceStatus.BLOCKED, f"{_TAKEN_DOWN}{entry.text}")
 
 
 def _unblock_sources(connection: Connection, still: Takedowns) -> None:
     """Sources that takedowns alone kept from being read are due again."""
-    rows = sources.addresses(connection, SourceStatus.BLOCKED, _TAKEN_DOWN)
+    rows = sources_table.addresses(connection, SourceStatus.BLOCKED, _TAKEN_DOWN)
     addresses = [(row.id, resolve_link(row.careers_url, row.careers_url)) for row in rows]
     ids = [identity for identity, address in addresses if address is not None and not still.covering(address)]
-    sources.set_status(connection, ids, SourceStatus.ACTIVE, None)
+    sources_table.set_status(connection, ids, SourceStatus.ACTIVE, None)
 
 
 def _close_postings(connection: Connection, entry: TakedownEntry) -> int:
     """Close what leads to where nobody may be sent; gives how many."""
     covered, closed = Takedowns.of([entry.text]), 0
     last: UUID | None = None
-    while rows := postings.linking_to(connection, entry.host, last, _BATCH):
+    while rows := postings_table.linking_to(connection, entry.host, last, _BATCH):
         addresses = [(row.id, resolve_link(row.apply_url, row.apply_url)) for row in rows]
         ids = [identity for identity, address in addresses if address and covered.covering(address)]
         if ids:
-            postings.close(connection, ids)
+            postings_table.close(connection, ids)
         closed += len(ids)
         last = rows[-1].id
     return closed

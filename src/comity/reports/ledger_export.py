@@ -15,8 +15,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import ledger_reading as reading
 from comity.database.connection import Database
+from comity.database.ledger import reading
 from comity.model.audit import Breach, Violation
 from comity.model.errors import BadInput
 from comity.reports.politeness import HostAudit

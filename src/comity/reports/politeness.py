@@ -15,10 +15,10 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import ledger_reading as reading
 from comity.database import policies, robots
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
+from comity.database.ledger import reading
 from comity.model.audit import Breach, LedgerLine, PolicyEntry, RobotsNote, Violation
 from comity.model.ledger import NoteKind
 from comity.rules.ledger_chain import ChainCheck, RequestNumbers, content_digest

@@ -8,9 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import sources as sources_table
 from comity.database.connection import Database
-from comity.database.source_values import source_from
+from comity.database.sources import rows as sources_table
+from comity.database.sources.rows import source_from
 from comity.model.errors import NotFound
 from comity.model.source import Source
 from comity.rules.canonical import resolve_link

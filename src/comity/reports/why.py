@@ -15,10 +15,11 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import hosts, images, policies, records, runs, sitemaps, takedowns, unqueued
+from comity.database import hosts, images, policies, records, runs, sitemaps, takedowns
 from comity.database import robots as robots_table
-from comity.database import sources as sources_table
 from comity.database.connection import Database
+from comity.database.frontier import unqueued
+from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.model.discovery import FoundBy
 from comity.model.explanation import (

@@ -10,8 +10,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import search_finding, search_index
 from comity.database.connection import Database
+from comity.database.search import index as search_index
+from comity.database.search import queries as search_queries
 from comity.model.search import FacetCount, SearchDocument, SearchPage, SearchQuery
 from comity.rules.search_marks import hit_of
 from comity.rules.search_terms import SearchPlan, plan_of
@@ -56,8 +57,8 @@ class DatabaseSearch:
         plan = plan_of(query)
         with self._database.read() as connection:
             total, facets = self._counts(connection, plan, query.facets, now)
-            chosen = search_finding.numbers(connection, plan, now, query.limit, query.offset) if total else []
-            found = search_finding.documents(connection, chosen)
+            chosen = search_queries.numbers(connection, plan, now, query.limit, query.offset) if total else []
+            found = search_queries.documents(connection, chosen)
         return SearchPage(tuple(hit_of(document, plan.terms) for document in found), total, facets)
 
     def _counts(self, connection: Connection, plan: SearchPlan, names: tuple[str, ...], now: datetime) -> Counts:
@@ -67,9 +68,9 @@ class DatabaseSearch:
         if kept is not None and timedelta(0) <= now - kept[0] < COUNTS_KEPT_FOR:
             return kept[1]
         if names:
-            counts = search_finding.facets(connection, plan, now, names)
+            counts = search_queries.facets(connection, plan, now, names)
         else:
-            counts = search_finding.count(connection, plan, now), {}
+            counts = search_queries.count(connection, plan, now), {}
         with self._lock:
             self._kept.pop(key, None)
             if counts[0] >= LARGE_RESULT:

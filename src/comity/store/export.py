@@ -18,12 +18,12 @@ from xxhash import xxh3_128_hexdigest
 
 from comity.model.errors import BadInput, ComityError
 from comity.model.page_record import PageRecord
-from comity.store.columns import NAMES
-from comity.store.manifest import write_finished
-from comity.store.parts import write_part
+from comity.store.formats.columns import NAMES
+from comity.store.formats.writers import writer_of
+from comity.store.parts.manifest import write_finished
+from comity.store.parts.part import write_part
 from comity.store.reading import PageReader
 from comity.store.target import Format, Target, check_way, file_format, read_target
-from comity.store.writers import writer_of
 
 _WAIT_S: Final = 10.0
 _ROWS_PER_PART: Final = 20_000
@@ -77,7 +77,7 @@ def _into_folder(pages: Iterator[PageRecord], target: Target) -> int:
 
 def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
     """By way of a Parquet file: two databases cannot be joined where one of them is confined."""
-    from comity.store.duckdb_table import Busy, OutOfMemory, open_to_write
+    from comity.store.parts.duckdb_table import Busy, OutOfMemory, open_to_write
 
     between = path.with_name(f".{path.name}.export{Format.PARQUET}")
     between.unlink(missing_ok=True)

@@ -20,10 +20,10 @@ from typing import Any, BinaryIO, Final
 import duckdb
 
 from comity.model.errors import BadInput, ComityError, NotFound
-from comity.store.columns import COLUMNS, Kind
-from comity.store.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
-from comity.store.inventory import PartFound, take_inventory
-from comity.store.joining import standing_still
+from comity.store.formats.columns import COLUMNS, Kind
+from comity.store.parts.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
+from comity.store.parts.inventory import PartFound, take_inventory
+from comity.store.parts.joining import standing_still
 from comity.store.target import Format, Target, file_format, refuse_url
 
 _TIMES: Final = "TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'"  # as `lines.as_line` spells them; the session is in UTC

@@ -1,13 +1,15 @@
-"""Whether a worker is well, for whoever restarts it or sends it work: checks enter, a page leaves."""
+"""Whether a worker is healthy, for the supervisor that restarts it and the balancer that sends it work."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from comity.telemetry.meter import Reading
-from comity.telemetry.metrics import LEASE_OVERDUE
+from comity.telemetry.meter import Meter, Reading
+from comity.telemetry.metrics import LEASE_OVERDUE, LOOP_LAG
 from comity.telemetry.serving import Page
 
 STUCK_AFTER_S: Final = 30.0  # a loop that did not move for so long does not come back by itself
@@ -44,3 +46,29 @@ def page_of(checks: Sequence[Check]) -> Page:
         "checks": {check.name: {"ok": check.is_well, "detail": check.detail} for check in checks},
     }
     return Page(200 if is_well else 503, (json.dumps(document) + "\n").encode(), "application/json")
+
+
+TICK_S: Final = 1.0
+_REMEMBERED: Final = 10  # ticks
+
+
+class LoopPulse:
+    """Beats once a second and notes how late it was. `tell` gets a reading at every beat."""
+
+    def __init__(self, meter: Meter, clock: Callable[[], float], tell: Callable[[Reading], None] | None = None) -> None:
+        self._meter = meter
+        self._clock = clock
+        self._tell = tell
+        self._late = deque([0.0], maxlen=_REMEMBERED)
+        self.beat_at = clock()
+
+    async def run(self) -> None:
+        """Beat until cancelled."""
+        while True:
+            due = self._clock() + TICK_S
+            await asyncio.sleep(TICK_S)
+            self.beat_at = self._clock()
+            self._late.append(max(0.0, self.beat_at - due))
+            self._meter.set(LOOP_LAG, round(max(self._late), 6))
+            if self._tell is not None:
+                self._tell(self._meter.read())

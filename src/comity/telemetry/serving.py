@@ -6,13 +6,35 @@ Paths and what answers them enter; nothing that a client sends but the path and 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final, NamedTuple, cast
 
 from comity.model.errors import BadInput
-from comity.telemetry.address import Address
+
+_WRITTEN: Final = re.compile(r"(?:(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):)?(?P<port>[0-9]{1,5})")
+_LOOPBACK: Final = "127.0.0.1"
+
+
+class Address(NamedTuple):
+    """Where to listen; port 0 takes one that is free."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def read_address(text: str) -> Address:
+    """`127.0.0.1:9100`, `[::1]:9100`, or a port alone, which is this machine's own; else `ValueError`."""
+    found = _WRITTEN.fullmatch(text.strip())
+    if found is None or int(found["port"]) > 65_535:
+        raise ValueError(f"{text!r} is not an address and a port such as 127.0.0.1:9100")
+    return Address((found["host"] or _LOOPBACK).strip("[]"), int(found["port"]))
+
 
 _HEAD_MOST: Final = 16_384
 _PATIENCE_S: Final = 5.0  # for a request to come, and for its answer to be taken

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import sources as sources_table
 from comity.database.connection import Database
+from comity.database.sources import rows as sources_table
 from comity.model.errors import ComityError, StateUnavailable
 from comity.model.source import NotRun, SourceReport, SourceSkipped
 from comity.rules.canonical import resolve_link

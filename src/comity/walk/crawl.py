@@ -18,7 +18,7 @@ from comity.database.connection import Database
 from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
 from comity.frontier.store import FrontierStore, FrontierUnavailable
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.budget import Exhausted
 from comity.model.end_reason import EndReason
 from comity.model.gate import WaitReason

@@ -17,10 +17,10 @@ from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
-from comity.database.lease_values import ending_values
+from comity.database.leases.leasing import ending_values
 from comity.frontier.at_hand import KEYS_MOST, HostWork
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.budget import Exhausted
 from comity.model.discovery import FoundBy
 from comity.model.end_reason import EndReason

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from comity.database import sources as sources_table
+from comity.database.sources import rows as sources_table
 from comity.model.revisit import Allocation, Claim, RevisitState
 from comity.model.schedule import SourcePace, SourceRun, TimeWindow
 from comity.model.source import RunStatus, ScheduleName, Source

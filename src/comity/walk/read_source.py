@@ -16,15 +16,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import ledger
-from comity.database import sources as sources_table
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.database.source_values import page_from, source_from
+from comity.database.ledger import ledger
+from comity.database.sources import rows as sources_table
+from comity.database.sources.rows import page_from, source_from
 from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
 from comity.leases.holder import is_dead, machine_name
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile

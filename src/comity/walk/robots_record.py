@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from comity.database import ledger
 from comity.database import robots as robots_table
+from comity.database.ledger import ledger
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerNote, NoteKind
 from comity.model.robots import RobotsAccess

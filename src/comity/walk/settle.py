@@ -11,9 +11,11 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
-from comity.database import ledger, records, runs, sitemaps, unqueued
+from comity.database import records, runs, sitemaps
+from comity.database.frontier import unqueued
+from comity.database.ledger import ledger
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.evidence import Evidence
 from comity.model.fetch import FailureKind
 from comity.model.fetch_row import FetchRow

@@ -132,7 +132,7 @@ def _turn_into_images(change: FrontierChange, host_id: UUID, run_id: UUID, keys:
 def _enter_sightings(change: FrontierChange, lease: Lease, run_id: UUID, rows: ImageRows) -> tuple[int, int, set[int]]:
     """Queue images that are new, and remember who shows which; gives how many, and the images that were met again."""
     from comity.database import images
-    from comity.database.seen_pages import were_pages
+    from comity.database.records import were_pages
 
     connection, host_id = change.connection, lease.host_id
     # Markup may call a page an image (src="#", og:image with the address of the site): it stays the page that it is.

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.seen_pages import last_seen, were_pages
+from comity.database.records import last_seen, were_pages
 from comity.model.fetch_row import FetchRow
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow, Purpose

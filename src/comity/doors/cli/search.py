@@ -186,7 +186,7 @@ def _tell_first(opened: State) -> None:
 
 
 def _show_status(door: Chosen) -> None:
-    from comity.reports.search import outbox_status
+    from comity.reports.status import outbox_status
 
     with door.open_existing() as opened:
         found = outbox_status(opened.database)

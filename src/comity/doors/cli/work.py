@@ -339,9 +339,8 @@ class _OneShift:
             self._running.stop()
 
     def _look(self) -> bool:
-        from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
-        from comity.upkeep.go_deeper import go_deeper
         from comity.upkeep.rescore import rescore
+        from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
 
         state, memory, now = self._state, self._memory, monotonic()
         self._finish_what_failed()

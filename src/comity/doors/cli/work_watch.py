@@ -18,12 +18,12 @@ from comity.doors.cli.options import Chosen
 from comity.doors.cli.output import counted
 from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
-from comity.telemetry.address import read_address
 from comity.telemetry.events import Level
 from comity.telemetry.gathering import Reporter
+from comity.telemetry.health import LoopPulse
 from comity.telemetry.logs import Log, open_log
 from comity.telemetry.meter import Meter, Reading
-from comity.telemetry.pulse import Pulse
+from comity.telemetry.serving import read_address
 
 if TYPE_CHECKING:
     from comity.doors.cli.state_look import StateLook
@@ -49,7 +49,7 @@ async def observed(door: Chosen, log: Log, reports_to: int | None) -> AsyncItera
         return
     meter = Meter()
     reporter = Reporter(reports_to) if reports_to is not None else None
-    pulse = Pulse(meter, monotonic, reporter.tell if reporter is not None else None)
+    pulse = LoopPulse(meter, monotonic, reporter.tell if reporter is not None else None)
     async with AsyncExitStack() as stack:
         if reporter is None:
             numbers = Meter(metrics.Origin.PARENT)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from comity.model.page_record import PageRecord
-from comity.store.text import as_text
+from comity.store.formats.body_text import as_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from comity.doors.web.refusals import documented
 from comity.doors.web.shown import RobotsShown
 from comity.model.errors import NotFound
 from comity.operate.policy import get_policy, set_policy
-from comity.reports.robots import robots_known
+from comity.reports.hosts import robots_known
 from comity.rules.canonical import canonical_host
 
 router = APIRouter(prefix="/admin", tags=["hosts"])

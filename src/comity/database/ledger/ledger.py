@@ -1,0 +1,286 @@
+"""Statements that append to the politeness ledger: requests and notes, each in a hash chain per host.
+
+A batch costs one look at the chain heads, one insert and one write of the heads, however many hosts are in it. The
+heads are locked until the transaction ends, so that two processes append one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from comity.database.bulk import Encoding, driver_text, insert_rows
+from comity.database.ledger.tables import ledger_chains, ledger_notes, robots_versions
+from comity.database.tables import politeness_ledger
+from comity.model.ledger import LedgerNote, LedgerRow, NoteKind
+from comity.rules.ledger_chain import START, chained, microseconds
+
+_REQUEST: Final = (
+    "run_id",
+    "domain_id",
+    "sequence",
+    "digest",
+    "lease_token",
+    "request_number",
+    "url",
+    "purpose",
+    "started_at",
+    "ended_at",
+    "delay_s",
+    "delay_source",
+    "max_concurrency",
+    "policy_interval_ms",
+    "policy_max_concurrency",
+    "robots_version",
+    "rule_line",
+    "rule",
+    "status",
+    "retry_after_s",
+    "blocked_until",
+    "has_fetch",
+)
+_NOTE: Final = (
+    "domain_id",
+    "sequence",
+    "digest",
+    "lease_token",
+    "kind",
+    "origin",
+    "version",
+    "valid_from",
+    "valid_until",
+    "detail",
+)
+
+
+class _Head:
+    """The ends of a host's two chains while a batch is appended."""
+
+    __slots__ = ("note_digest", "notes", "request_digest", "requests")
+
+    def __init__(self, requests: int, request_digest: str, notes: int, note_digest: str) -> None:
+        self.requests = requests
+        self.request_digest = request_digest or START
+        self.notes = notes
+        self.note_digest = note_digest or START
+
+
+def append_requests(
+    connection: Connection,
+    run_id: UUID | None,
+    rows: Iterable[LedgerRow],
+    fetched: Collection[tuple[UUID, float]] = frozenset(),
+) -> None:
+    """Enter requests; `fetched` names those that `fetches` has a row for, by host and start."""
+    rows = list(rows)
+    if not rows:
+        return
+    encode = Encoding(connection)
+    run = encode.uuid_or_none(run_id)
+    heads = _heads(connection, {row.host_id: row.host for row in rows})
+    values = []
+    for row in rows:
+        head = heads[row.host_id]
+        head.requests += 1
+        has_fetch = (row.host_id, row.started_at) in fetched
+        head.request_digest = digest = chained(head.request_digest, _digested(head.requests, row, has_fetch))
+        values.append(
+            (
+                run,
+                encode.uuid(row.host_id),
+                head.requests,
+                digest,
+                row.lease_token,
+                row.request_number,
+                row.url,
+                str(row.purpose),
+                encode.time(row.started_at),
+                encode.time(row.ended_at),
+                float(row.delay.seconds),
+                str(row.delay.source),
+                row.max_concurrency,
+                row.policy_interval_ms,
+                row.policy_max_concurrency,
+                row.robots_version,
+                row.rule_line,
+                row.rule,
+                row.status,
+                row.retry_after_s,
+                encode.time_or_none(row.blocked_until),
+                has_fetch,
+            )
+        )
+    insert_rows(connection, politeness_ledger, _REQUEST, values)
+    _keep_heads(connection, heads)
+
+
+def _digested(sequence: int, row: LedgerRow, has_fetch: bool) -> tuple[Any, ...]:
+    """What the digest of a request covers; `ledger_reading.request_values` has the same order."""
+    blocked_until = row.blocked_until
+    return (
+        sequence,
+        row.host_id.hex,
+        row.lease_token,
+        row.request_number,
+        row.url,
+        row.purpose,
+        microseconds(row.started_at),
+        microseconds(row.ended_at),
+        float(row.delay.seconds),
+        row.delay.source,
+        row.max_concurrency,
+        row.policy_interval_ms,
+        row.policy_max_concurrency,
+        row.robots_version,
+        row.rule_line,
+        row.rule,
+        row.status,
+        row.retry_after_s,
+        None if blocked_until is None else microseconds(blocked_until),
+        has_fetch,
+    )
+
+
+def append_notes(connection: Connection, notes: Iterable[LedgerNote]) -> None:
+    """Enter facts that are no requests."""
+    notes = list(notes)
+    if not notes:
+        return
+    encode = Encoding(connection)
+    heads = _heads(connection, {note.host_id: note.host for note in notes})
+    values = []
+    for note in notes:
+        head = heads[note.host_id]
+        head.notes += 1
+        head.note_digest = digest = chained(
+            head.note_digest,
+            (
+                head.notes,
+                note.host_id.hex,
+                note.lease_token,
+                note.kind,
+                note.origin,
+                note.version,
+                microseconds(note.valid_from),
+                microseconds(note.valid_until),
+                note.detail,
+            ),
+        )
+        values.append(
+            (
+                encode.uuid(note.host_id),
+                head.notes,
+                digest,
+                note.lease_token,
+                str(note.kind),
+                note.origin,
+                note.version,
+                encode.time(note.valid_from),
+                encode.time(note.valid_until),
+                note.detail,
+            )
+        )
+    insert_rows(connection, ledger_notes, _NOTE, values)
+    _keep_heads(connection, heads)
+
+
+def note_gaps(connection: Connection, rows: Iterable[Any]) -> None:
+    """Note for hosts just leased that the lease before ended without a release; each such end is noted once."""
+    ended = {row.id: row for row in rows if row.unclean_end_at is not None}
+    if not ended:
+        return
+    chain = ledger_chains.c
+    found = connection.execute(select(chain.domain_id, chain.gap_until).where(chain.domain_id.in_(list(ended))))
+    noted = {row.domain_id: row.gap_until for row in found}
+    new = {
+        host_id: row
+        for host_id, row in ended.items()
+        if noted.get(host_id) is None or noted[host_id] < row.unclean_end_at
+    }
+    append_notes(connection, (_gap(row) for row in new.values()))
+    for host_id, row in new.items():
+        connection.execute(update(ledger_chains).where(chain.domain_id == host_id).values(gap_until=row.unclean_end_at))
+
+
+def _gap(row: Any) -> LedgerNote:
+    """From the last start that is known, or the lease's beginning, to the moment it was seen to be over."""
+    until = row.unclean_end_at.timestamp()
+    known = [each.timestamp() for each in (row.unclean_since, row.last_start_at) if each is not None]
+    since = min(max(known), until) if known else until
+    return LedgerNote(row.id, row.domain, row.lease_token, NoteKind.GAP, None, None, since, until, "{}")
+
+
+def keep_versions(connection: Connection, files: Mapping[str, bytes]) -> None:
+    """Keep the files of robots.txt that came into force, each once."""
+    rows = [(version, files[version]) for version in sorted(files)]
+    insert_rows(connection, robots_versions, ("version", "body"), rows, unless=("version",))
+
+
+def rename_chain(connection: Connection, host_id: UUID, name: str) -> None:
+    """A host got another name; its chain goes on."""
+    chain = ledger_chains.c
+    renamed = update(ledger_chains).where(chain.domain_id == host_id, chain.host != name)
+    connection.execute(renamed.values(host=name, former_host=chain.host))
+
+
+def fold_chain(connection: Connection, gone: UUID, kept: UUID) -> None:
+    """A host was folded into another: its chain ends, stays as it is, and names the chain that goes on."""
+    chain = ledger_chains.c
+    connection.execute(update(ledger_chains).where(chain.merged_into == gone).values(merged_into=kept))
+    connection.execute(update(ledger_chains).where(chain.domain_id == gone).values(merged_into=kept))
+
+
+def _heads(connection: Connection, hosts: dict[UUID, str]) -> dict[UUID, _Head]:
+    """The ends of some hosts' chains, locked; a host that is asked for the first time gets its row."""
+    encode = Encoding(connection)
+    native = connection.dialect.name == "postgresql"
+    keys = {encode.uuid(host_id): host_id for host_id in hosts}
+    found = _locked_heads(connection, list(keys), native=native)
+    missing = [key for key in sorted(keys) if key not in found]
+    if missing:
+        rows = [(key, hosts[keys[key]]) for key in missing]
+        insert_rows(connection, ledger_chains, ("domain_id", "host"), rows, unless=("domain_id",))
+        found |= _locked_heads(connection, missing, native=native)
+    return {keys[key]: head for key, head in found.items()}
+
+
+def _locked_heads(connection: Connection, keys: Sequence[Any], *, native: bool) -> dict[Any, _Head]:
+    wanted: Any = list(keys) if native else json.dumps(list(keys))
+    rows = connection.exec_driver_sql(_heads_text(native), (wanted,))
+    return {key: _Head(*head) for key, *head in rows}
+
+
+@lru_cache(maxsize=2)
+def _heads_text(native: bool) -> str:
+    """Spelled by hand, as `leasing.still_held` is: it runs at every batch."""
+    hosts = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
+    columns = "domain_id, requests, request_digest, notes, note_digest"
+    text = f"SELECT {columns} FROM ledger_chains WHERE domain_id {hosts}"  # noqa: S608  # our own words
+    # In order, so that two who append to the same chains wait for each other in line.
+    return f"{text} ORDER BY domain_id FOR UPDATE" if native else text
+
+
+def _keep_heads(connection: Connection, heads: dict[UUID, _Head]) -> None:
+    encode = Encoding(connection)
+    values = [
+        (head.requests, head.request_digest, head.notes, head.note_digest, encode.uuid(host_id))
+        for host_id, head in heads.items()
+    ]
+    connection.exec_driver_sql(_keep_text(connection.dialect.name), values)
+
+
+@lru_cache(maxsize=2)
+def _keep_text(dialect: str) -> str:
+    chain = ledger_chains.c
+    names = ("requests", "request_digest", "notes", "note_digest")
+    statement = (
+        update(ledger_chains)
+        .where(chain.domain_id == bindparam("host_id"))
+        .ordered_values(*((chain[name], bindparam(f"new_{name}")) for name in names))
+    )
+    return driver_text(dialect, statement, (*(f"new_{name}" for name in names), "host_id"))

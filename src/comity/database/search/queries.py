@@ -1,0 +1,190 @@
+"""Statements that find postings: numbers in order, how many there are, facets, and how each is shown.
+
+A search reads and never writes. What people typed reaches SQL as folded words only, and as parameters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+)
+
+from comity.database.search.index import search_words
+from comity.database.search.tables import search_cards, search_documents
+from comity.database.types import UtcDateTime
+from comity.model.search import FacetCount, SearchDocument, SearchSort
+from comity.rules.search_card import document_from
+from comity.rules.search_facets import counted
+from comity.rules.search_terms import SearchPlan, Term
+
+_DOCUMENT: Final = search_documents.c
+# The title before the organisation, before place and tags, before the description.
+_BM25: Final[ColumnElement[float]] = literal_column("bm25(search_words, 10.0, 5.0, 3.0, 1.0)")
+_WEIGHTS: Final[ColumnElement[Any]] = literal_column("'{0.1, 0.3, 0.5, 1.0}'::float4[]")  # the title's is the last
+_NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
+_NOTHING: Final[ColumnElement[Any]] = literal_column("''")
+_APART: Final = "\x1f"  # no text of ours holds a control character
+_PLAIN_FILTERS: Final = ("country_iso", "level_norm", "work_modality", "career_type", "language")
+
+
+def numbers(connection: Connection, plan: SearchPlan, now: datetime, limit: int, offset: int) -> Sequence[int]:
+    """A part of what matches, in order."""
+    statement = _matching(connection, plan, now, [_DOCUMENT.number])
+    for key in _order(connection, plan):
+        statement = statement.order_by(key)
+    return connection.execute(statement.limit(limit).offset(offset)).scalars().all()
+
+
+def documents(connection: Connection, chosen: Sequence[int]) -> list[SearchDocument]:
+    """How some postings are shown, in the order given."""
+    if not chosen:
+        return []
+    rows = connection.execute(select(search_cards).where(search_cards.c.number.in_(chosen)))
+    found = {row.number: document_from(row.card) for row in rows}
+    return [found[number] for number in chosen if number in found]
+
+
+def count(connection: Connection, plan: SearchPlan, now: datetime) -> int:
+    """How many postings match."""
+    return int(connection.execute(_matching(connection, plan, now, [func.count()])).scalar_one())
+
+
+def facets(
+    connection: Connection, plan: SearchPlan, now: datetime, names: Sequence[str]
+) -> tuple[int, dict[str, tuple[FacetCount, ...]]]:
+    """How many postings match, and how many of them have each value of each facet."""
+    if connection.dialect.name == "postgresql":
+        total, counts = _grouped(connection, plan, now, [_DOCUMENT[name] for name in names])
+    else:
+        total, counts = _listed(connection, plan, now, [_DOCUMENT[name] for name in names])
+    return total, {name: counted(name, counter) for name, counter in zip(names, counts, strict=True)}
+
+
+def _listed(
+    connection: Connection, plan: SearchPlan, now: datetime, columns: Sequence[ColumnElement[Any]]
+) -> tuple[int, list[Counter[Any]]]:
+    """One pass, with all values of a facet in one text: SQLite would sort the result once for every facet."""
+    lists = [func.group_concat(func.ifnull(column, _NOTHING), _APART) for column in columns]
+    total, *texts = connection.execute(_matching(connection, plan, now, [func.count(), *lists])).one()
+    return total, [Counter(text.split(_APART)) if text is not None else Counter() for text in texts]
+
+
+def _grouped(
+    connection: Connection, plan: SearchPlan, now: datetime, columns: Sequence[ColumnElement[Any]]
+) -> tuple[int, list[Counter[Any]]]:
+    sets = func.grouping_sets(*columns, literal_column("()"))
+    which = func.grouping(*columns).label("which")
+    statement = _matching(connection, plan, now, [which, func.count().label("found"), *columns]).group_by(sets)
+    counts: list[Counter[Any]] = [Counter() for _ in columns]
+    total, every = 0, (1 << len(columns)) - 1
+    for row in connection.execute(statement):
+        if row.which == every:
+            total = row.found
+            continue
+        # The one bit that is not set, from the left, is the facet that this row counts.
+        index = len(columns) - (every ^ row.which).bit_length()
+        counts[index][row[2 + index]] = row.found
+    return total, counts
+
+
+def _matching(connection: Connection, plan: SearchPlan, now: datetime, columns: Sequence[Any]) -> Select[Any]:
+    """Everything that matches, out of which columns are taken."""
+    conditions = _filters(plan, now)
+    terms = plan.terms
+    if connection.dialect.name == "postgresql":
+        if terms.wanted or terms.unwanted:
+            conditions.append(_DOCUMENT.words.op("@@")(_tsquery(plan)))
+        return select(*columns).select_from(search_documents).where(*conditions)
+    if terms.wanted:
+        # The plus keeps SQLite from asking the words of each document in turn.
+        joined = search_words.join(search_documents, literal_column("+search_words.rowid") == _DOCUMENT.number)
+        conditions.append(_fts_match(_fts_text(plan)))
+        return select(*columns).select_from(joined).where(*conditions)
+    if terms.unwanted:
+        unwanted = select(search_words.c.rowid).where(_fts_match(_fts_any(terms.unwanted)))
+        conditions.append(_DOCUMENT.number.not_in(unwanted))
+    return select(*columns).select_from(search_documents).where(*conditions)
+
+
+def _filters(plan: SearchPlan, now: datetime) -> list[ColumnElement[bool]]:
+    values = dict(plan.values)
+    found: list[ColumnElement[bool]] = [_DOCUMENT[name].in_(values[name]) for name in _PLAIN_FILTERS if name in values]
+    if "org_name" in values:
+        found.append(_DOCUMENT.org_key.in_(values["org_name"]))
+    if plan.tags:
+        found.append(or_(*(_DOCUMENT.mission_tags.contains(f"|{tag}|", autoescape=True) for tag in plan.tags)))
+    if plan.source_id:
+        found.append(_DOCUMENT.source_id.in_(plan.source_id))
+    if plan.international_eligible is not None:
+        found.append(_DOCUMENT.international_eligible.is_(plan.international_eligible))
+    if plan.deadline_after is not None:
+        found.append(_DOCUMENT.deadline >= plan.deadline_after)
+    if plan.deadline_before is not None:
+        found.append(_DOCUMENT.deadline <= plan.deadline_before)
+    if plan.open_only:
+        # Not "IS NULL OR …": for that SQLite would look up nearly every row by an index, one by one.
+        deadline = func.coalesce(_DOCUMENT.deadline, literal(_NEVER, UtcDateTime()), type_=UtcDateTime())
+        found.append(and_(_DOCUMENT.closed_at.is_(None), deadline >= now))
+    return found
+
+
+def _order(connection: Connection, plan: SearchPlan) -> list[ColumnElement[Any]]:
+    newest = [_DOCUMENT.newest_at.desc(), _DOCUMENT.posting_id]
+    if plan.sort is SearchSort.DEADLINE:
+        return [case((_DOCUMENT.deadline.is_(None), 1), else_=0), _DOCUMENT.deadline, *newest]
+    if plan.sort is SearchSort.RELEVANCE:
+        if connection.dialect.name == "postgresql":
+            return [func.ts_rank_cd(_WEIGHTS, _DOCUMENT.words, _tsquery(plan)).desc(), *newest]
+        return [_BM25, *newest]  # the less, the better
+    return newest
+
+
+def _fts_match(text: str) -> ColumnElement[bool]:
+    matches: ColumnElement[bool] = literal_column("search_words").op("MATCH", is_comparison=True)(bindparam(None, text))
+    return matches
+
+
+def _fts_text(plan: SearchPlan) -> str:
+    """What is wanted, as FTS5 writes it; folded words hold no sign that it could take for its own."""
+    wanted = " AND ".join(_fts_term(term) for term in plan.terms.wanted)
+    unwanted = plan.terms.unwanted
+    return f"({wanted}) NOT ({_fts_any(unwanted)})" if unwanted else wanted
+
+
+def _fts_any(terms: Sequence[Term]) -> str:
+    return " OR ".join(_fts_term(term) for term in terms)
+
+
+def _fts_term(term: Term) -> str:
+    star = "*" if term.is_prefix else ""
+    return "(" + " OR ".join(f'"{" ".join(run)}"{star}' for run in term.runs) + ")"
+
+
+def _tsquery(plan: SearchPlan) -> ColumnElement[Any]:
+    from sqlalchemy.dialects.postgresql import TSQUERY
+
+    parts = [_ts_term(term) for term in plan.terms.wanted]
+    parts += [f"!{_ts_term(term)}" for term in plan.terms.unwanted]
+    return cast(bindparam(None, " & ".join(parts)), TSQUERY)
+
+
+def _ts_term(term: Term) -> str:
+    star = ":*" if term.is_prefix else ""
+    runs = (" <-> ".join(f"'{word}'" for word in run) + star for run in term.runs)
+    return "(" + " | ".join(f"({run})" for run in runs) + ")"
