@@ -358,7 +358,7 @@ class State:
 
 def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> FrontierStore:
     """The store that the settings name, unless the URLs of this state are in the other one."""
-    from comity.database.frontier.journal import FrontierPlace, where_frontiers_are
+    from comity.database.frontier.journal import FrontierPlace, frontier_place
     from comity.frontier.sql_store import own_frontier
 
     if not redis_url:
@@ -368,7 +368,7 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
             "COMITY_REDIS_URL needs a state that can be shared: set COMITY_DATABASE_URL to a postgresql:// URL"
         )
     with database.read() as connection:
-        place = where_frontiers_are(connection)
+        place = frontier_place(connection)
     if place is FrontierPlace.HERE:
         raise BadInput(
             "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it; "

@@ -13,20 +13,20 @@ from comity.model.errors import BadInput
 from comity.telemetry import metrics, serving
 from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry.meter import Meter
-from comity.telemetry.serving import Address, Page, read_address
+from comity.telemetry.serving import Address, HttpAnswer, read_address
 
 HERE = Address("127.0.0.1", 0)
 
 
-async def well(accept: str) -> Page:
-    return Page(200, f"you accept {accept}\n".encode())
+async def well(accept: str) -> HttpAnswer:
+    return HttpAnswer(200, f"you accept {accept}\n".encode())
 
 
-async def broken(_accept: str) -> Page:
+async def broken(_accept: str) -> HttpAnswer:
     raise RuntimeError("a password in a message")
 
 
-async def endless(_accept: str) -> Page:
+async def endless(_accept: str) -> HttpAnswer:
     await asyncio.sleep(60)
     raise AssertionError
 

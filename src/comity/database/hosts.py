@@ -122,7 +122,7 @@ def get_some(connection: Connection, hosts: Collection[str]) -> dict[str, Any]:
     return found
 
 
-def standing_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Any]:
+def status_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Any]:
     """The pages, the queue and the refresh of each of some hosts, as their rows have them."""
     column = domains.c
     wanted = (column.id, column.pages_crawled, column.frontier_size, column.refresh_started_at)

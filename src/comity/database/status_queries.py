@@ -194,7 +194,7 @@ def mark_at(connection: Connection, since: datetime) -> FetchMark:
     return FetchMark(low, last)
 
 
-class Fetched(NamedTuple):
+class FetchCount(NamedTuple):
     """Fetches of one outcome, with their bytes."""
 
     outcome: str
@@ -202,7 +202,7 @@ class Fetched(NamedTuple):
     bytes_received: int
 
 
-def fetched_since(connection: Connection, since: datetime) -> tuple[list[Fetched], bool]:
+def fetched_since(connection: Connection, since: datetime) -> tuple[list[FetchCount], bool]:
     """Fetches since a moment by outcome, and whether that was counted.
 
     Of more than can be counted at once, the last ones are, and the others are taken to be like them.
@@ -222,11 +222,13 @@ def fetched_since(connection: Connection, since: datetime) -> tuple[list[Fetched
     )
     if is_exact:
         statement = statement.where(fetches.c.crawled_at > since)
-    rows = [Fetched(row.outcome, row.fetches, int(row.bytes)) for row in connection.execute(statement)]
+    rows = [FetchCount(row.outcome, row.fetches, int(row.bytes)) for row in connection.execute(statement)]
     if is_exact:
         return rows, True
     scale = mark_at(connection, since).rows / max(1, sum(row.fetches for row in rows))
-    return [Fetched(row.outcome, round(row.fetches * scale), round(row.bytes_received * scale)) for row in rows], False
+    return [
+        FetchCount(row.outcome, round(row.fetches * scale), round(row.bytes_received * scale)) for row in rows
+    ], False
 
 
 def last_errors(connection: Connection, since: datetime, looked_at: int) -> Sequence[Any]:

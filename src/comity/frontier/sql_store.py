@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from comity.database.connection import Database
 from comity.database.frontier import rows as frontier_table
-from comity.database.frontier.journal import FrontierPlace, where_frontiers_are
+from comity.database.frontier.journal import FrontierPlace, frontier_place
 from comity.frontier.store import DoneUrl, FoundUrl, HostSettlement, PlacedUrl
 from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, QueuedUrl
@@ -286,7 +286,7 @@ def own_frontier(database: Database) -> SqlFrontier:
     """The frontier in a database's own tables; refused where its URLs are in Redis."""
     if database.is_shared:
         with database.read() as connection:
-            if where_frontiers_are(connection) in (FrontierPlace.ELSEWHERE, FrontierPlace.BOTH):
+            if frontier_place(connection) in (FrontierPlace.ELSEWHERE, FrontierPlace.BOTH):
                 raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to where that is")
     return SqlFrontier(database)
 

@@ -25,7 +25,7 @@ from comity.database.backfill.writing import COUNTERS, LONGEST_NAME, SUMMED
 from comity.database.connection import Database
 from comity.model.errors import BadAddress, StateUnavailable
 from comity.model.host import BlockReason, CanonicalHost, HostStatus
-from comity.reports.backfill import BackfillReport, backfill_report, standing_now
+from comity.reports.backfill import BackfillReport, backfill_report, current_counts
 from comity.rules.canonical import canonical_host
 from comity.rules.cooldown import REFRESH_AFTER, cooldown_ends_at, reason_for_status, status_for
 from comity.rules.priority import PriorityWeights, rate
@@ -265,7 +265,7 @@ class _Backfill:
     def _compare(self) -> None:
         """Bring every row up to its evidence, many hosts in a transaction."""
         with self._database.read() as connection:
-            before = self._notes["before"] or standing_now(connection)
+            before = self._notes["before"] or current_counts(connection)
             total = writing.number_of_undecided(connection)
             down = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
         with self._step(before=before):

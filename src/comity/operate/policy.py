@@ -26,7 +26,7 @@ def get_policy(database: Database, host: str) -> HostPolicy | None:
     return None if row is None else policies.policy_from(row)
 
 
-def checked_limits(**changes: int | bool | None) -> dict[str, int | bool]:
+def check_limits(**changes: int | bool | None) -> dict[str, int | bool]:
     """Those limits that were named; `BadInput` if there are none, or one is out of bounds."""
     values = {name: value for name, value in changes.items() if value is not None}
     if not values:
@@ -40,6 +40,6 @@ def checked_limits(**changes: int | bool | None) -> dict[str, int | bool]:
 
 def set_policy(database: Database, clock: Clock, host: str, **changes: int | bool | None) -> HostPolicy:
     """Make or change the policy of a host; what is not named keeps its value."""
-    values = checked_limits(**changes)
+    values = check_limits(**changes)
     with database.write() as connection:
         return policies.policy_from(policies.put(connection, host, values, None if database.is_shared else clock.now()))

@@ -11,7 +11,7 @@ from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.robots_keeper import robots_from_row
 
 
-def kept_robots(database: Database, address: WebAddress, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
+def cached_robots(database: Database, address: WebAddress, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
     """The robots.txt of an address's origin as it was last read; `NotFound` if it never was."""
     with database.read() as connection:
         row = robots_table.get(connection, address.origin)

@@ -81,7 +81,7 @@ class Simulation:
     status: int | None
 
 
-def checked(**given: Any) -> dict[str, Any]:
+def check_columns(**given: Any) -> dict[str, Any]:
     """Columns of a source, as given by somebody; `BadInput` names what cannot be."""
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -108,7 +108,7 @@ def checked(**given: Any) -> dict[str, Any]:
 
 def add_source(database: Database, clock: Clock, careers_url: str, *, approved: bool = True, **columns: Any) -> Source:
     """Add a source that is due at once; one that is not approved yet waits for it, paused."""
-    given = checked(careers_url=careers_url, **columns)
+    given = check_columns(careers_url=careers_url, **columns)
     values = {name: value for name, value in given.items() if value is not None}
     if "crawl_frequency_days" not in values:
         values["crawl_frequency_days"] = int(base_days(None, values.get("org_type"))[0])
@@ -135,7 +135,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
     """
     if not changes:
         raise BadInput("nothing to change: name at least one column, such as --crawl-frequency-days 2")
-    values = checked(**changes)
+    values = check_columns(**changes)
     for name in ("careers_url", "source_type", "schedule", "importance"):
         if name in values and values[name] is None:
             raise BadInput(f"a source cannot be without {name}")
@@ -181,7 +181,7 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
     return source
 
 
-def what_is_not_honoured(database: Database, source: Source) -> list[str]:
+def ignored_settings(database: Database, source: Source) -> list[str]:
     """What a source or the policy of its host asks for in vain, in sentences."""
     found: list[str] = []
     address = resolve_link(source.careers_url, source.careers_url)
@@ -236,7 +236,7 @@ def source_to_try(database: Database, named: str, **columns: Any) -> Source:
             url = _whole_address(named)
             row = sources_table.with_address(connection, url)
     source = source_from(row) if row is not None else Source(id=UUID(int=0), careers_url=url)
-    values = checked(**columns)
+    values = check_columns(**columns)
     if "source_type" in values:
         values["source_type"] = SourceType(values["source_type"])
     return replace(source, **values)

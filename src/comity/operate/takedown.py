@@ -59,7 +59,7 @@ def add_takedowns(
     covered = {entry: _covered(database, store, entry, QUEUED) for entry in entries}
     with store.change() as change:
         for entry in entries:
-            search_outbox.tell_of_host(change.connection, entry.host)
+            search_outbox.queue_host(change.connection, entry.host)
             _block_sources(change.connection, entry)
         return [
             TakedownReport(
@@ -88,7 +88,7 @@ def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: Fron
         for keys in covered:
             _move(change, keys, DROPPED, QUEUED)
         for entry in entries:
-            search_outbox.tell_of_host(change.connection, read_entry(entry).host)
+            search_outbox.queue_host(change.connection, read_entry(entry).host)
         sources_table.forget_all_pages(change.connection)
         _unblock_sources(change.connection, still)
     return list(entries)

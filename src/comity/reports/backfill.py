@@ -39,7 +39,7 @@ class SourceRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HostCounts:
     """The table of hosts at one moment, beside what was read."""
 
     hosts: int
@@ -105,8 +105,8 @@ class BackfillReport:
     fetches: SourceRead
     provenance: SourceRead | None
     provenance_lacks: str | None
-    before: Standing
-    after: Standing
+    before: HostCounts
+    after: HostCounts
     created: int
     raised: int
     unchanged: int
@@ -118,7 +118,7 @@ class BackfillReport:
     backfilled: tuple[BackfilledLine, ...]
 
 
-def standing_now(connection: Connection) -> dict[str, Any]:
+def current_counts(connection: Connection) -> dict[str, Any]:
     """What is compared with later: the table of hosts, and how far its counters are below the evidence."""
     totals = checks.totals(connection)
     return {
@@ -133,7 +133,7 @@ def backfill_report(
     connection: Connection, notes: Mapping[str, Any], *, dry_run: bool, resumed: bool
 ) -> BackfillReport:
     """Put the report together; `notes` are those of the backfill, with its `before`."""
-    before, now = notes["before"], standing_now(connection)
+    before, now = notes["before"], current_counts(connection)
     results = checks.results(connection)
     created = results.get("created", 0)
     to_come = created if dry_run else 0
@@ -147,8 +147,8 @@ def backfill_report(
         fetches=_source(notes["fetches"], read.in_fetches),
         provenance=None if lacks is not None else _source(notes["provenance"], read.in_provenance),
         provenance_lacks=lacks,
-        before=Standing(before["hosts"], before["backfilled"], before["without_row"]),
-        after=Standing(now["hosts"] + to_come, now["backfilled"] + to_come, now["without_row"]),
+        before=HostCounts(before["hosts"], before["backfilled"], before["without_row"]),
+        after=HostCounts(now["hosts"] + to_come, now["backfilled"] + to_come, now["without_row"]),
         created=created,
         raised=results.get("raised", 0),
         unchanged=results.get("unchanged", 0),

@@ -168,7 +168,7 @@ class RobotsEntry:
     detail: str | None
 
 
-def robots_known(database: Database, host: str) -> list[RobotsEntry]:
+def known_robots(database: Database, host: str) -> list[RobotsEntry]:
     """Every origin of a host whose file was asked for, the last one first."""
     with database.read() as connection:
         rows = robots_table.of_hosts(connection, [host])

@@ -30,7 +30,7 @@ from comity.store.parts.manifest import (
     write_finished,
     write_note,
 )
-from comity.store.parts.part import TEMPORARY, PartWriter, Tally, remove_unfinished, sync_folder
+from comity.store.parts.part import TEMPORARY, PartTally, PartWriter, remove_unfinished, sync_folder
 from comity.store.segment import LEFT, OPEN, Decode, KeptPage, SegmentGone, SegmentWriter, read_kept, taken_over
 from comity.store.sink import is_full
 from comity.store.target import Format, Target, read_target
@@ -295,7 +295,7 @@ def _become_part(target: Target, path: Path, file: BinaryIO, committed: Committe
             records = (kept.decoded(decode) for kept in _only_committed(file, committed))
             saved = write_finished(part_writer(target, path), records)
         elif read_note(part) is None:  # the crash came between the part and its note
-            tally = Tally()
+            tally = PartTally()
             for kept in _only_committed(file, committed):
                 tally.add((kept.record,))
             write_note(part, note_of(part, tally, *size_and_digest(part)))

@@ -88,7 +88,7 @@ class OutboxDrain:
         """Fill the engine anew from all postings; if it ends half-way, any later pass goes on."""
         self._engine.ensure()
         with self._database.write() as connection:
-            total = search_outbox.tell_all(connection)
+            total = search_outbox.queue_all(connection)
         self._engine.clear()
         done = 0
 

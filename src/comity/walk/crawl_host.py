@@ -18,7 +18,7 @@ from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
 from comity.database.leases.leasing import ending_values
-from comity.frontier.at_hand import KEYS_MOST, HostWork
+from comity.frontier.at_hand import KEYS_MOST, HostQueue
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.leases import Leases
 from comity.model.budget import Exhausted
@@ -97,7 +97,7 @@ class HostDesk:
         self._lift(hosts)
         self._begin_rounds(hosts)
         with self._database.read() as connection:
-            standing = hosts_table.standing_of(connection, ids)
+            standing = hosts_table.status_of(connection, ids)
             sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
         # What is asked of the frontier is asked outside of the transaction: it may be on another server.
         with self._frontier.reading() as reads:
@@ -212,7 +212,7 @@ class HostDesk:
             first = rows[0].url if rows else reads.any_url(host.lease.host_id)
             host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
-        host.work = HostWork(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
+        host.work = HostQueue(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
         host.work.read(rows, is_whole=len(rows) == queued)
 
     def _begin_rounds(self, hosts: Sequence[LeasedHost]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from comity.frontier.at_hand import KEYS_MOST, HostWork
+from comity.frontier.at_hand import KEYS_MOST, HostQueue
 from comity.gate.host_gate import HostGate
 from comity.model.budget import Exhausted
 from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
@@ -91,7 +91,7 @@ class LeasedHost:
         self.gate = HostGate(
             self._limits(), lease.memory, clock=clock, chance=chance, lease_ends_at=lease.expires_at.timestamp()
         )
-        self.work = HostWork((), knows_all=True, is_whole=True)
+        self.work = HostQueue((), knows_all=True, is_whole=True)
         self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
         self.met_too_deep: dict[str, set[str]] = {}  # the same for those that lie deeper than is followed
         self.has_too_deep = False  # whether such links are kept

@@ -159,7 +159,7 @@ class FrontierPlace(Enum):
     BOTH = auto()
 
 
-def where_frontiers_are(connection: Connection) -> FrontierPlace:
+def frontier_place(connection: Connection) -> FrontierPlace:
     """Look whether any host has URLs, and where."""
     elsewhere, here = connection.execute(
         select(exists(select(frontier_epochs.c.domain_id)), exists(select(domain_frontier.c.id)))

@@ -47,7 +47,7 @@ def postpone(connection: Connection, ids: Collection[int], now: datetime | None,
         )
 
 
-def tell_all(connection: Connection) -> int:
+def queue_all(connection: Connection) -> int:
     """Leave word of every posting, in place of all that was waiting; gives how many there are."""
     connection.execute(delete(search_outbox))
     every = select(job_postings.c.id, literal("upsert")).order_by(job_postings.c.id)
@@ -55,7 +55,7 @@ def tell_all(connection: Connection) -> int:
     return count(connection)
 
 
-def tell_of_host(connection: Connection, host: str) -> None:
+def queue_host(connection: Connection, host: str) -> None:
     """Leave word of every posting that leads to a host or is listed there; one too many does no harm."""
     there = (
         select(job_postings.c.id, literal("upsert"))

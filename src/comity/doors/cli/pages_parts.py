@@ -115,9 +115,9 @@ def verify(
 
 
 def _inventory(door: Chosen, *, thorough: bool) -> Inventory:
-    from comity.store.parts.inventory import place_of, take_inventory
+    from comity.store.parts.inventory import take_inventory, target_of
 
-    return take_inventory(place_of(door.settings.pages), thorough=thorough)
+    return take_inventory(target_of(door.settings.pages), thorough=thorough)
 
 
 def _newest_first(part: PartFound) -> tuple[str, str]:

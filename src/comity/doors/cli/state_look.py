@@ -14,7 +14,7 @@ from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
 from comity.telemetry.health import Check
 from comity.telemetry.logs import Log, masked
-from comity.telemetry.meter import Meter, Reading
+from comity.telemetry.meter import Meter, MeterReading
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -47,7 +47,7 @@ class StateLook:
         self._asking: asyncio.Future[Any] | None = None
         self._asking_turn = asyncio.Lock()
 
-    async def reading(self) -> Reading:
+    async def reading(self) -> MeterReading:
         """The figures; old ones, with their age, while the state does not answer."""
         async with self._figures_turn:
             if monotonic() - self._figures_at >= _FIGURES_EVERY_S:

@@ -11,7 +11,7 @@ from comity.model.page_record import PageRecord
 from comity.store.formats.body_text import as_text
 
 
-class Kind(Enum):
+class ColumnKind(Enum):
     """What a column holds; the value is DuckDB's name for it."""
 
     TEXT = "VARCHAR"
@@ -20,29 +20,29 @@ class Kind(Enum):
     OCTETS = "BLOB"
 
 
-class Column(NamedTuple):
+class PageColumn(NamedTuple):
     """A column by its name and kind."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
 
 
 COLUMNS: Final = (
-    Column("url", Kind.TEXT),
-    Column("surt_key", Kind.TEXT),
-    Column("http_status", Kind.NUMBER),
-    Column("body", Kind.TEXT),
-    Column("content_type", Kind.TEXT),
-    Column("crawl_time", Kind.TIME),
-    Column("error", Kind.TEXT),
-    Column("etag", Kind.TEXT),
-    Column("last_modified", Kind.TEXT),
-    Column("content_hash", Kind.TEXT),
-    Column("final_url", Kind.TEXT),
-    Column("redirect_count", Kind.NUMBER),
-    Column("title", Kind.TEXT),
-    Column("body_bytes", Kind.OCTETS),  # where the body is not text
-    Column("run_id", Kind.TEXT),
+    PageColumn("url", ColumnKind.TEXT),
+    PageColumn("surt_key", ColumnKind.TEXT),
+    PageColumn("http_status", ColumnKind.NUMBER),
+    PageColumn("body", ColumnKind.TEXT),
+    PageColumn("content_type", ColumnKind.TEXT),
+    PageColumn("crawl_time", ColumnKind.TIME),
+    PageColumn("error", ColumnKind.TEXT),
+    PageColumn("etag", ColumnKind.TEXT),
+    PageColumn("last_modified", ColumnKind.TEXT),
+    PageColumn("content_hash", ColumnKind.TEXT),
+    PageColumn("final_url", ColumnKind.TEXT),
+    PageColumn("redirect_count", ColumnKind.NUMBER),
+    PageColumn("title", ColumnKind.TEXT),
+    PageColumn("body_bytes", ColumnKind.OCTETS),  # where the body is not text
+    PageColumn("run_id", ColumnKind.TEXT),
 )
 NAMES: Final = tuple(column.name for column in COLUMNS)
 _UTF8: Final = ("utf-8", "utf8")
@@ -53,7 +53,7 @@ def microseconds(crawl_time: float) -> int:
     return round(crawl_time * 1e6)
 
 
-def sound(text: str) -> str:
+def valid_unicode(text: str) -> str:
     """Text that every reader takes: half a surrogate pair, which UTF-8 cannot hold, becomes U+FFFD."""
     try:
         text.encode()
@@ -67,7 +67,7 @@ def utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return sound(text).encode()
+        return valid_unicode(text).encode()
 
 
 def all_utf8(texts: Sequence[str]) -> list[bytes]:

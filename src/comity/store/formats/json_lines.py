@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final
 from isal import isal_zlib
 
 from comity.model.page_record import PageRecord
-from comity.store.formats.columns import body_as_text, microseconds, sound
+from comity.store.formats.columns import body_as_text, microseconds, valid_unicode
 from comity.store.parts.part import PartWriter
 
 _to_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -31,7 +31,7 @@ class LinesPart(PartWriter):
         self._gzip: Any = isal_zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW_BITS) if compressed else None
 
     def _add(self, file: BinaryIO, record: PageRecord) -> None:
-        line = as_line(record)
+        line = to_json_line(record)
         file.write(line if self._gzip is None else self._gzip.compress(line))
 
     def _end(self, file: BinaryIO) -> None:
@@ -39,7 +39,7 @@ class LinesPart(PartWriter):
             file.write(self._gzip.flush())
 
 
-def as_line(record: PageRecord) -> bytes:
+def to_json_line(record: PageRecord) -> bytes:
     """One page as a line of JSON."""
     body = body_as_text(record)
     is_binary = body is None and record.body is not None
@@ -49,7 +49,7 @@ def as_line(record: PageRecord) -> bytes:
         "http_status": record.http_status,
         "body": body,
         "content_type": record.content_type,
-        "crawl_time": shown_time(record),
+        "crawl_time": format_time(record),
         "error": record.error,
         "etag": record.etag,
         "last_modified": record.last_modified,
@@ -64,10 +64,10 @@ def as_line(record: PageRecord) -> bytes:
     try:
         return f"{text}\n".encode()
     except UnicodeEncodeError:
-        return f"{sound(text)}\n".encode()
+        return f"{valid_unicode(text)}\n".encode()
 
 
-def shown_time(record: PageRecord) -> str:
+def format_time(record: PageRecord) -> str:
     """When a page was crawled: ISO 8601 in UTC, to the microsecond."""
     at = _EPOCH + timedelta(microseconds=microseconds(record.crawl_time))
     return at.isoformat(timespec="microseconds").replace("+00:00", "Z")

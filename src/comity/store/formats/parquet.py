@@ -19,7 +19,7 @@ import zstandard
 
 from comity import __version__
 from comity.model.page_record import PageRecord
-from comity.store.formats.columns import COLUMNS, NAMES, Column, Kind, all_utf8, body_as_columns, microseconds
+from comity.store.formats.columns import COLUMNS, NAMES, ColumnKind, PageColumn, all_utf8, body_as_columns, microseconds
 from comity.store.parts.part import PartWriter
 
 # Thrift's compact protocol, as much of it as the metadata of a Parquet file needs.
@@ -33,7 +33,7 @@ _FALSE: Final = 2
 _LIST: Final = 9
 
 
-class Field(NamedTuple):
+class ThriftField(NamedTuple):
     """A field of a struct: its number, its type and its octets."""
 
     number: int
@@ -51,36 +51,36 @@ def varint(value: int) -> bytes:
     return bytes(octets)
 
 
-def i32(number: int, value: int) -> Field:
+def i32(number: int, value: int) -> ThriftField:
     """A number of 32 bits."""
-    return Field(number, I32, _zigzag(value))
+    return ThriftField(number, I32, _zigzag(value))
 
 
-def i64(number: int, value: int) -> Field:
+def i64(number: int, value: int) -> ThriftField:
     """A number of 64 bits."""
-    return Field(number, I64, _zigzag(value))
+    return ThriftField(number, I64, _zigzag(value))
 
 
-def binary(number: int, value: bytes) -> Field:
+def binary(number: int, value: bytes) -> ThriftField:
     """Octets, or text as UTF-8."""
-    return Field(number, BINARY, varint(len(value)) + value)
+    return ThriftField(number, BINARY, varint(len(value)) + value)
 
 
-def flag(number: int, value: bool) -> Field:
+def flag(number: int, value: bool) -> ThriftField:
     """Yes or no: the type says it all."""
-    return Field(number, _TRUE if value else _FALSE, b"")
+    return ThriftField(number, _TRUE if value else _FALSE, b"")
 
 
-def nested(number: int, *fields: Field) -> Field:
+def nested(number: int, *fields: ThriftField) -> ThriftField:
     """A struct within a struct."""
-    return Field(number, STRUCT, thrift_struct(*fields))
+    return ThriftField(number, STRUCT, thrift_struct(*fields))
 
 
-def listing(number: int, element_type: int, elements: Sequence[bytes]) -> Field:
+def listing(number: int, element_type: int, elements: Sequence[bytes]) -> ThriftField:
     """A list of elements of one type, each as it is encoded on its own."""
     count = len(elements)
     head = bytes([count << 4 | element_type]) if count < 15 else bytes([0xF0 | element_type]) + varint(count)
-    return Field(number, _LIST, head + b"".join(elements))
+    return ThriftField(number, _LIST, head + b"".join(elements))
 
 
 def numbers(values: Iterable[int]) -> list[bytes]:
@@ -93,7 +93,7 @@ def texts(values: Iterable[str]) -> list[bytes]:
     return [binary(0, value.encode()).octets for value in values]
 
 
-def thrift_struct(*fields: Field) -> bytes:
+def thrift_struct(*fields: ThriftField) -> bytes:
     """Fields in the order of their numbers, with the octet that ends a struct."""
     pieces: list[bytes] = []
     last = 0
@@ -122,8 +122,8 @@ _small_values: Final = itemgetter(
 )
 _WITH_BOUNDS: Final = ("url", "crawl_time")  # what people look for
 # Names of the format (parquet.thrift).
-_TYPES: Final = {Kind.TEXT: 6, Kind.OCTETS: 6, Kind.NUMBER: 1, Kind.TIME: 2}
-_LETTERS: Final = {Kind.NUMBER: "i", Kind.TIME: "q"}  # as `struct` knows them
+_TYPES: Final = {ColumnKind.TEXT: 6, ColumnKind.OCTETS: 6, ColumnKind.NUMBER: 1, ColumnKind.TIME: 2}
+_LETTERS: Final = {ColumnKind.NUMBER: "i", ColumnKind.TIME: "q"}  # as `struct` knows them
 _length: Final = struct.Struct("<I").pack
 _OPTIONAL: Final = 1
 _PLAIN: Final = 0
@@ -135,7 +135,7 @@ _DATA_PAGE: Final = 0
 class _Chunk(NamedTuple):
     """A column of a row group, as it is in the file."""
 
-    column: Column
+    column: PageColumn
     offset: int
     values: int
     plain_bytes: int
@@ -147,7 +147,7 @@ class _Chunk(NamedTuple):
 class _ColumnPages:
     """The data pages of one column while its row group is written."""
 
-    def __init__(self, column: Column, compressor: zstandard.ZstdCompressor) -> None:
+    def __init__(self, column: PageColumn, compressor: zstandard.ZstdCompressor) -> None:
         self._column = column
         self._compressor = compressor
         self._levels: list[bool] = []  # whether each value is there
@@ -289,13 +289,13 @@ class ParquetPart(PartWriter):
         self._at += len(octets)
 
 
-def _add_small(pages: _ColumnPages, column: Column, values: tuple[Any, ...]) -> None:
+def _add_small(pages: _ColumnPages, column: PageColumn, values: tuple[Any, ...]) -> None:
     """A column's values as pages have them become those that are written."""
     if column.name == "run_id":
         pages.add_texts(_names(values))
     elif column.name == "crawl_time":
         pages.add_numbers(list(map(microseconds, values)))
-    elif column.kind is Kind.TEXT:
+    elif column.kind is ColumnKind.TEXT:
         pages.add_texts(values)
     else:
         pages.add_numbers(values)
@@ -331,11 +331,11 @@ def _footer(groups: list[tuple[list[_Chunk], int]]) -> bytes:
     )
 
 
-def _schema(column: Column) -> bytes:
+def _schema(column: PageColumn) -> bytes:
     fields = [i32(1, _TYPES[column.kind]), i32(3, _OPTIONAL), binary(4, column.name.encode())]
-    if column.kind is Kind.TEXT:
+    if column.kind is ColumnKind.TEXT:
         fields += (i32(6, 0), nested(10, nested(1)))
-    elif column.kind is Kind.TIME:
+    elif column.kind is ColumnKind.TIME:
         microseconds_in_utc = nested(8, flag(1, True), nested(2, nested(2)))
         fields += (i32(6, 10), nested(10, microseconds_in_utc))
     return thrift_struct(*fields)

@@ -20,7 +20,7 @@ from isal import isal_zlib
 from comity import __version__
 from comity.model.page_record import PageRecord
 from comity.store.formats.columns import utf8
-from comity.store.formats.json_lines import shown_time
+from comity.store.formats.json_lines import format_time
 from comity.store.parts.part import PartWriter
 
 _GZIP_LEVEL: Final = 2
@@ -59,7 +59,7 @@ class WarcPart(PartWriter):
 
 def _records(page: PageRecord, info: str) -> list[bytes]:
     visit = (str(page.run_id), page.url, str(page.crawl_time))
-    common: Pairs = [("WARC-Date", shown_time(page)), ("WARC-Warcinfo-ID", info)]
+    common: Pairs = [("WARC-Date", format_time(page)), ("WARC-Warcinfo-ID", info)]
     about: Pairs = [("error", page.error), ("requested-url", page.url)]
     if page.redirect_count:
         about += [("final-url", page.final_url), ("redirect-count", str(page.redirect_count))]
@@ -113,7 +113,7 @@ def _warcinfo(name: str, filename: str, first: PageRecord) -> bytes:
         ("isPartOf", str(first.run_id)),
         ("robots", "obey"),
     ]
-    return _fields_record("warcinfo", name, [("WARC-Date", shown_time(first)), ("WARC-Filename", filename)], about)
+    return _fields_record("warcinfo", name, [("WARC-Date", format_time(first)), ("WARC-Filename", filename)], about)
 
 
 def _fields_record(kind: str, name: str, extra: Pairs, about: Pairs) -> bytes:

@@ -91,7 +91,7 @@ class Inventory:
         return tuple(part for part in self.parts if part.condition.is_wrong)
 
 
-def place_of(place: str | Path) -> Target:
+def target_of(place: str | Path) -> Target:
     """The place that somebody named, which may exist or not; `BadInput` where no parts can be."""
     path = Path(place).expanduser()
     if path.is_dir() or not path.suffix:

@@ -145,7 +145,7 @@ def _write_note(spool: Path, note: dict[str, str | int]) -> None:
 
 
 @contextmanager
-def standing_still(target: Target, wait_s: float) -> Iterator[None]:
+def exclusive(target: Target, wait_s: float) -> Iterator[None]:
     """Nothing is joined while this lasts, so that a reader sees each part once: in the file, or beside it.
 
     What a process that died had begun to append is undone first. Whoever comes to join meanwhile leaves its parts for

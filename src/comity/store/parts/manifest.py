@@ -20,7 +20,7 @@ from xxhash import xxh3_128
 
 from comity.model.page_record import PageRecord
 from comity.store.formats.columns import microseconds
-from comity.store.parts.part import PartWriter, Tally, sync_folder
+from comity.store.parts.part import PartTally, PartWriter, sync_folder
 from comity.store.target import Target
 
 _PART: Final = "part-"
@@ -81,7 +81,7 @@ def is_finished(target: Target, part: Path) -> bool:
     return part.exists() or (not target.is_folder and part.name in read_joined(target.path))
 
 
-def note_of(part: Path, tally: Tally, size: int, digest: str) -> PartNote:
+def note_of(part: Path, tally: PartTally, size: int, digest: str) -> PartNote:
     """The note of a part; its writer is told by its name."""
     first, last = tally.first_crawl_time, tally.last_crawl_time
     return PartNote(

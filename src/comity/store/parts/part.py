@@ -20,7 +20,7 @@ _NO_LINKS: Final = (EPERM, EOPNOTSUPP, ENOSYS, EMLINK)  # what file systems say 
 
 
 @dataclass(slots=True)
-class Tally:
+class PartTally:
     """What is told about the pages of a part without reading it."""
 
     rows: int = 0
@@ -48,7 +48,7 @@ class PartWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.tally = Tally()
+        self.tally = PartTally()
         self.count = 0
         self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
         self._file: _Digesting | None = None
