@@ -211,7 +211,7 @@ class Leases:
 
     def _now(self) -> datetime | None:
         """A shared server goes by its own clock; an embedded state by ours."""
-        return None if self._database.is_shared else self._clock.now()
+        return self._database.now(self._clock)
 
     def _end(self, asked_at: datetime) -> datetime:
         """When a lease ends by our own clock: counted from before we asked, so never later than the server's end."""

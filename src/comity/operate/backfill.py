@@ -60,16 +60,16 @@ def backfill(
     if not dry_run:
         return _Backfill(database, clock, collapse, weights, refresh_after, show, dry_run=False).run(anew)
     with database.read() as connection:
-        rehearsal = _Rehearsal(connection, is_shared=database.is_shared)
-        return _Backfill(rehearsal, clock, collapse, weights, refresh_after, show, dry_run=True).run(anew)
+        dry_run_only = _DryRun(connection, database.now)
+        return _Backfill(dry_run_only, clock, collapse, weights, refresh_after, show, dry_run=True).run(anew)
 
 
-class _Rehearsal:
+class _DryRun:
     """Stands in for the database in a dry run: one connection, whose temporary tables are all that is written."""
 
-    def __init__(self, connection: Connection, *, is_shared: bool) -> None:
+    def __init__(self, connection: Connection, now: Callable[[Clock], datetime | None]) -> None:
         self._connection = connection
-        self.is_shared = is_shared
+        self.now = now
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -89,7 +89,7 @@ class _Backfill:
 
     def __init__(
         self,
-        database: Database | _Rehearsal,
+        database: Database | _DryRun,
         clock: Clock,
         collapse: bool,
         weights: PriorityWeights | None,
@@ -149,14 +149,12 @@ class _Backfill:
         with self._database.write() as connection:
             self._notes |= changes
             if not writing.note(connection, self._token, self._notes):
-                raise StateUnavailable(
-                    "another `comity domains backfill` has taken this one over; leave it to that one"
-                )
+                raise StateUnavailable("another backfill has taken this one over; let that one finish")
             yield connection
 
     @property
     def _now(self) -> datetime | None:
-        return None if self._database.is_shared else self._clock.now()
+        return self._database.now(self._clock)
 
     def _read_fetches(self) -> None:
         """Sum the log, in ranges of row numbers; a range is read first, and stored in a short transaction."""

@@ -18,7 +18,7 @@ from comity.database.connection import Database
 from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierStore
-from comity.model.errors import BadAddress, BadInput, HostBusy, NotFound
+from comity.model.errors import BadAddress, BadInput, HostBusy, NotFound, Remedy, RemedyCode
 from comity.model.host import CanonicalHost, HostStatus
 from comity.operate.takedown import covered_of_host
 from comity.rules.canonical import canonical_host
@@ -49,8 +49,8 @@ def reset_host(
         connection = change.connection
         row = hosts_table.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
-        if hosts_table.is_leased(connection, row.id, None if database.is_shared else clock.now()):
+            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
+        if hosts_table.is_leased(connection, row.id, database.now(clock)):
             raise HostBusy(
                 f"{host} is being crawled by {row.claimed_by} until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC; "
                 "stop that crawl first"
@@ -88,7 +88,7 @@ def _covered(database: Database, store: FrontierStore, host: str) -> dict[int, l
         return {}
     entry, keys = covered_of_host(database, store, host, row.id)
     if entry is not None:
-        raise BadInput(f"{host} is taken down ({entry}); comity takedown remove {entry} lifts that")
+        raise BadInput(f"{host} is taken down ({entry})", remedy=Remedy(RemedyCode.LIFT_TAKEDOWN, str(entry)))
     return keys
 
 
@@ -128,7 +128,7 @@ def merge_hosts(
                 yield Merged(row.domain, row.domain, "skipped", error.reason)
                 continue
             if wanted.authority != row.domain:
-                now = None if database.is_shared else clock.now()
+                now = database.now(clock)
                 yield _merge(database, store, now, row.domain, wanted, dry_run)
         last = rows[-1].id
 
@@ -182,4 +182,4 @@ def request_refresh(database: Database, clock: Clock, hosts: Collection[str]) ->
     or a cooldown that a refresh does not shorten.
     """
     with database.write() as connection:
-        return hosts_table.ask_refresh(connection, hosts, None if database.is_shared else clock.now())
+        return hosts_table.ask_refresh(connection, hosts, database.now(clock))

@@ -96,7 +96,7 @@ def _move_some_back(database: Database, clock: Clock, store: RedisFrontier, wait
 
 
 def _refuse_if_held(connection: Connection, database: Database, clock: Clock) -> None:
-    held = hosts.leased_now(connection, None if database.is_shared else clock.now())
+    held = hosts.leased_now(connection, database.now(clock))
     if held is not None:
         raise HostBusy(f"{held} is being crawled; stop every crawl and worker first")
 

@@ -21,7 +21,7 @@ from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
-from comity.model.errors import BadInput, NotFound
+from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.source import SourceStatus
 from comity.rules.canonical import canonical_host, resolve_link
 from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
@@ -99,7 +99,7 @@ def require_not_taken_down(connection: Connection, url: str) -> None:
     refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
     address = resolve_link(url, url)
     if address is not None and (entry := refused.covering(address)) is not None:
-        raise BadInput(f"{url} is taken down ({entry}); comity takedown remove {entry} lifts that")
+        raise BadInput(f"{url} is taken down ({entry})", remedy=Remedy(RemedyCode.LIFT_TAKEDOWN, str(entry)))
 
 
 def covered_of_host(

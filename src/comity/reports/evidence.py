@@ -9,7 +9,7 @@ from uuid import UUID
 
 from comity.database import hosts, records
 from comity.database.connection import Database
-from comity.model.errors import NotFound
+from comity.model.errors import NotFound, Remedy, RemedyCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def evidence_of_host(
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
+            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
         return [_stored(each) for each in records.evidence_of_host(connection, row.id, kind, limit, offset)]
 
 

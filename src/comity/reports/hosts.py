@@ -15,7 +15,7 @@ from comity.database.connection import Database
 from comity.database.frontier import rows as frontier_table
 from comity.database.leases import leasing
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
-from comity.model.errors import NotFound
+from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.host import HostStatus
 from comity.reports.status import ErrorLine, errors_by_kind
 
@@ -103,7 +103,7 @@ def host_in_full(
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
+            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
         states: Mapping[int, int] = frontier_table.states(connection, row.id) if states_of is None else {}
         policy = policies.get(connection, host)
         errors = status_queries.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
@@ -123,7 +123,7 @@ def host_in_full(
 def holders(database: Database, clock: Clock) -> list[HolderLine]:
     """Who holds leases now, and which of them have run out."""
     with database.read() as connection:
-        rows = leasing.claims_by_holder(connection, None if database.is_shared else clock.now())
+        rows = leasing.claims_by_holder(connection, database.now(clock))
     return [HolderLine(row.claimed_by, row.hosts, row.expired, row.earliest_expiry) for row in rows]
 
 
@@ -131,7 +131,7 @@ def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
     """Hosts by status, in the order of a host's life."""
     with database.read() as connection:
         known = status_queries.hosts_by_status(connection)
-        waiting = status_queries.waiting_by_status(connection, None if database.is_shared else clock.now())
+        waiting = status_queries.waiting_by_status(connection, database.now(clock))
     return [StatusLine(status, known[status], waiting.get(status, 0)) for status in HostStatus if status in known]
 
 

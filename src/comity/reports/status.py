@@ -124,14 +124,14 @@ def figures_of(database: Database, clock: Clock) -> Figures:
     """The counts alone, as metrics show them."""
     with database.read() as connection:
         status_queries.bound(connection)
-        return _figures(connection, status_queries.moment(connection, None if database.is_shared else clock.now()))
+        return _figures(connection, status_queries.moment(connection, database.now(clock)))
 
 
 def status_of(database: Database, clock: Clock, *, lease_s: float, heartbeat_s: float) -> Status:
     """How everything stands now. The terms of leases tell when a holder was last heard of."""
     with database.read() as connection:
         status_queries.bound(connection)
-        now = status_queries.moment(connection, None if database.is_shared else clock.now())
+        now = status_queries.moment(connection, database.now(clock))
         figures = _figures(connection, now)
         runs = status_queries.last_runs(connection, _RUNS_LOOKED_AT)
         of_holders = {run.holder: run for run in reversed(runs) if run.holder}

@@ -63,7 +63,7 @@ class MeiliSearch:
             or not index.isascii()
             or not index.replace("-", "").replace("_", "").isalnum()
         ):
-            raise BadInput("COMITY_MEILI_INDEX: letters, digits, - and _ only")
+            raise BadInput("COMITY_MEILI_INDEX", "letters, digits, - and _ only")
         self._link = link
         self._index = index
         self._path = f"/indexes/{index}"
@@ -209,13 +209,13 @@ class MeiliLink:
     def __init__(self, url: str, key: str | None = None, *, timeout_s: float = _TIMEOUT_S, task_s: float = _TASK_S):
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username is not None:
-            raise BadInput("COMITY_MEILI_URL: an address such as http://localhost:7700")
+            raise BadInput("COMITY_MEILI_URL", "must be an address such as http://localhost:7700")
         self.shown = f"{parts.scheme}://{parts.netloc}"
         self._is_secure = parts.scheme == "https"
         try:
             self._host, self._port = parts.hostname, parts.port
         except ValueError:
-            raise BadInput("COMITY_MEILI_URL: the port is no number") from None
+            raise BadInput("COMITY_MEILI_URL", "the port is not a number") from None
         self._base = parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._timeout_s = timeout_s

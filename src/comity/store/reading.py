@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final
 
 import duckdb
 
-from comity.model.errors import BadInput, ComityError, NotFound
+from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
 from comity.store.formats.columns import COLUMNS, ColumnKind
 from comity.store.parts.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
 from comity.store.parts.inventory import PartFound, take_inventory
@@ -273,5 +273,5 @@ def _in_one_line(place: Path) -> Iterator[None]:
     except duckdb.Error as problem:
         said = one_line(problem)
         if isinstance(problem, _OF_FILES) or type(problem) is duckdb.Error:
-            said = f"{place}: {said}; comity pages verify --pages {place} names what is damaged"
+            raise ComityError(f"{place}: {said}", remedy=Remedy(RemedyCode.VERIFY_PAGES, str(place))) from None
         raise ComityError(said) from None

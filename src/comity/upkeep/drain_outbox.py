@@ -178,7 +178,7 @@ class OutboxDrain:
 
     def _now(self) -> datetime | None:
         """The server's clock rules where several machines share a state."""
-        return None if self._database.is_shared else self._clock.now()
+        return self._database.now(self._clock)
 
 
 def _as_they_are(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, SearchDocument]:

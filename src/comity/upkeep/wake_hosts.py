@@ -20,7 +20,7 @@ def end_cooldowns(database: Database, clock: Clock, *, refresh: bool = False) ->
     woken = 0
     while True:
         with database.write() as connection:
-            now = None if database.is_shared else clock.now()
+            now = database.now(clock)
             batch = hosts_table.end_cooldowns(connection, now, refresh=refresh, limit=_BATCH)
         woken += batch
         if batch < _BATCH:
@@ -57,7 +57,7 @@ def go_deeper(
     woken = 0
     while True:
         with frontier.change() as change:
-            now = None if database.is_shared else clock.now()
+            now = database.now(clock)
             found = hosts_table.left_within(change.connection, max_depth, now, hosts, _DEEPER_BATCH)
             for host_id in found:
                 hosts_table.wake_for_depth(change.connection, host_id, change.lift(host_id, max_depth))

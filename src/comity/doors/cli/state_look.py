@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from comity.doors.cli.options import Chosen
+from comity.doors.remedies import in_full
 from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
 from comity.telemetry.health import Check
@@ -143,4 +144,4 @@ async def redis_check(url: str) -> Check:
 def _why(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {_PATIENCE_S:.0f} s"
-    return masked(str(error)) if isinstance(error, ComityError) else type(error).__name__
+    return masked(in_full(error)) if isinstance(error, ComityError) else type(error).__name__

@@ -16,6 +16,7 @@ import typer
 from comity import __version__
 from comity.doors.cli.options import Chosen
 from comity.doors.cli.output import counted
+from comity.doors.remedies import in_full
 from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
 from comity.telemetry.events import Level
@@ -141,7 +142,7 @@ def told_as_logged(door: Chosen) -> Iterator[None]:
         log = log_of(door)
         if door.as_json or not log.as_json:
             raise
-        log.tell(events.WORKER_FAILED, str(error), error=error.code)
+        log.tell(events.WORKER_FAILED, in_full(error), error=error.code)
         raise typer.Exit(error.exit_code) from None
 
 
