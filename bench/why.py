@@ -21,10 +21,9 @@ from comity.database import records
 from comity.database.frontier import rows as frontier_table
 from comity.database.frontier import unqueued
 from comity.database.tables import crawl_runs, domains
-from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.fetch_row import FetchRow
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import FoundBy, FrontierEntry, Unqueued, UnqueuedCode
+from comity.model.outcome import FetchRow
 from comity.rules.canonical import web_address
 from comity.settings import read_settings
 

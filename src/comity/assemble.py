@@ -16,12 +16,11 @@ from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, file_of, open_database
 from comity.database.schema import ensure_current
 from comity.leases.leases import Leases, LeaseTerms
-from comity.model.budget import Budget
 from comity.model.errors import BadInput
 from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
 from comity.model.robots import RobotsUnreachable
-from comity.model.scope import CrawlScope
+from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress

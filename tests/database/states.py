@@ -21,8 +21,7 @@ from comity.database.connection import Database, open_database
 from comity.database.schema import upgrade
 from comity.database.tables import domain_frontier, domains, metadata
 from comity.leases.leases import Leases, LeaseTerms
-from comity.model.host import HostStatus
-from comity.model.lease import Lease
+from comity.model.host import HostStatus, Lease
 from comity.rules.canonical import canonical_host, url_key
 from tests.servers.postgres import PostgresDatabases
 

@@ -15,8 +15,7 @@ from comity.database.tables import domains
 from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
-from comity.model.host import BlockReason, HostEnding, HostProgress, HostStatus
-from comity.model.lease import Lease
+from comity.model.host import BlockReason, HostEnding, HostProgress, HostStatus, Lease
 from tests.database.states import BEGINNING, State, names
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from comity.database import policies
 from comity.model.errors import BadInput
-from comity.model.policy import HostPolicy
+from comity.model.host import HostPolicy
 from comity.operate.policy import get_policy, set_policy
 from tests.database.states import State
 

@@ -11,7 +11,7 @@ from comity.database.ledger import ledger
 from comity.database.tables import politeness_ledger
 from comity.model.gate import DelayInForce, DelaySource
 from comity.reports.politeness import is_known, verify_politeness
-from comity.rules.politeness_audit import Breach
+from comity.rules.politeness.audit import Breach
 from tests.database.states import BEGINNING, State
 from tests.reports.ledgers import START, request, robots_note
 

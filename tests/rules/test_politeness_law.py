@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comity.database.ledger.reading import microseconds_of
-from comity.model.audit import Breach, LedgerLine, PolicyEntry, RobotsNote
+from comity.model.ledger import Breach, LedgerLine, PolicyEntry, RobotsNote
 from comity.rules.ledger_chain import START, ChainCheck, RequestNumbers, chained, content_digest, microseconds
-from comity.rules.politeness_audit import audit
-from comity.rules.politeness_law import GRACE_S, PolicyLaw, RobotsLaw
-from comity.rules.robots import parse_robots, parsed_part
+from comity.rules.politeness.audit import GRACE_S, PolicyLaw, RobotsLaw, audit
+from comity.rules.robots.verdict import parse_robots, parsed_part
 
 FILE = b"User-agent: *\nDisallow: /private\nAllow: /private/open\nCrawl-delay: 3\n"
 VERSION = content_digest(FILE)

@@ -12,7 +12,7 @@ import pytest
 from comity.database.connection import Database
 from comity.database.search import queries
 from comity.model.search import FacetCount, SearchQuery, SearchSort
-from comity.rules.search_terms import plan_of
+from comity.rules.search.terms import plan_of
 from comity.search import database_engine
 from comity.search.database_engine import DatabaseSearch
 from comity.search.engine import SearchEngine

@@ -8,7 +8,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from comity.model.errors import BadInput, Remedy, RemedyCode
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store import export as export_module
 from comity.store.export import export, read_export_target
 from comity.store.pages import open_sink

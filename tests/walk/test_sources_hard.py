@@ -13,8 +13,8 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from comity.database.sources.rows import change
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import Listing, ListingKind
-from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import NotRun, RunStatus, SourceReport, SourceStatus
 from comity.operate.policy import set_policy
 from comity.operate.sources import (

@@ -13,7 +13,7 @@ from comity.database.connection import Database, open_database
 from comity.database.frontier import unqueued
 from comity.database.frontier.unqueued import MOST_PER_HOST
 from comity.database.tables import domains
-from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
+from comity.model.frontier import FoundBy, Unqueued, UnqueuedCode
 from comity.rules.canonical import web_address
 from tests.walk.crawling import Place
 from tests.walk.site import Web, page

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, select, update
 from comity.database.dialects import insert_into, named_in
 from comity.database.instants import instant
 from comity.database.tables import domain_policies
-from comity.model.policy import HostPolicy
+from comity.model.host import HostPolicy
 
 
 def policy_from(row: Row[Any]) -> HostPolicy:

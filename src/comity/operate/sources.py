@@ -18,8 +18,8 @@ from comity.database.sources import postings as postings_table
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
 from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound, Remedy, RemedyCode
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobPosting, ListingKind, SourceType
-from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import (
     ORG_TYPES,
     HeadRead,

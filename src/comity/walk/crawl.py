@@ -19,10 +19,9 @@ from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.leases.leases import Leases
-from comity.model.budget import Exhausted
-from comity.model.end_reason import EndReason
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
+from comity.model.run import EndReason, Exhausted
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink

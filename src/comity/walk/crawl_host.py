@@ -21,21 +21,18 @@ from comity.database.leases.leasing import ending_values
 from comity.frontier.at_hand import KEYS_MOST, HostQueue
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.leases import Leases
-from comity.model.budget import Exhausted
-from comity.model.discovery import FoundBy
-from comity.model.end_reason import EndReason
 from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FrontierEntry, QueuedUrl
-from comity.model.host import HostEnding, HostProgress, HostStatus
-from comity.model.lease import Lease
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry, QueuedUrl
+from comity.model.host import HostEnding, HostProgress, HostStatus, Lease
+from comity.model.run import EndReason, Exhausted
 from comity.model.sitemap import SitemapRow, SitemapState
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import address_of_host, web_address
-from comity.rules.host_ending import HostRecord, host_ending
-from comity.rules.sitemap_plan import is_given_directly
+from comity.rules.endings import HostRecord, host_ending
+from comity.rules.sitemap_plan import has_seeded_pages
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
-from comity.rules.traps import TrapWatch
+from comity.rules.traps.watch import TrapWatch
 from comity.walk.host_end import LeftOver, in_words, readings, reason_of, robots_failure, waits_until
 from comity.walk.leased_host import LeasedHost
 from comity.walk.progress import HostLineInSummary
@@ -206,7 +203,7 @@ class HostDesk:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
         if host.sitemaps is not None:
             # "Not found" is not remembered for direct URLs: the next crawl looks again.
-            host.is_given_directly = is_given_directly(rows)
+            host.is_given_directly = has_seeded_pages(rows)
             if host.is_given_directly:
                 host.sitemaps = [row for row in host.sitemaps if row.state is not SitemapState.MISSING]
             first = rows[0].url if rows else reads.any_url(host.lease.host_id)

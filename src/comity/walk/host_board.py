@@ -16,10 +16,9 @@ from comity.database.ledger import ledger
 from comity.leases.leases import Leases
 from comity.model.errors import BadAddress, LeaseLost
 from comity.model.gate import DoorProfile, GateMemory
-from comity.model.lease import Lease
-from comity.model.policy import HostPolicy
-from comity.rules.canonical import WebAddress, canonical_host, spelled_host
-from comity.rules.politeness import later_memory
+from comity.model.host import HostPolicy, Lease
+from comity.rules.canonical import WebAddress, canonical_host, host_in_url
+from comity.rules.politeness.pace import stricter_memory
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
@@ -177,7 +176,7 @@ class HostBoard:
     def _remembered(self, lease: Lease) -> GateMemory:
         """What the row remembers of a host, and what we do where its lease was ours before and was lost."""
         row, own = lease.memory, self._lost_memories.pop(lease.host, None)
-        return row if own is None else later_memory(row, own)
+        return row if own is None else stricter_memory(row, own)
 
     def _policies(self, names: Collection[str]) -> dict[str, HostPolicy]:
         with self._database.read() as connection:
@@ -189,7 +188,7 @@ class HostBoard:
     def _take_guest(self, name: str) -> list[Lease]:
         """A host that a redirect led to gets a row for its lease and gate, and is no candidate for crawls."""
         try:
-            host = canonical_host(spelled_host(name))
+            host = canonical_host(host_in_url(name))
         except BadAddress:
             return []
         with self._database.write() as connection:

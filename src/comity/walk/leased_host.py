@@ -8,19 +8,17 @@ from typing import Final
 
 from comity.frontier.at_hand import KEYS_MOST, HostQueue
 from comity.gate.host_gate import HostGate
-from comity.model.budget import Exhausted
-from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
 from comity.model.evidence import Evidence
 from comity.model.fetch import FetchFailure, FetchLimits
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import FoundBy, FrontierEntry, Unqueued, UnqueuedCode
 from comity.model.gate import DoorProfile, GateLimits
-from comity.model.lease import Lease
+from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow
-from comity.model.policy import HostPolicy
+from comity.model.run import Exhausted
 from comity.model.sitemap import PageHints, SitemapRow
-from comity.rules.policy_reach import page_bytes_for_any_door
-from comity.rules.politeness import limits_for
-from comity.rules.traps import TrapWatch
+from comity.rules.politeness.pace import limits_for
+from comity.rules.politeness.policy import page_bytes_for_any_door
+from comity.rules.traps.watch import TrapWatch
 from comity.walk.robots_in_force import RobotsInForce
 
 UNQUEUED_MOST: Final = 10_000  # URLs that are noted as seen and not queued, of one host in one run

@@ -28,10 +28,10 @@ from comity.leases.leases import Leases
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobFound, JobPosting
 from comity.model.ledger import LedgerRow
-from comity.model.policy import SCRIPTS_NOT_RUN
-from comity.model.scope import CrawlScope
+from comity.model.run import CrawlScope
 from comity.model.source import (
     HeadRead,
     KnownPage,
@@ -46,7 +46,7 @@ from comity.model.source import (
     Trouble,
 )
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.rules.jobs.several_places import joined_over_pages
+from comity.rules.jobs.merge_places import joined_over_pages
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns
 from comity.walk.capacity import Capacity

@@ -13,12 +13,12 @@ from sqlalchemy import Connection
 
 from comity.database import robots as robots_table
 from comity.database.ledger import ledger
-from comity.model.lease import Lease
+from comity.model.host import Lease
 from comity.model.ledger import LedgerNote, NoteKind
 from comity.model.robots import RobotsAccess
 from comity.rules.ledger_chain import START, chained, microseconds
-from comity.rules.robots import parsed_part
-from comity.rules.robots_parse import product_token
+from comity.rules.robots.parse import product_token
+from comity.rules.robots.verdict import parsed_part
 from comity.walk.robots_in_force import RobotsInForce
 
 

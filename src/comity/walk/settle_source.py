@@ -36,7 +36,7 @@ from comity.model.source import (
     SourceStatus,
 )
 from comity.rules.jobs.identity import is_same_link, untracked
-from comity.rules.jobs.several_places import are_same_places, is_elsewhere
+from comity.rules.jobs.merge_places import are_same_places, is_elsewhere
 from comity.rules.jobs.words import alike
 from comity.walk.leased_host import LeasedHost
 

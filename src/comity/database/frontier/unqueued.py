@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from comity.database.bulk import Encoding, driver_text, insert_rows
 from comity.database.tables import domains, metadata
-from comity.model.discovery import Unqueued
+from comity.model.frontier import Unqueued
 
 URL_CHARACTERS: Final = 60
 """How much of an address is kept, for people who list them; the key stands for the whole."""

@@ -14,7 +14,7 @@ from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
 from comity.doors.cli.teaching import command, group
 
 if TYPE_CHECKING:
-    from comity.model.policy import HostPolicy
+    from comity.model.host import HostPolicy
 
 app = group("Set limits for one host. An edit takes effect on the next request to it.")
 

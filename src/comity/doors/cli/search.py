@@ -100,7 +100,7 @@ def search(
         raise BadInput("--status and --rebuild cannot both be")
     if (status or rebuild) and words:
         raise BadInput(f"--{'status' if status else 'rebuild'} takes no words to search for")
-    from comity.rules.search_filters import checked_filter
+    from comity.rules.search.filters import checked_filter
 
     given = {
         "country_iso": checked_filter("country_iso", country or (), "--country"),

@@ -46,8 +46,8 @@ from comity.doors.cli.work_watch import (
     told_as_logged,
     wait_teller,
 )
-from comity.model.end_reason import EndReason
 from comity.model.errors import BadInput, StateUnavailable
+from comity.model.run import EndReason
 from comity.telemetry import events, metrics
 
 if TYPE_CHECKING:

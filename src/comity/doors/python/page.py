@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats.body_text import as_text
 
 
