@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from comity.database import ledger
+from comity.database.ledger import ledger
 from comity.doors.cli.main import run
 
 

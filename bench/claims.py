@@ -37,7 +37,7 @@ from sqlalchemy import text  # noqa: E402
 from comity.clock import SystemClock  # noqa: E402
 from comity.database.connection import Database, open_database  # noqa: E402
 from comity.database.schema import upgrade  # noqa: E402
-from comity.leases.room import Leases  # noqa: E402
+from comity.leases.leases import Leases  # noqa: E402
 from tests.servers.postgres import PostgresServer  # noqa: E402
 
 BATCH = 10

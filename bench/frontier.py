@@ -32,8 +32,8 @@ from comity.clock import SystemClock  # noqa: E402
 from comity.database.connection import open_database  # noqa: E402
 from comity.database.schema import upgrade  # noqa: E402
 from comity.database.tables import domains  # noqa: E402
-from comity.frontier.redis_link import RedisTerms  # noqa: E402
-from comity.frontier.redis_store import RedisFrontier  # noqa: E402
+from comity.frontier.redis.link import RedisTerms  # noqa: E402
+from comity.frontier.redis.store import RedisFrontier  # noqa: E402
 from comity.frontier.sql_store import SqlFrontier  # noqa: E402
 from comity.frontier.store import FrontierStore, HostSettlement  # noqa: E402
 from comity.model.frontier import FrontierEntry  # noqa: E402

@@ -34,7 +34,8 @@ def pinned(core: int) -> Any:
 def fill(state: Path, urls: int) -> None:
     """Make the state, with the host seeded and its queue as long as asked for."""
     from comity.assemble import open_state
-    from comity.database import frontier, hosts
+    from comity.database import hosts
+    from comity.database.frontier import rows as frontier_table
     from comity.model.frontier import FrontierEntry
     from comity.operate.seeds import add_seeds
     from comity.rules.canonical import url_key
@@ -48,7 +49,9 @@ def fill(state: Path, urls: int) -> None:
             assert row is not None
             for first in range(0, urls, 10_000):
                 batch = [f"http://{HOST}/p/{number}" for number in range(first, min(first + 10_000, urls))]
-                added = frontier.add(connection, row.id, None, [FrontierEntry(url, url_key(url), 1) for url in batch])
+                added = frontier_table.add(
+                    connection, row.id, None, [FrontierEntry(url, url_key(url), 1) for url in batch]
+                )
                 hosts.add_discovered(connection, {row.id: added})
 
 

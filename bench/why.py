@@ -28,7 +28,8 @@ from sqlalchemy import text
 from comity.assemble import open_state
 from comity.database import records
 from comity.database.connection import open_database
-from comity.database.frontier import rows, unqueued
+from comity.database.frontier import rows as frontier_table
+from comity.database.frontier import unqueued
 from comity.database.schema import upgrade
 from comity.database.tables import crawl_runs, domains
 from comity.model.evidence import Evidence, EvidenceType
@@ -77,8 +78,8 @@ def fill(state: Any, urls: int) -> list[str]:
             kinds: dict[str, list[Any]] = {"entry": [], "fetch": [], "evidence": [], "left": []}
             for kind, row in rows_of(host_id, name, now, urls):
                 kinds[kind].append(row)
-            rows.add(connection, host_id, run_id, kinds["entry"])
-            rows.acknowledge(connection, [(host_id, row.url_key) for row in kinds["fetch"]])
+            frontier_table.add(connection, host_id, run_id, kinds["entry"])
+            frontier_table.acknowledge(connection, [(host_id, row.url_key) for row in kinds["fetch"]])
             records.add_fetches(connection, run_id, kinds["fetch"])
             records.add_evidence(connection, run_id, kinds["evidence"])
             unqueued.put(connection, host_id, kinds["left"], now)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from sqlalchemy import create_mock_engine
 
-from comity.database.declared import metadata
+from comity.database.all_tables import metadata
 from comity.database.supabase import supabase_sql
 from comity.database.triggers import create_statements, drop_statements
 from comity.rules.host_transitions import MOVES

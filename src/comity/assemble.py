@@ -296,7 +296,7 @@ class State:
         try:
             return ProxySettings(settings.proxy, settings.proxy_user, settings.proxy_password)
         except ValueError as error:
-            raise BadInput(f"COMITY_PROXY: {error}") from None
+            raise BadInput("COMITY_PROXY", str(error)) from None
 
     async def read_robots(self, fetcher: Fetcher, address: WebAddress) -> RobotsInForce:
         """What robots.txt of an address's origin says now."""

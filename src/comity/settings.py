@@ -16,7 +16,7 @@ from pydantic import AliasChoices, Field, ValidationError, field_validator, mode
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from comity import __version__
-from comity.model.errors import BadInput
+from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.run import HOST_PAGES, HTML_TYPES
 from comity.rules.content_type import is_pattern
 from comity.rules.priority import PriorityWeights
@@ -26,6 +26,10 @@ from comity.telemetry.serving import read_address
 Network = IPv4Network | IPv6Network
 _PASSWORD_HASH: Final = re.compile(r"\$argon2id?\$[A-Za-z0-9+/=,$]{20,400}")
 _TOKEN_HASH: Final = re.compile("[0-9a-f]{64}")
+_REMEDIES: Final = {
+    "COMITY_ADMIN_PASSWORD_HASH": Remedy(RemedyCode.MAKE_PASSWORD_HASH),
+    "COMITY_ADMIN_TOKEN_HASH": Remedy(RemedyCode.MAKE_TOKEN),
+}
 _BACKOFF: Final = ("MAX_RETRY_BACKOFF_SECONDS", "MAX_RETRY_BACKOFF_SECONDS")  # ours, and the name without COMITY_
 
 
@@ -53,7 +57,7 @@ class Settings(BaseSettings):
         "REDIS_URL",
     )
     seeds_redis_url: str | None = _set(
-        None, "Redis that `comity seeds load --from-redis` reads; by default the one above.", "SEEDS_REDIS_URL"
+        None, "Redis from which seeds are loaded; by default the one above.", "SEEDS_REDIS_URL"
     )
     pages: str = _set(
         "comity-data/pages",
@@ -163,11 +167,9 @@ class Settings(BaseSettings):
     refresh_days: float = _set(14.0, "When a host that is done is due again.", "REFRESH_DAYS", gt=0, le=3650)
 
     # Watching.
-    metrics: str | None = _set(
-        None, "Where comity work serves /metrics, /healthz and /readyz: 127.0.0.1:9100.", "METRICS"
-    )
+    metrics: str | None = _set(None, "Where workers serve /metrics, /healthz and /readyz: 127.0.0.1:9100.", "METRICS")
     log_format: Literal["auto", "json", "text"] = _set(
-        "auto", "Logs of comity work: json lines, text, or auto: json unless a terminal shows them.", "LOG_FORMAT"
+        "auto", "Logs of workers: json lines, text, or auto (json unless they go to a terminal).", "LOG_FORMAT"
     )
     log_level: Literal["debug", "info", "warning", "error"] = _set(
         "info", "The least that is logged: debug, info, warning or error.", "LOG_LEVEL"
@@ -205,12 +207,10 @@ class Settings(BaseSettings):
         "ENV",
         "AIDJOBS_ENV",
     )
-    admin_password_hash: str | None = _set(
-        None, "What comity web hash-password gives for the admin's password.", "ADMIN_PASSWORD_HASH"
-    )
+    admin_password_hash: str | None = _set(None, "Argon2id hash of the admin's password.", "ADMIN_PASSWORD_HASH")
     admin_token_hash: Annotated[tuple[str, ...], NoDecode] = _set(
         (),
-        "Hashes of the tokens that programs may use, with commas between them; comity web new-token gives one.",
+        "Hashes of the tokens that programs may use, separated by commas.",
         "ADMIN_TOKEN_HASH",
     )
     admin_session_hours: float = _set(12.0, "How long a login lasts.", "ADMIN_SESSION_HOURS", gt=0, le=720)
@@ -301,7 +301,7 @@ class Settings(BaseSettings):
     def _is_a_password_hash(cls, value: str | None) -> str | None:
         """A password in the place of its hash would never fit, and stand in the open; it is not repeated here."""
         if value is not None and not _PASSWORD_HASH.fullmatch(value):
-            raise ValueError("must be what comity web hash-password prints ($argon2id$…)")
+            raise ValueError("must be an Argon2id hash ($argon2id$…)")
         return value
 
     @field_validator("admin_token_hash")
@@ -309,7 +309,7 @@ class Settings(BaseSettings):
     def _are_token_hashes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         """The same for tokens."""
         if not all(_TOKEN_HASH.fullmatch(each) for each in value):
-            raise ValueError("must be what comity web new-token prints (64 hexadecimal digits)")
+            raise ValueError("must be the hash of a token (64 hexadecimal digits)")
         return value
 
     @field_validator("contact", "meili_key")
@@ -381,7 +381,7 @@ def read_settings(**options: Any) -> Settings:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "settings"
         message = str(first["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
-        raise BadInput(f"{where}: {message.partition(', unable to')[0]}") from None
+        raise BadInput(where, message.partition(", unable to")[0], remedy=_REMEDIES.get(where)) from None
 
 
 def settings_table() -> str:

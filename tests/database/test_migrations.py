@@ -12,9 +12,9 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import ProgrammingError
 
 from comity.database import schema
+from comity.database.all_tables import metadata
 from comity.database.connection import Database, open_database
-from comity.database.declared import metadata
-from comity.model.errors import BadInput, SchemaMismatch, StateUnavailable
+from comity.model.errors import BadInput, Remedy, RemedyCode, SchemaMismatch, StateUnavailable
 from tests.database.workers import Worker, run_together
 from tests.servers.postgres import PostgresDatabases
 
@@ -236,8 +236,9 @@ def test_an_embedded_state_is_migrated_when_it_is_opened(sqlite_url: str) -> Non
 
 def test_a_shared_state_is_not_migrated_by_the_way_but_says_how(postgres_url: str) -> None:
     database = open_database(postgres_url)
-    with pytest.raises(SchemaMismatch, match=r"has schema none.*run `comity db upgrade`"):
+    with pytest.raises(SchemaMismatch, match=r"has schema none") as refused:
         schema.ensure_current(database)
+    assert refused.value.remedy == Remedy(RemedyCode.UPGRADE_SCHEMA)
     with database.read() as connection:
         assert leftovers(connection) == []
     schema.upgrade(database)

@@ -10,18 +10,18 @@ import pytest
 from sqlalchemy import delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
-from comity.database import hosts, leasing, priorities
+from comity.database import hosts, priorities
 from comity.database.connection import Database
+from comity.database.leases import leasing
 from comity.database.tables import crawl_runs, domain_frontier, domain_policies, domains, evidence, fetches
 from comity.model.gate import GateMemory
 from comity.model.host import BlockReason, HostEnding, HostProgress, HostStatus, Seed
-from comity.operate.merge import merge_hosts
-from comity.operate.reset import reset_host
+from comity.operate.hosts import merge_hosts, reset_host
 from comity.operate.seeds import add_seeds
 from comity.rules.canonical import canonical_host
 from comity.rules.priority import PriorityWeights
-from comity.upkeep.end_cooldowns import end_cooldowns
 from comity.upkeep.rescore import rescore
+from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import State
 
 NULL_AT_FIRST = {

@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import delete, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from comity.database import frontier, sitemaps
+from comity.database import sitemaps
 from comity.database.connection import Database
+from comity.database.frontier import rows as frontier_table
 from comity.database.tables import domain_frontier, domains
 from comity.model.frontier import FrontierEntry
 from comity.model.sitemap import ChangeFrequency, PageHints, SitemapKind, SitemapRow, SitemapState
@@ -134,14 +135,14 @@ def test_what_is_said_of_pages_is_kept_for_new_and_known_ones(
     day = datetime(2024, 2, 29, 12, 30, 15, tzinfo=UTC)
     urls = [f"https://example.com/{number}" for number in range(4)]
     with database.write() as connection:
-        frontier.add(connection, host, None, [FrontierEntry(urls[0], url_key(urls[0]), 3, 7)])
+        frontier_table.add(connection, host, None, [FrontierEntry(urls[0], url_key(urls[0]), 3, 7)])
         entries = [
             FrontierEntry(urls[0], url_key(urls[0]), 1, 0, PageHints(day, ChangeFrequency.DAILY, 0.5)),
             FrontierEntry(urls[1], url_key(urls[1]), 1, 0, PageHints(None, None, 0.0)),
             FrontierEntry(urls[2], url_key(urls[2]), 1, 0, PageHints(datetime(2199, 12, 31, tzinfo=UTC), None, None)),
             FrontierEntry(urls[3], url_key(urls[3]), 1, 0),
         ]
-        assert frontier.add(connection, host, None, entries) == 3
+        assert frontier_table.add(connection, host, None, entries) == 3
         table = domain_frontier.c
         columns = (table.url, table.depth, table.priority, table.lastmod, table.changefreq, table.sitemap_priority)
         found = {each.url[-1]: tuple(each)[1:] for each in connection.execute(select(*columns))}

@@ -19,7 +19,7 @@ from sqlalchemy import insert, select
 from comity.clock import SystemClock
 from comity.database.connection import open_database
 from comity.database.tables import domains
-from comity.leases.room import Leases, LeaseTerms
+from comity.leases.leases import Leases, LeaseTerms
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ANSWER_WITHIN_SECONDS = 120

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from tests.walk.crawling import QUEUED, Place
 from tests.walk.site import Answer, Site, Web, page, redirect, tree
 

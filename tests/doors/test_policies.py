@@ -77,5 +77,5 @@ def test_limits_reach_to_their_bounds_and_no_further(comity: CommandLine, option
         assert comity.json("policy", "set", "example.com", flag, str(value))[option] == value
     for value in (least - 1, most + 1):
         answer = comity("policy", "set", "example.com", flag, str(value))
-        assert (answer.code, answer.err) == (2, f"comity: {flag} must be between {least} and {most}, not {value}\n")
+        assert (answer.code, answer.err) == (2, f"comity: {flag}: must be between {least} and {most}, not {value}\n")
     assert comity.json("policy", "show", "example.com")[option] == most

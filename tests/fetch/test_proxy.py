@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from comity.fetch.proxied_names import ProxiedNames
+from comity.fetch.dialler import ProxiedNames
 from comity.fetch.settings import ProxySettings
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchRequest
 from tests.fetch.conftest import MakeFetcher

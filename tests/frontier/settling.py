@@ -8,8 +8,8 @@ from uuid import UUID
 
 from comity.clock import SystemClock
 from comity.database.connection import open_database
-from comity.frontier.redis_link import RedisTerms
-from comity.frontier.redis_store import RedisFrontier
+from comity.frontier.redis.link import RedisTerms
+from comity.frontier.redis.store import RedisFrontier
 from comity.frontier.store import HostSettlement
 from tests.frontier.rooms import NOW, entry
 

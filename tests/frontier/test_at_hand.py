@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from comity.frontier.at_hand import HostWork
+from comity.frontier.at_hand import HostQueue
 
 
 def test_images_that_are_linked_are_remembered_within_the_same_bound_as_what_was_met() -> None:
-    work = HostWork((), knows_all=True, is_whole=True, keys_most=3)
+    work = HostQueue((), knows_all=True, is_whole=True, keys_most=3)
     for key in range(10):
         assert not work.is_met_as_image(key)
         assert work.is_met_as_link(key)

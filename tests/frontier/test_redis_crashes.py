@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from comity.database.connection import Database
 from comity.database.tables import frontier_journal
-from comity.frontier.redis_layout import LAYOUT
-from comity.frontier.redis_link import RedisLink
+from comity.frontier.redis.layout import LAYOUT
+from comity.frontier.redis.link import RedisLink
 from comity.frontier.store import FrontierUnavailable, HostSettlement, PutBack
 from tests.database.states import MovedClock
 from tests.frontier.rooms import NOW, Room, entry, key_of
@@ -281,7 +281,7 @@ def story(room: Room) -> None:
 def test_a_line_that_breaks_at_any_call_changes_nothing_in_the_end(
     room: Room, server: ChosenValkey, monkeypatch: pytest.MonkeyPatch, is_after: bool
 ) -> None:
-    monkeypatch.setattr("comity.frontier.redis_store.RedisLink", Brittle)
+    monkeypatch.setattr("comity.frontier.redis.store.RedisLink", Brittle)
 
     calls: list[int] = []
 

@@ -13,9 +13,9 @@ from sqlalchemy import event, insert, select, update
 from comity.clock import SystemClock
 from comity.database.connection import Database
 from comity.database.tables import DONE, QUEUED, domains, fetches, frontier_epochs, sitemaps
-from comity.frontier.redis_layout import LAYOUT
-from comity.frontier.redis_link import RedisTerms
-from comity.frontier.redis_store import RedisFrontier
+from comity.frontier.redis.layout import LAYOUT
+from comity.frontier.redis.link import RedisTerms
+from comity.frontier.redis.store import RedisFrontier
 from comity.frontier.sql_store import SqlFrontier
 from comity.frontier.store import FrontierUnavailable
 from comity.model.host import HostStatus

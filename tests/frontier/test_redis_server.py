@@ -19,9 +19,9 @@ from sqlalchemy import func, select
 
 from comity.database.connection import Database
 from comity.database.tables import frontier_journal
-from comity.frontier.redis_layout import LAYOUT
-from comity.frontier.redis_link import RedisLink, RedisTerms
-from comity.frontier.redis_store import RedisFrontier
+from comity.frontier.redis.layout import LAYOUT
+from comity.frontier.redis.link import RedisLink, RedisTerms
+from comity.frontier.redis.store import RedisFrontier
 from comity.frontier.store import FrontierUnavailable, FrontierUnfit
 from comity.model.errors import BadInput
 from tests.database.states import MovedClock

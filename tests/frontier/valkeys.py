@@ -12,8 +12,8 @@ import redis
 
 from comity.clock import Clock, SystemClock
 from comity.database.connection import Database
-from comity.frontier.redis_link import RedisTerms
-from comity.frontier.redis_store import RedisFrontier
+from comity.frontier.redis.link import RedisTerms
+from comity.frontier.redis.store import RedisFrontier
 from comity.frontier.store import FrontierStore
 from comity.rules.canonical import url_key
 from tests.frontier.rooms import NOW

@@ -12,7 +12,7 @@ from comity.clock import SystemClock
 from comity.database.connection import Database
 from comity.database.tables import domains
 from comity.leases.holder import is_dead
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
 from comity.model.host import HostProgress, HostStatus

@@ -10,11 +10,10 @@ from sqlalchemy import text, update
 from comity.database.connection import Database
 from comity.database.instants import instant
 from comity.database.tables import domains
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.errors import HostBusy, LeaseLost
-from comity.operate.merge import merge_hosts
-from comity.operate.reset import reset_host
-from comity.upkeep.end_cooldowns import end_cooldowns
+from comity.operate.hosts import merge_hosts, reset_host
+from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import MovedClock, State
 
 WRONG = [timedelta(days=-400), timedelta(hours=-1), timedelta(hours=1), timedelta(days=400)]

@@ -36,7 +36,7 @@ def test_a_new_policy_takes_the_defaults_and_a_change_keeps_the_rest(state: Stat
     ],
 )
 def test_a_value_out_of_bounds_is_refused_in_words(state: State, name: str, value: int) -> None:
-    with pytest.raises(BadInput, match=f"{name} must be between .* not {value}"):
+    with pytest.raises(BadInput, match=f"{name}: must be between .* not {value}"):
         set_policy(state.database, state.clock, "host.example", **{name: value})
     assert get_policy(state.database, "host.example") is None
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from comity.operate.refresh import ask_refresh
-from comity.upkeep.end_cooldowns import end_cooldowns
+from comity.operate.hosts import request_refresh
+from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import BEGINNING, State
 
 LATER, EARLIER = BEGINNING + timedelta(days=3), BEGINNING - timedelta(days=3)
@@ -31,7 +31,7 @@ def test_a_host_of_this_standing_is_made_due_or_left(state: State, columns: dict
     state.add("a.example", **columns)
     state.add("b.example", status="exhausted", next_crawl_after=LATER)
     before = state.row("a.example")
-    asked = ask_refresh(state.database, state.clock, ["a.example", "unknown.example"])  # type: ignore[arg-type]
+    asked = request_refresh(state.database, state.clock, ["a.example", "unknown.example"])  # type: ignore[arg-type]
     assert asked == (["a.example"] if is_asked else [])
     row = state.row("a.example")
     if is_asked:

@@ -11,7 +11,7 @@ from comity.database import hosts, robots, takedowns
 from comity.database.tables import DONE, DROPPED, QUEUED, domain_frontier
 from comity.model.errors import BadInput, HostBusy, NotFound
 from comity.model.host import HostStatus
-from comity.operate.reset import reset_host
+from comity.operate.hosts import reset_host
 from comity.operate.takedown import add_takedowns
 from tests.database.states import BEGINNING, State, names
 

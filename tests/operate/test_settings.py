@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comity.assemble import open_state
-from comity.leases.room import LeaseTerms
+from comity.leases.leases import LeaseTerms
 from comity.model.errors import BadInput
 from comity.rules.priority import PriorityWeights
 from comity.settings import Settings, read_settings, settings_table

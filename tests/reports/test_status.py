@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import event, insert, text
 
-from comity.database import runs, standing
+from comity.database import runs, status_queries
 from comity.database.connection import Database
 from comity.database.tables import fetches
 from comity.model.errors import StateUnavailable
@@ -128,7 +128,7 @@ def test_fetches_are_counted_by_the_minute_and_by_the_hour(state: State) -> None
 def test_many_fetches_are_estimated_and_said_to_be(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     for ago_s in range(4000, 0, -10):
         fetched(state, 2, ago_s=ago_s)
-    monkeypatch.setattr(standing, "_COUNTED_MOST", 100)
+    monkeypatch.setattr(status_queries, "_COUNTED_MOST", 100)
     hour = look(state).hour
     assert not hour.is_exact
     assert abs(hour.fetches - 720) <= 4
@@ -143,7 +143,7 @@ def test_numbers_that_were_left_out_do_not_mislead_the_search(state: State, gap:
         rows = [values | {"id": 70 + n * gap, "url_key": n, "crawled_at": at} for n, at in moments]
         connection.execute(insert(fetches), rows)
         for second in (0, 1, 499, 998, 999):
-            mark = standing.mark_at(connection, BEGINNING - timedelta(seconds=1000 - second))
+            mark = status_queries.mark_at(connection, BEGINNING - timedelta(seconds=1000 - second))
             after = connection.execute(text("SELECT count(*) FROM fetches WHERE id > :n"), {"n": mark.number})
             assert after.scalar_one() == 1000 - second
 
@@ -157,8 +157,8 @@ def test_a_very_large_frontier_is_estimated_from_the_hosts_that_have_one(
             [{"name": f"h{n}.example", "rank": n, "size": 10} for n in range(500)],
         )
         connection.execute(text("UPDATE domains SET status = 'active' WHERE seed_rank % 5 = 0"))
-    monkeypatch.setattr(standing, "_COUNTED_MOST", 200)
-    monkeypatch.setattr(standing, "_SAMPLED", 100)
+    monkeypatch.setattr(status_queries, "_COUNTED_MOST", 200)
+    monkeypatch.setattr(status_queries, "_SAMPLED", 100)
     figures = figures_of(state.database, state.clock)
     assert (figures.frontier, figures.frontier_is_exact) == (5000, False)
 
@@ -209,8 +209,8 @@ def test_nothing_reads_a_whole_table_however_large_it_is(state: State, monkeypat
         rows = [{"name": f"h{number}.example"} for number in range(3000)]
         connection.execute(text("INSERT INTO domains (domain) VALUES (:name)"), rows)
     fetched(state, 3000, ago_s=30)
-    monkeypatch.setattr(standing, "_COUNTED_MOST", 100)
-    monkeypatch.setattr(standing, "_SAMPLED", 100)
+    monkeypatch.setattr(status_queries, "_COUNTED_MOST", 100)
+    monkeypatch.setattr(status_queries, "_SAMPLED", 100)
     with noted(state.database) as sent:
         look(state)
     is_postgresql = state.database.engine.dialect.name == "postgresql"

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert, select, update
 
-from comity.database import postings, search_outbox
-from comity.database.source_tables import job_postings, sources
-from comity.database.source_tables import search_outbox as outbox_table
+from comity.database.search import outbox
+from comity.database.sources import postings
+from comity.database.sources.tables import job_postings, sources
+from comity.database.sources.tables import search_outbox as outbox_table
 from comity.model.search import OutboxStatus
 from tests.database.states import State
 
@@ -62,4 +63,4 @@ def rows(state: State) -> Sequence[Any]:
 
 def status(state: State) -> OutboxStatus:
     with state.database.read() as connection:
-        return search_outbox.status(connection)
+        return outbox.status(connection)

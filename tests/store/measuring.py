@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 from comity.fetch.inflate import inflate_coded
-from comity.store.pages import open_sink
-from comity.store.recovery import recover
+from comity.store.pages import open_sink, recover
 from comity.store.segment import SegmentWriter
 from tests.store.light import page
 

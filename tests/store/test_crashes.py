@@ -14,8 +14,7 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from comity.fetch.inflate import inflate_coded
-from comity.store.pages import open_sink
-from comity.store.recovery import recover
+from comity.store.pages import open_sink, recover
 from comity.store.segment import SegmentWriter, encode, read_kept
 from tests.store.light import RUN, compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, PLACES, as_kept, kept, left_over, recovered, store_all

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from comity.model.errors import BadInput
+from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.page import PageRecord
 from comity.store import export as export_module
 from comity.store.export import export, read_export_target
@@ -167,8 +167,9 @@ def test_a_name_means_the_same_to_a_crawl_and_to_an_export(tmp_path: Path, name:
 
 
 def test_a_name_that_only_an_export_can_make_is_refused_to_a_crawl(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"one.parquet/; one file is made afterwards by comity pages export"):
+    with pytest.raises(BadInput, match=r"name a folder, such as .*one.parquet/$") as refused:
         read_target(f"{tmp_path}/one.parquet")
+    assert refused.value.remedy == Remedy(RemedyCode.EXPORT_PAGES, f"{tmp_path}/one.parquet")
     assert read_target(f"{tmp_path}/one.parquet/").is_folder
     assert read_export_target(f"{tmp_path}/one.parquet").is_one_file
     assert not read_export_target(f"{tmp_path}/one.parquet/").is_one_file

@@ -12,10 +12,11 @@ import duckdb
 import pytest
 
 from comity.model.errors import BadInput, ComityError
-from comity.store import manifest, pages, parts
-from comity.store.inventory import Condition, Inventory, PartFound, place_of, take_inventory
-from comity.store.manifest import joined_path, note_path, read_joined, read_note, size_and_digest
+from comity.store import pages
 from comity.store.pages import open_sink
+from comity.store.parts import manifest, part
+from comity.store.parts.inventory import Condition, Inventory, PartFound, take_inventory, target_of
+from comity.store.parts.manifest import joined_path, note_path, read_joined, read_note, size_and_digest
 from comity.store.reading import find_sources, open_reader
 from tests.store.light import RUN, compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, kept, recovered, store_all
@@ -25,7 +26,7 @@ WHOLE = Condition.WHOLE
 
 
 def inventory(place: Path | str, *, thorough: bool = True) -> Inventory:
-    return take_inventory(place_of(place), thorough=thorough)
+    return take_inventory(target_of(place), thorough=thorough)
 
 
 def conditions(place: Path | str, *, thorough: bool = True) -> list[Condition]:
@@ -287,7 +288,7 @@ def test_a_link_whose_answer_was_lost_is_ours(tmp_path: Path, monkeypatch: pytes
         really_link(source, target)
         really_link(source, target)
 
-    monkeypatch.setattr(parts.os, "link", linked_twice)
+    monkeypatch.setattr(part.os, "link", linked_twice)
     store_all(tmp_path / FOLDER, [page(1)])
     assert conditions(tmp_path / FOLDER) == [WHOLE]
 
@@ -296,4 +297,4 @@ def test_a_link_whose_answer_was_lost_is_ours(tmp_path: Path, monkeypatch: pytes
 def test_where_no_parts_can_be_this_is_said(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     with pytest.raises(BadInput, match="parts are in a folder"):
-        place_of(tmp_path / name)
+        target_of(tmp_path / name)

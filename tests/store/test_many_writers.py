@@ -14,11 +14,11 @@ import pytest
 
 from comity.fetch.inflate import inflate_coded
 from comity.leases.holder import new_holder
-from comity.store import joining, pages, pulse, segment
-from comity.store.inventory import Condition, place_of, take_inventory
-from comity.store.pages import open_sink
+from comity.store import pages, segment
+from comity.store.pages import open_sink, recover
+from comity.store.parts import joining
+from comity.store.parts.inventory import Condition, take_inventory, target_of
 from comity.store.reading import find_sources, open_reader
-from comity.store.recovery import recover
 from comity.store.target import Format, Target
 from tests.servers.waiting import wait_until
 from tests.store.light import page
@@ -58,7 +58,7 @@ def test_killed_writers_leave_every_committed_page_once_and_noted(tmp_path: Path
             process.kill()
     urls = committed(tmp_path)
     recovered(place, urls)
-    found = take_inventory(place_of(place), thorough=True)
+    found = take_inventory(target_of(place), thorough=True)
     assert {part.condition for part in found.parts} == {Condition.WHOLE}
     assert len({part.note.writer for part in found.parts if part.note}) == len(WRITERS)
     assert sum(part.note.rows for part in found.parts if part.note) == len(urls)
@@ -120,7 +120,7 @@ def everybody_may_live(place: Path) -> int:
 
 def test_without_locks_a_silent_writer_shows_that_it_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without_locks(monkeypatch)
-    monkeypatch.setattr(pulse, "TOUCH_EVERY_S", 0.02)
+    monkeypatch.setattr(pages, "TOUCH_EVERY_S", 0.02)
     place = tmp_path / FOLDER
     store = open_sink(place, "machine:1:1:slow")
     store.keep(store.append([page(1)]))
@@ -144,7 +144,7 @@ def test_a_writer_that_slept_too_long_goes_on_in_another_part(tmp_path: Path, mo
     store.keep(store.append([page(2)]))
     store.close()
     assert kept(place) == as_kept([page(1), page(2)])
-    found = take_inventory(place_of(place), thorough=True)
+    found = take_inventory(target_of(place), thorough=True)
     assert [part.condition for part in found.parts] == [Condition.WHOLE] * 2
     assert left_over(place) == []
 

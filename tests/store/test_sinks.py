@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comity.store import pages as pages_module
-from comity.store.columns import NAMES
+from comity.store.formats.columns import NAMES
 from comity.store.pages import PageStore, open_sink
 from tests.store.light import compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, json_rows, kept, left_over, sql_rows, store_all

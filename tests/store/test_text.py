@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.store.text import as_text
+from comity.store.formats.body_text import as_text
 
 # Every encoding that browsers know (WHATWG Encoding §4.2), by the name that a parsed page has.
 ENCODINGS = (

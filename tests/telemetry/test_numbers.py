@@ -13,10 +13,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
 from comity.telemetry import metrics
-from comity.telemetry.exposition import exposed
+from comity.telemetry.exposition import render_readings
 from comity.telemetry.gathering import Gathered, Reporter
-from comity.telemetry.meter import Meter, Reading, counted, joined, reading_of
-from comity.telemetry.metrics import METRICS, Kind, Origin
+from comity.telemetry.meter import Meter, MeterReading, counters_only, merge_readings, reading_of
+from comity.telemetry.metrics import METRICS, MetricKind, Origin
 
 SECONDS = st.lists(st.floats(0, 200), max_size=30)
 
@@ -30,14 +30,14 @@ def test_every_name_follows_the_conventions_and_is_said_once() -> None:
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     for metric in METRICS:
         assert metric.name.startswith("comity_")
-        assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
-        assert bool(metric.buckets) == (metric.kind is Kind.HISTOGRAM)
+        assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
+        assert bool(metric.buckets) == (metric.kind is MetricKind.HISTOGRAM)
         assert list(metric.buckets) == sorted(set(metric.buckets))
         assert metric.text.endswith(".")
 
 
 def test_what_is_known_beforehand_begins_at_zero() -> None:
-    found = samples(exposed([Meter().read()], "")[0])
+    found = samples(render_readings([Meter().read()], "")[0])
     for outcome in metrics.OUTCOMES:
         assert found["comity_pages_total", (("outcome", outcome),)] == 0
     assert found["comity_fetch_seconds_count", ()] == 0
@@ -46,14 +46,14 @@ def test_what_is_known_beforehand_begins_at_zero() -> None:
 def test_a_label_that_nobody_expected_is_shown_too() -> None:
     meter = Meter()
     meter.add(metrics.RUNS, 2, 'new "kind"\n')
-    assert samples(exposed([meter.read()], "")[0])["comity_runs_total", (("status", 'new "kind"\n'),)] == 2
+    assert samples(render_readings([meter.read()], "")[0])["comity_runs_total", (("status", 'new "kind"\n'),)] == 2
 
 
 @given(SECONDS)
 def test_a_histogram_counts_every_duration_once_and_never_falls(seconds: list[float]) -> None:
     meter = Meter()
     meter.observe(metrics.FETCH_SECONDS, seconds)
-    found = samples(exposed([meter.read()], "")[0])
+    found = samples(render_readings([meter.read()], "")[0])
     buckets = [value for (name, _), value in found.items() if name == "comity_fetch_seconds_bucket"]
     assert all(a <= b for a, b in pairwise(buckets))
     assert buckets[-1] == found["comity_fetch_seconds_count", ()] == len(seconds)
@@ -64,15 +64,15 @@ def test_a_histogram_counts_every_duration_once_and_never_falls(seconds: list[fl
 
 def test_both_formats_are_well_formed() -> None:
     readings = [Meter(origin).read() for origin in Origin]
-    text, media_type = exposed(readings, "application/openmetrics-text;version=1.0.0")
+    text, media_type = render_readings(readings, "application/openmetrics-text;version=1.0.0")
     assert media_type.startswith("application/openmetrics-text")
     assert {family.name for family in openmetrics(text.decode())} >= {"comity_pages", "comity_state_hosts"}
-    text, media_type = exposed(readings, "*/*")
+    text, media_type = render_readings(readings, "*/*")
     assert media_type.startswith("text/plain")
     assert len(list(prometheus(text.decode()))) == len(METRICS) + 1  # and the version
 
 
-def reading(pages: float, held: float, lag: float) -> Reading:
+def reading(pages: float, held: float, lag: float) -> MeterReading:
     meter = Meter()
     meter.add(metrics.PAGES, pages, "fetched")
     meter.set(metrics.HOSTS_HELD, held)
@@ -82,7 +82,7 @@ def reading(pages: float, held: float, lag: float) -> Reading:
 
 
 def test_processes_are_summed_but_the_worst_lag_is_the_lag() -> None:
-    total = joined([reading(3, 2, 0.5), reading(4, 1, 0.25)])
+    total = merge_readings([reading(3, 2, 0.5), reading(4, 1, 0.25)])
     assert total.numbers["comity_pages_total"]["fetched"] == 7
     assert total.numbers["comity_hosts_held"][""] == 3
     assert total.numbers["comity_loop_lag_seconds"][""] == 0.5
@@ -90,7 +90,7 @@ def test_processes_are_summed_but_the_worst_lag_is_the_lag() -> None:
 
 
 def test_a_process_that_is_gone_leaves_what_it_counted_and_nothing_else() -> None:
-    left = counted(reading(3, 2, 0.5))
+    left = counters_only(reading(3, 2, 0.5))
     assert left.numbers["comity_pages_total"]["fetched"] == 3
     assert "comity_hosts_held" not in left.numbers
     assert left.histograms["comity_settle_seconds"][-1] == 0.5

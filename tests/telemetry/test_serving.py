@@ -11,24 +11,22 @@ import pytest
 
 from comity.model.errors import BadInput
 from comity.telemetry import metrics, serving
-from comity.telemetry.address import Address, read_address
-from comity.telemetry.health import Check, lease_check, loop_checks, page_of
+from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry.meter import Meter
-from comity.telemetry.pulse import Pulse
-from comity.telemetry.serving import Page
+from comity.telemetry.serving import Address, HttpAnswer, read_address
 
 HERE = Address("127.0.0.1", 0)
 
 
-async def well(accept: str) -> Page:
-    return Page(200, f"you accept {accept}\n".encode())
+async def well(accept: str) -> HttpAnswer:
+    return HttpAnswer(200, f"you accept {accept}\n".encode())
 
 
-async def broken(_accept: str) -> Page:
+async def broken(_accept: str) -> HttpAnswer:
     raise RuntimeError("a password in a message")
 
 
-async def endless(_accept: str) -> Page:
+async def endless(_accept: str) -> HttpAnswer:
     await asyncio.sleep(60)
     raise AssertionError
 
@@ -183,9 +181,9 @@ def test_leases_that_are_not_renewed_are_seen() -> None:
 
 @pytest.mark.alone
 async def test_a_loop_that_is_held_up_is_felt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("comity.telemetry.pulse.TICK_S", 0.05)
+    monkeypatch.setattr("comity.telemetry.health.TICK_S", 0.05)
     meter, told = Meter(), []
-    pulse = Pulse(meter, time.monotonic, told.append)
+    pulse = LoopPulse(meter, time.monotonic, told.append)
     beating = asyncio.create_task(pulse.run())
     await asyncio.sleep(0.12)
     time.sleep(0.4)  # noqa: ASYNC251  # this is what it is about

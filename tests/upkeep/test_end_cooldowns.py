@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from comity.model.host import BlockReason, HostEnding, HostStatus
-from comity.operate.reset import reset_host
+from comity.operate.hosts import reset_host
 from comity.rules.cooldown import COOLDOWNS, status_for
-from comity.upkeep import end_cooldowns as upkeep
-from comity.upkeep.end_cooldowns import end_cooldowns
+from comity.upkeep import wake_hosts as upkeep
+from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import BEGINNING, State, names
 
 DAY = timedelta(days=1)

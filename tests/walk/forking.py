@@ -183,16 +183,6 @@ def _become(asked: dict[str, Any]) -> None:
 def _import_what_commands_need() -> None:
     import uvloop  # noqa: F401
 
-    import comity.assemble
-    import comity.doors.cli.crawl_run
-    import comity.doors.cli.main
-    import comity.operate.seeds
-    import comity.reports.idle
-    import comity.reports.politeness
-    import comity.reports.why
-    import comity.upkeep.end_cooldowns
-    import comity.upkeep.rescore  # noqa: F401
-
 
 if __name__ == "__main__":
     _serve()

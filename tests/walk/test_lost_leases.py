@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from comity.assemble import State
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.walk.crawl import Crawl
 from comity.walk.crawl_host import HostDesk
 from tests.walk.crawling import QUEUED, Place, line_of, until

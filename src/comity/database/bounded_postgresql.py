@@ -23,7 +23,7 @@ LONGEST_WAIT_S: Final = 330.0
 _NO_ANSWER: Final = "the server accepts connections and does not answer"
 
 
-class Silence:
+class ServerSilence:
     """What one process knows of a server's silence."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class BoundedConnection(psycopg.Connection[Any]):
     """A connection that gives up on a server that does not answer."""
 
     parameters: dict[str, Any]
-    silence: Silence
+    silence: ServerSilence
     longest_wait_s = LONGEST_WAIT_S
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
@@ -81,7 +81,7 @@ class BoundedConnection(psycopg.Connection[Any]):
 
 def bound_waits(engine: Engine, *, is_pooled: bool) -> None:
     """Have an engine open connections of this kind. A pooler passes no limit on, so a statement may take any time."""
-    silence = Silence()
+    silence = ServerSilence()
 
     @event.listens_for(engine, "do_connect")
     def _connect(_dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from threading import Event
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
@@ -52,6 +53,14 @@ _POSTGRESQL_LINE: Final = {
 }
 
 
+class _Clock(Protocol):
+    """What `Database.now` asks of a clock."""
+
+    def now(self) -> datetime:
+        """The present, aware and in UTC."""
+        ...
+
+
 class Database:
     """The state of a crawl: either one file, or a server that many machines share."""
 
@@ -65,6 +74,13 @@ class Database:
         if self.is_shared:
             return self.engine.url.render_as_string(hide_password=True)
         return str(self.engine.url.database)
+
+    def now(self, clock: _Clock) -> datetime | None:
+        """The time for a statement: None asks the server, whose clock rules where several machines share a state.
+
+        An embedded state has one machine, and goes by the clock of the caller (`database.instants`).
+        """
+        return None if self.is_shared else clock.now()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

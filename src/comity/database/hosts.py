@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, Double, Row, Select, Text, case, cast, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from comity.database.dialects import insert_into, named_in
 from comity.database.instants import instant
-from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domains
 from comity.model.errors import IllegalTransition
 from comity.model.host import BlockReason, CanonicalHost, HostStatus, Seed
@@ -122,7 +122,7 @@ def get_some(connection: Connection, hosts: Collection[str]) -> dict[str, Any]:
     return found
 
 
-def standing_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Any]:
+def status_of(connection: Connection, host_ids: Collection[UUID]) -> dict[UUID, Any]:
     """The pages, the queue and the refresh of each of some hosts, as their rows have them."""
     column = domains.c
     wanted = (column.id, column.pages_crawled, column.frontier_size, column.refresh_started_at)

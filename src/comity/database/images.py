@@ -1,7 +1,7 @@
-"""Statements on images: those that were found, those that came, and on which pages they are.
+"""The tables of images and their statements: each content once, the pages it is on, the addresses to request.
 
-All of them run inside the transaction that settles the pages. Rows of `images` belong to no host: on a server, whoever
-writes them takes turns (`take_turn`), since two who met the same pictures in another order would wait for each other.
+Every statement runs inside the transaction that settles the pages. Rows of `images` belong to no host: on a server,
+writers take turns (`take_turn`), because two that met the same images in a different order would deadlock.
 """
 
 from __future__ import annotations
@@ -12,14 +12,95 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, delete, literal, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    Uuid,
+    delete,
+    literal,
+    select,
+    text,
+    update,
+)
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.dialects import insert_into
-from comity.database.images import image_sightings, image_urls, images, provenance
 from comity.database.instants import from_seconds
+from comity.database.tables import metadata
+from comity.database.types import RowNumber, UtcDateTime, count, written_at
 from comity.model.frontier import SeenPage
 from comity.model.image import RequestedImage, Sighting, StoredImage
+
+# Images, each content once, whatever addresses it has.
+images: Final = Table(
+    "images",
+    metadata,
+    Column("id", RowNumber, primary_key=True, autoincrement=True),
+    Column("content_hash", String(64), nullable=False, unique=True),
+    Column("url", Text(), nullable=False),
+    Column("format", String(10), nullable=False),
+    Column("content_type", Text()),
+    Column("width", Integer()),
+    Column("height", Integer()),
+    count("bytes"),
+    Column("stored_path", Text(), nullable=False),
+    written_at("first_seen_at"),
+    written_at("last_seen_at"),
+)
+
+# On which page of which host an image was found: when the page was first read, and when a refresh met it there again.
+provenance: Final = Table(
+    "provenance",
+    metadata,
+    Column("id", RowNumber, primary_key=True, autoincrement=True),
+    Column("image_id", BigInteger(), ForeignKey("images.id", ondelete="CASCADE"), nullable=False),
+    Column("page_key", BigInteger(), nullable=False),
+    Column("page_url", Text(), nullable=False),
+    Column("source_domain", String(260), nullable=False),
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="SET NULL")),
+    Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
+    written_at("found_at"),
+    Index("uq_provenance_page_image", "page_key", "image_id", "discovery_type", unique=True),
+    Index("idx_provenance_image", "image_id"),
+    Index("idx_provenance_source_domain", "source_domain"),
+)
+
+# The addresses of a host's images: what came of asking, and what to ask with next time.
+image_urls: Final = Table(
+    "image_urls",
+    metadata,
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), primary_key=True),
+    Column("url_key", BigInteger(), primary_key=True, autoincrement=False),
+    Column("url", Text(), nullable=False),
+    Column("image_id", BigInteger(), ForeignKey("images.id", ondelete="SET NULL")),
+    Column("asked_at", UtcDateTime()),
+    Column("status", Integer()),
+    Column("error", Text()),
+    Column("final_url", Text()),
+    Column("etag", Text()),
+    Column("last_modified", Text()),
+    Index("idx_image_urls_image", "image_id"),
+)
+
+# Pages on which an image was found that is still to be asked for.
+image_sightings: Final = Table(
+    "image_sightings",
+    metadata,
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), primary_key=True),
+    Column("url_key", BigInteger(), primary_key=True, autoincrement=False),
+    Column("page_key", BigInteger(), primary_key=True, autoincrement=False),
+    Column("page_url", Text(), nullable=False),
+    Column("discovery_type", String(20), nullable=False, server_default=text("'discovery'")),
+    written_at("found_at"),
+)
+
 
 _BATCH: Final = 500
 _GONE: Final = (404, 410)

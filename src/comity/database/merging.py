@@ -8,9 +8,10 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, select, update
 
-from comity.database import ledger, unqueued
-from comity.database.image_tables import provenance
+from comity.database.frontier import unqueued
 from comity.database.images import move as move_images
+from comity.database.images import provenance
+from comity.database.ledger import ledger
 from comity.database.tables import domain_policies, domains, evidence, fetches, robots_cache
 
 _SUMMED: Final = (

@@ -1,16 +1,18 @@
-"""Statements that settle writes in bulk: fetches and evidence."""
+"""Statements on `fetches` and `evidence`: settle writes them in bulk; refreshes and reports read them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, Select, func, or_, select
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.tables import domains, evidence, fetches
 from comity.model.evidence import Evidence
+from comity.model.frontier import SeenPage
 from comity.model.outcome import FetchRow
 
 _FETCH = (
@@ -36,7 +38,6 @@ _FETCH = (
     "discovery_type",
     "images_read",
 )
-_EVIDENCE = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
 
 
 def add_fetches(connection: Connection, run_id: UUID | None, rows: Iterable[FetchRow]) -> None:
@@ -72,6 +73,97 @@ def add_fetches(connection: Connection, run_id: UUID | None, rows: Iterable[Fetc
     insert_rows(connection, fetches, _FETCH, values, unless=("run_id", "url_key", "crawled_at"))
 
 
+def committed(connection: Connection, run_id: UUID, keys: Collection[int]) -> set[tuple[int, Any]]:
+    """Which visits of a run were settled, by URL key and time."""
+    statement = select(fetches.c.url_key, fetches.c.crawled_at).where(
+        fetches.c.run_id == run_id, fetches.c.url_key.in_(list(keys))
+    )
+    return {(row.url_key, row.crawled_at) for row in connection.execute(statement)}
+
+
+def fetches_of(connection: Connection, key: int, limit: int = 50) -> Sequence[Any]:
+    """When a URL was visited and what came of it, newest first."""
+    return connection.execute(
+        select(fetches).where(fetches.c.url_key == key).order_by(fetches.c.crawled_at.desc()).limit(limit)
+    ).all()
+
+
+def last_contents(connection: Connection, host: str, limit: int) -> list[tuple[str, str]]:
+    """Paths and content hashes of the last pages of a host, oldest first."""
+    statement = (
+        select(fetches.c.page_url, fetches.c.content_hash)
+        .where(fetches.c.domain == host, fetches.c.content_hash.is_not(None))
+        .order_by(fetches.c.crawled_at.desc())
+        .limit(limit)
+    )
+    rows = connection.execute(statement).all()
+    return [(row.page_url[row.page_url.index("/", 8) :], row.content_hash) for row in reversed(rows)]
+
+
+_BATCH: Final = 500
+# A visit that told something of the page; one that failed leaves what was known before.
+_TOLD: Final = ("fetched", "not_modified", "gone", "rejected")
+_GONE: Final = (404, 410)
+_BY_SOURCE: Final = "source"  # what the run of a source saw is no page of a crawl
+
+
+def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPage]:
+    """What the last visit of each URL found, by key, one statement for a few hundred; unvisited ones are missing."""
+    found: dict[int, SeenPage] = {}
+    rest = iter(keys)
+    column = fetches.c
+    while some := list(islice(rest, _BATCH)):
+        number = func.row_number().over(
+            partition_by=column.url_key, order_by=(column.crawled_at.desc(), column.id.desc())
+        )
+        ranked = (
+            select(
+                column.url_key,
+                column.crawled_at,
+                column.status,
+                column.etag,
+                column.last_modified,
+                column.content_hash,
+                column.final_url,
+                column.images_found,
+                column.images_read,
+                number.label("number"),
+            )
+            .where(column.url_key.in_(some), column.outcome.in_(_TOLD), column.discovery_type != _BY_SOURCE)
+            .subquery()
+        )
+        for row in connection.execute(select(ranked).where(ranked.c.number == 1)):
+            found[row.url_key] = SeenPage(
+                row.crawled_at.timestamp(),
+                row.status in _GONE,
+                row.etag,
+                row.last_modified,
+                row.content_hash,
+                row.final_url,
+                row.images_found,
+                row.images_read,
+            )
+    return found
+
+
+def were_pages(connection: Connection, keys: Collection[int]) -> set[int]:
+    """Those of the URLs, by key, under which a page came before, and no picture."""
+    found: set[int] = set()
+    rest, column = iter(keys), fetches.c
+    while some := list(islice(rest, _BATCH)):
+        statement = select(column.url_key).where(
+            column.url_key.in_(some),
+            column.outcome == "fetched",
+            column.discovery_type != _BY_SOURCE,
+            or_(column.content_type.is_(None), column.content_type.not_like("image/%")),
+        )
+        found.update(connection.execute(statement).scalars())
+    return found
+
+
+_EVIDENCE = ("run_id", "domain_id", "url", "url_key", "type", "content", "metadata", "confidence", "created_at")
+
+
 def add_evidence(connection: Connection, run_id: UUID | None, items: Iterable[Evidence]) -> None:
     """Keep decisions with their reasons."""
     encode = Encoding(connection)
@@ -93,19 +185,32 @@ def add_evidence(connection: Connection, run_id: UUID | None, items: Iterable[Ev
     insert_rows(connection, evidence, _EVIDENCE, values)
 
 
-def committed(connection: Connection, run_id: UUID, keys: Collection[int]) -> set[tuple[int, Any]]:
-    """Which visits of a run were settled, by URL key and time."""
-    statement = select(fetches.c.url_key, fetches.c.crawled_at).where(
-        fetches.c.run_id == run_id, fetches.c.url_key.in_(list(keys))
-    )
-    return {(row.url_key, row.crawled_at) for row in connection.execute(statement)}
-
-
 def evidence_of(connection: Connection, key: int, limit: int = 50) -> Sequence[Any]:
     """What was decided about a URL, newest first."""
     return connection.execute(
         select(evidence).where(evidence.c.url_key == key).order_by(evidence.c.created_at.desc()).limit(limit)
     ).all()
+
+
+def evidence_of_url(connection: Connection, key: int, kind: str | None, limit: int, offset: int) -> Sequence[Row[Any]]:
+    """What was decided about a URL, newest first."""
+    return _page(connection, select(evidence).where(evidence.c.url_key == key), kind, limit, offset)
+
+
+def evidence_of_host(
+    connection: Connection, host_id: UUID, kind: str | None, limit: int, offset: int
+) -> Sequence[Row[Any]]:
+    """What was decided about the URLs of a host, newest first."""
+    return _page(connection, select(evidence).where(evidence.c.domain_id == host_id), kind, limit, offset)
+
+
+def _page(
+    connection: Connection, statement: Select[Any], kind: str | None, limit: int, offset: int
+) -> Sequence[Row[Any]]:
+    if kind is not None:
+        statement = statement.where(evidence.c.type == kind)
+    ordered = statement.order_by(evidence.c.created_at.desc(), evidence.c.id.desc())
+    return connection.execute(ordered.limit(limit).offset(offset)).all()
 
 
 def last_budget(connection: Connection, host_id: UUID, root_key: int) -> Any:
@@ -117,22 +222,3 @@ def last_budget(connection: Connection, host_id: UUID, root_key: int) -> Any:
         .order_by(evidence.c.created_at.desc())
         .limit(1)
     ).first()
-
-
-def fetches_of(connection: Connection, key: int, limit: int = 50) -> Sequence[Any]:
-    """When a URL was visited and what came of it, newest first."""
-    return connection.execute(
-        select(fetches).where(fetches.c.url_key == key).order_by(fetches.c.crawled_at.desc()).limit(limit)
-    ).all()
-
-
-def last_contents(connection: Connection, host: str, limit: int) -> list[tuple[str, str]]:
-    """Paths and content hashes of the last pages of a host, oldest first."""
-    statement = (
-        select(fetches.c.page_url, fetches.c.content_hash)
-        .where(fetches.c.domain == host, fetches.c.content_hash.is_not(None))
-        .order_by(fetches.c.crawled_at.desc())
-        .limit(limit)
-    )
-    rows = connection.execute(statement).all()
-    return [(row.page_url[row.page_url.index("/", 8) :], row.content_hash) for row in reversed(rows)]

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
+from comity.database.dialects import insert_into, named_in
 from comity.database.instants import instant
-from comity.database.spelling import insert_into, named_in
 from comity.database.tables import domains, robots_cache
 from comity.model.host import BlockReason, HostStatus
 from comity.model.robots import RobotsAccess

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, inspect, text
 from comity import __version__
 from comity.database.connection import APPLICATION_ID, Database
 from comity.database.migrations import SHARED_NAMES, create_everything
-from comity.model.errors import BadInput, SchemaMismatch
+from comity.model.errors import BadInput, Remedy, RemedyCode, SchemaMismatch
 
 if TYPE_CHECKING:  # Alembic is slow to import, and a state that is up to date needs none of it
     from alembic.config import Config
@@ -78,7 +78,7 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
             )
         return
     if database.is_shared:
-        from comity.database.declared import metadata
+        from comity.database.all_tables import metadata
 
         named = set(inspect(connection).get_table_names()) - set(SHARED_NAMES)  # those are set aside
         found = sorted(named & metadata.tables.keys())
@@ -99,8 +99,8 @@ def ensure_current(database: Database) -> None:
         return
     if database.is_shared:
         raise SchemaMismatch(
-            f"the state at {database.shown} has schema {revision or 'none'}, and this Comity needs "
-            f"{head_revision()}: run `comity db upgrade`"
+            f"the state at {database.shown} has schema {revision or 'none'}, and this Comity needs {head_revision()}",
+            remedy=Remedy(RemedyCode.UPGRADE_SCHEMA),
         )
     if revision is not None or not _make(database):
         upgrade(database)

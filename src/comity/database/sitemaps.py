@@ -8,8 +8,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection, delete, func, select
 
+from comity.database.dialects import insert_for
 from comity.database.instants import from_seconds, to_seconds
-from comity.database.spelling import insert_for
 from comity.database.tables import sitemaps
 from comity.model.sitemap import SitemapKind, SitemapRow, SitemapState
 

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import AddConstraint, CreateColumn, CreateIndex, CreateTable
 from sqlalchemy.sql.ddl import sort_tables
 
-from comity.database.declared import metadata
+from comity.database.all_tables import metadata
 from comity.database.schema import HEAD
 from comity.database.triggers import create_statements, drop_statements
 from comity.rules.host_transitions import MOVES

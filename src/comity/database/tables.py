@@ -411,7 +411,6 @@ politeness_ledger: Final = Table(
     Column("retry_after_s", Double()),
     Column("blocked_until", UtcDateTime()),
     Column("has_fetch", Boolean(), nullable=False, server_default=false()),  # `fetches` has a row for it
-    # The only one: each further index that begins with the host dirties a page for each host of a batch. What is
-    # wanted by start is sorted when it is read.
+    Index("idx_politeness_ledger_host", "domain_id", "started_at"),
     Index("idx_politeness_ledger_chain", "domain_id", "sequence"),
 )

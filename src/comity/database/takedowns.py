@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, func, or_, select
 
-from comity.database.spelling import insert_into
+from comity.database.dialects import insert_into
 from comity.database.tables import domains, takedowns
 
 

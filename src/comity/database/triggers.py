@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from comity.database import policy_triggers
 from comity.rules.host_transitions import BACKFILL, FIRST, FIRST_OF_BACKFILL
 
 _REPLACED: Final = "(replaced)"
@@ -24,12 +23,12 @@ _WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pen
 def create_statements(dialect: str, moves: Moves) -> list[str]:
     """The statements that put the guards in place."""
     of_hosts = _postgresql(moves) if dialect == "postgresql" else _sqlite(moves)
-    return of_hosts + policy_triggers.create_statements(dialect)
+    return of_hosts + create_policy_triggers(dialect)
 
 
 def drop_statements(dialect: str) -> list[str]:
     """The statements that take the guards away."""
-    return _drop_of_hosts(dialect) + policy_triggers.drop_statements(dialect)
+    return _drop_of_hosts(dialect) + drop_policy_triggers(dialect)
 
 
 def _drop_of_hosts(dialect: str) -> list[str]:
@@ -186,3 +185,90 @@ END
 
 def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
+
+
+# Triggers on `domain_policies` keep its history, so that hand-written SQL is recorded like any other edit. An edit
+# takes effect at its own `updated_at`; one that leaves that column alone takes effect when it is made.
+
+_COLUMNS: Final = "host, valid_from, is_deleted, max_concurrency, min_request_interval_ms"
+_LIMITS: Final = ("max_concurrency", "min_request_interval_ms")
+
+_POSTGRESQL: Final = f"""
+CREATE OR REPLACE FUNCTION note_policy() RETURNS TRIGGER AS $$
+BEGIN
+    IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND NEW.host <> OLD.host) THEN
+        INSERT INTO policy_history ({_COLUMNS})
+            VALUES (OLD.host, CURRENT_TIMESTAMP, true, OLD.max_concurrency, OLD.min_request_interval_ms);
+    END IF;
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO policy_history ({_COLUMNS})
+            VALUES (NEW.host, NEW.updated_at, false, NEW.max_concurrency, NEW.min_request_interval_ms);
+    ELSIF TG_OP = 'UPDATE' THEN
+        IF (NEW.host, NEW.max_concurrency, NEW.min_request_interval_ms)
+            IS DISTINCT FROM (OLD.host, OLD.max_concurrency, OLD.min_request_interval_ms) THEN
+            INSERT INTO policy_history ({_COLUMNS})
+                VALUES (
+                    NEW.host,
+                    CASE WHEN NEW.updated_at IS DISTINCT FROM OLD.updated_at
+                        THEN NEW.updated_at ELSE CURRENT_TIMESTAMP END,
+                    false, NEW.max_concurrency, NEW.min_request_interval_ms
+                );
+        END IF;
+    END IF;
+    RETURN NULL;
+END;
+$$ LANGUAGE plpgsql
+"""  # noqa: S608  # our own words
+_SQLITE_NOW: Final = "strftime('%Y-%m-%d %H:%M:%f', 'now') || '000'"
+_CHANGED: Final = " OR ".join(f"NEW.{name} <> OLD.{name}" for name in ("host", *_LIMITS))
+
+
+def create_policy_triggers(dialect: str) -> list[str]:
+    """The statements that put the triggers in place."""
+    if dialect == "postgresql":
+        return [
+            _POSTGRESQL,
+            "CREATE TRIGGER domain_policies_history_trigger AFTER INSERT OR UPDATE OR DELETE ON domain_policies\n"
+            "    FOR EACH ROW EXECUTE FUNCTION note_policy()",
+        ]
+    return [
+        _sqlite_policies("insert", "AFTER INSERT", [_row("NEW", "NEW.updated_at")]),
+        _sqlite_policies(
+            "update",
+            "AFTER UPDATE",
+            [
+                _row("OLD", _SQLITE_NOW, is_deleted=True, where="NEW.host <> OLD.host"),
+                _row("NEW", f"CASE WHEN NEW.updated_at IS OLD.updated_at THEN {_SQLITE_NOW} ELSE NEW.updated_at END"),
+            ],
+            when=_CHANGED,
+        ),
+        _sqlite_policies("delete", "AFTER DELETE", [_row("OLD", _SQLITE_NOW, is_deleted=True)]),
+    ]
+
+
+def drop_policy_triggers(dialect: str) -> list[str]:
+    """The statements that take the triggers away."""
+    if dialect == "postgresql":
+        return [
+            "DROP TRIGGER IF EXISTS domain_policies_history_trigger ON domain_policies",
+            "DROP FUNCTION IF EXISTS note_policy()",
+        ]
+    return [
+        f"DROP TRIGGER IF EXISTS domain_policies_{event}_history_trigger" for event in ("insert", "update", "delete")
+    ]
+
+
+def _sqlite_policies(event: str, moment: str, rows: list[str], when: str = "") -> str:
+    condition = f" WHEN {when}" if when else ""
+    body = "\n".join(f"    {row};" for row in rows)
+    return (
+        f"CREATE TRIGGER domain_policies_{event}_history_trigger {moment} ON domain_policies\n"
+        f"    FOR EACH ROW{condition}\nBEGIN\n{body}\nEND"
+    )
+
+
+def _row(side: str, valid_from: str, *, is_deleted: bool = False, where: str = "") -> str:
+    limits = ", ".join(f"{side}.{name}" for name in _LIMITS)
+    values = f"{side}.host, {valid_from}, {int(is_deleted)}, {limits}"
+    condition = f" WHERE {where}" if where else ""
+    return f"INSERT INTO policy_history ({_COLUMNS}) SELECT {values}{condition}"  # our own words

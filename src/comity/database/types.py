@@ -1,14 +1,41 @@
-"""Column types that mean the same on SQLite and PostgreSQL."""
+"""Column types that mean the same on SQLite and PostgreSQL, and the columns that most tables share."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, DateTime, Integer
+from sqlalchemy import JSON, BigInteger, CheckConstraint, Column, DateTime, Index, Integer, Uuid, func, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from comity.database.dialects import generated_uuid
+
+
+def row_id(name: str = "id") -> Column[Any]:
+    """A random identity, made by the database unless one is given."""
+    return Column(name, Uuid(), primary_key=True, server_default=generated_uuid())
+
+
+def written_at(name: str) -> Column[Any]:
+    """An instant; now, unless another is given."""
+    return Column(name, UtcDateTime(), nullable=False, server_default=func.current_timestamp())
+
+
+def count(name: str, kind: type[Integer] = BigInteger, at_first: int = 0) -> Column[Any]:
+    """A number that starts at zero, or at `at_first`."""
+    return Column(name, kind(), nullable=False, server_default=text(str(at_first)))
+
+
+def at_least(column: str, least: int) -> CheckConstraint:
+    """A lower bound on a number."""
+    return CheckConstraint(f"{column} >= {least}", name=f"{column}_at_least_{least}")
+
+
+def partial_index(name: str, *columns: str, where: str) -> Index:
+    """An index of the rows that a condition holds for, on both databases."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -28,7 +55,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return dialect.type_descriptor(DateTime(timezone=True))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Refuse a naive time: nobody could say which instant it means."""
+        """Refuse a naive time: it does not say which instant it means."""
         if value is None:
             return None
         if value.tzinfo is None:

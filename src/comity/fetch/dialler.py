@@ -1,19 +1,23 @@
-"""The guard at the door: libcurl asks it for every socket, and it opens none to a forbidden address.
+"""The address guard: libcurl asks it for every socket, and it opens none to a forbidden address.
 
-The address in hand is the one about to be dialled, whatever name, spelling or look-up led to it, so a name that was
-public a moment ago gains nothing by changing.
+It checks the address that is about to be dialled, whatever name or look-up led to it, so a name that changes its
+address after a check gains nothing. Behind a proxy, names are checked before they are handed over.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import Any, Final
 
 import pycurl
 
 from comity.fetch.connections import Connections
-from comity.rules.address_guard import Network, decide
+from comity.rules.address_guard import AddressVerdict, Network, decide
 
 _REFUSE: Final[int] = pycurl.SOCKET_BAD
 _FAMILIES: Final = frozenset({socket.AF_INET, socket.AF_INET6})
@@ -82,3 +86,52 @@ class Dialler:
         self.dialled = True
         self._connections.note(descriptor, self.url)
         return int(pycurl.SOCKOPT_OK)
+
+
+_ANSWER_WITHIN_S: Final = 2.0
+_KEPT_S: Final = 60.0
+_KEPT_MOST: Final = 10_000
+
+LookUp = Callable[[str], Awaitable[list[str]]]
+
+
+async def look_up(host: str) -> list[str]:
+    """The addresses of a name, by this machine's own resolver."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_rest, address in found]
+
+
+class ProxiedNames:
+    """Looks up names, each at most once a minute, before they are handed to a proxy, and checks their addresses.
+
+    A proxy looks up names itself, out of our sight. So a name with a forbidden address is refused here first. A name
+    that this machine cannot look up (many networks leave that to their proxy), or that leads elsewhere when the proxy
+    asks, is handed over anyway: the proxy has to keep to public addresses itself.
+    """
+
+    def __init__(self, allowed_networks: tuple[Network, ...], look_up: LookUp = look_up) -> None:
+        self._allowed_networks = allowed_networks
+        self._look_up = look_up
+        self._known: OrderedDict[str, tuple[float, AddressVerdict | None]] = OrderedDict()
+
+    async def refusal(self, host: str) -> AddressVerdict | None:
+        """Why a name must not be handed to the proxy; None if nothing is known against it."""
+        known = self._known.get(host)
+        if known is not None and monotonic() < known[0]:
+            return known[1]
+        verdict = await self._ask(host)
+        self._known[host] = (monotonic() + _KEPT_S, verdict)
+        self._known.move_to_end(host)
+        if len(self._known) > _KEPT_MOST:
+            self._known.popitem(last=False)
+        return verdict
+
+    async def _ask(self, host: str) -> AddressVerdict | None:
+        try:
+            async with asyncio.timeout(_ANSWER_WITHIN_S):
+                addresses = await self._look_up(host)
+        except (OSError, UnicodeError, TimeoutError):
+            return None
+        # One of several is enough: which of them the proxy dials is not ours to say.
+        verdicts = (decide(address, self._allowed_networks) for address in addresses)
+        return next((verdict for verdict in verdicts if not verdict.allowed), None)

@@ -7,17 +7,19 @@ next look of the sweeper if the body keeps us waiting, so nothing beyond that is
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable
+from importlib.util import find_spec
 from io import BytesIO
 from time import monotonic
 from typing import Any, Final
 
 import pycurl
 
-from comity.fetch.curl_errors import kind_of
 from comity.fetch.dialler import Dialler
 from comity.fetch.head import content_length, final_head, parse_date, parse_fields, parse_status_line
 from comity.fetch.inflate import StreamInflater, Undecodable, inflate_whole, parse_codings
+from comity.fetch.settings import FetchSettings
 from comity.model.fetch import (
     ANY_CONTENT_TYPE,
     NO_HEADERS,
@@ -375,3 +377,89 @@ class Transfer:
             None if date is None else parse_date(date, self.started_at // _DAY_S * _DAY_S),
             self._coded,
         )
+
+
+_RECEIVE_BUFFER_BYTES = 65_536
+
+
+def apply_settings(easy: pycurl.Curl, settings: FetchSettings, header_lines: list[bytes]) -> None:
+    """Tell a new handle who we are, whom we trust and which way we go."""
+    easy.setopt(pycurl.HTTPHEADER, header_lines)
+    easy.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS if settings.http2 else pycurl.CURL_HTTP_VERSION_1_1)
+    easy.setopt(pycurl.DNS_CACHE_TIMEOUT, settings.dns_cache_s)
+    easy.setopt(pycurl.MAXAGE_CONN, settings.idle_connection_s)
+    easy.setopt(pycurl.BUFFERSIZE, _RECEIVE_BUFFER_BYTES)
+    ca_file = settings.ca_file or default_ca_file()
+    if ca_file:
+        easy.setopt(pycurl.CAINFO, ca_file)
+    # Empty strings, because without them libcurl would listen to the environment.
+    easy.setopt(pycurl.PROXY, "" if settings.proxy is None else settings.proxy.url)
+    easy.setopt(pycurl.NOPROXY, "")
+    if settings.proxy is None:
+        return
+    if ca_file:
+        easy.setopt(pycurl.PROXY_CAINFO, ca_file)
+    if settings.proxy.user is not None:
+        easy.setopt(pycurl.PROXYAUTH, pycurl.HTTPAUTH_BASIC)
+        easy.setopt(pycurl.PROXYUSERNAME, settings.proxy.user)
+        easy.setopt(pycurl.PROXYPASSWORD, settings.proxy.password or "")
+
+
+def default_ca_file() -> str | None:
+    """The system's bundle of authorities, or certifi's where the system has none."""
+    system: str | None = ssl.get_default_verify_paths().cafile
+    if system or find_spec("certifi") is None:
+        return system
+    import certifi
+
+    return certifi.where()
+
+
+_TOO_LARGE: Final = 100  # CURLE_TOO_LARGE and CURLE_PROXY have no name in older pycurl
+_PROXY: Final = 97
+_HTTP2_STREAM: Final = 92
+
+_KINDS: Final[dict[int, FailureKind]] = {
+    pycurl.E_UNSUPPORTED_PROTOCOL: FailureKind.SCHEME_REFUSED,
+    pycurl.E_URL_MALFORMAT: FailureKind.INVALID_URL,
+    pycurl.E_COULDNT_RESOLVE_PROXY: FailureKind.PROXY_FAILURE,
+    _PROXY: FailureKind.PROXY_FAILURE,
+    pycurl.E_COULDNT_RESOLVE_HOST: FailureKind.DNS_FAILURE,
+    pycurl.E_COULDNT_CONNECT: FailureKind.CONNECT_FAILURE,
+    pycurl.E_OPERATION_TIMEDOUT: FailureKind.CONNECT_TIMEOUT,
+    pycurl.E_PARTIAL_FILE: FailureKind.RESET,
+    pycurl.E_GOT_NOTHING: FailureKind.RESET,
+    pycurl.E_SEND_ERROR: FailureKind.RESET,
+    pycurl.E_RECV_ERROR: FailureKind.RESET,
+    pycurl.E_ABORTED_BY_CALLBACK: FailureKind.RESET,
+    pycurl.E_FILESIZE_EXCEEDED: FailureKind.TOO_LARGE,
+    _TOO_LARGE: FailureKind.HEADER_FLOOD,
+    pycurl.E_PEER_FAILED_VERIFICATION: FailureKind.CERTIFICATE_REFUSED,
+    pycurl.E_SSL_ISSUER_ERROR: FailureKind.CERTIFICATE_REFUSED,
+    pycurl.E_SSL_INVALIDCERTSTATUS: FailureKind.CERTIFICATE_REFUSED,
+    pycurl.E_SSL_CONNECT_ERROR: FailureKind.TLS_FAILURE,
+    pycurl.E_SSL_CERTPROBLEM: FailureKind.TLS_FAILURE,
+    pycurl.E_SSL_CIPHER: FailureKind.TLS_FAILURE,
+    pycurl.E_SSL_CACERT_BADFILE: FailureKind.TLS_FAILURE,
+    pycurl.E_USE_SSL_FAILED: FailureKind.TLS_FAILURE,
+    _HTTP2_STREAM: FailureKind.RESET,
+}
+
+
+def kind_of(code: int, message: str, *, asked: bool) -> FailureKind:
+    """Name what went wrong; what has no name of its own was the server's breach of protocol.
+
+    `asked` tells whether the request was sent: from then on an "unsupported protocol" is the answer's, not the URL's.
+    """
+    if code == pycurl.E_UNSUPPORTED_PROTOCOL and asked:
+        return FailureKind.PROTOCOL_ERROR
+    lowered = message.lower()
+    if "connect tunnel" in lowered or (code == pycurl.E_RECV_ERROR and "proxy" in lowered):
+        return FailureKind.PROXY_FAILURE
+    if code == pycurl.E_RECV_ERROR:
+        # One number stands for several things; only the message tells them apart.
+        if "too large" in lowered:
+            return FailureKind.HEADER_FLOOD
+        if "chunk" in lowered or "header" in lowered:
+            return FailureKind.PROTOCOL_ERROR
+    return _KINDS.get(code, FailureKind.PROTOCOL_ERROR)

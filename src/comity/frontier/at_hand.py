@@ -16,7 +16,7 @@ AT_HAND_MOST: Final = 1000
 KEYS_MOST: Final = 100_000
 
 
-class HostWork:
+class HostQueue:
     """What can be handed out next, what is put off, and what is out and not yet settled."""
 
     def __init__(

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import frontier, frontier_listing
 from comity.database.connection import Database
-from comity.database.frontier_place import FrontierPlace, where_frontiers_are
+from comity.database.frontier import rows as frontier_table
+from comity.database.frontier.journal import FrontierPlace, frontier_place
 from comity.frontier.store import DoneUrl, FoundUrl, HostSettlement, PlacedUrl
 from comity.model.errors import BadInput
 from comity.model.frontier import FrontierEntry, QueuedUrl
@@ -35,9 +35,9 @@ class SqlChange:
         """Queue URLs that this host has never had; gives how many were new."""
         if not entries:
             return 0
-        added = frontier.add(self.connection, host_id, run_id, entries)
+        added = frontier_table.add(self.connection, host_id, run_id, entries)
         if added < len(entries):  # some are known: those that were only kept as too deep are wanted now
-            added += frontier.lift_links(self.connection, host_id, entries)
+            added += frontier_table.lift_links(self.connection, host_id, entries)
         return added
 
     def settle(self, host_id: UUID, run_id: UUID | None, settlement: HostSettlement) -> int:
@@ -45,50 +45,50 @@ class SqlChange:
         self._done += [(host_id, key) for key in settlement.done]
         self._dropped += [(host_id, key) for key in settlement.dropped]
         self._put_back += [(host_id, *each) for each in settlement.put_back]
-        found = frontier.add(self.connection, host_id, run_id, settlement.links) if settlement.links else 0
+        found = frontier_table.add(self.connection, host_id, run_id, settlement.links) if settlement.links else 0
         if settlement.lifts and settlement.links:
-            found += frontier.lift_links(self.connection, host_id, settlement.links)
+            found += frontier_table.lift_links(self.connection, host_id, settlement.links)
         if settlement.too_deep:
-            frontier.add_too_deep(self.connection, host_id, run_id, settlement.too_deep)
+            frontier_table.add_too_deep(self.connection, host_id, run_id, settlement.too_deep)
         if settlement.hints:
-            frontier.note_hints(self.connection, host_id, settlement.hints)
+            frontier_table.note_hints(self.connection, host_id, settlement.hints)
         return found
 
     def lift(self, host_id: UUID, max_depth: int) -> int:
         """Queue URLs that were too deep, down to a depth; gives how many."""
         self.flush()
-        return frontier.lift(self.connection, host_id, max_depth)
+        return frontier_table.lift(self.connection, host_id, max_depth)
 
     def requeue_all(self, host_id: UUID) -> int:
         """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
         self.flush()
-        return frontier.requeue_all(self.connection, host_id)
+        return frontier_table.requeue_all(self.connection, host_id)
 
     def requeue_known(self, host_id: UUID, ranked: Collection[tuple[int, int]]) -> int:
         """Queue URLs that are done again, each with a new priority."""
         self.flush()
-        return frontier.requeue_some(self.connection, host_id, ranked)
+        return frontier_table.requeue_some(self.connection, host_id, ranked)
 
     def change_state(self, host_id: UUID, keys: Collection[int], before: int, after: int) -> int:
         """Take URLs out of the queue or put them back; only those in the state `before`."""
         self.flush()
-        return frontier_listing.change_state(self.connection, host_id, keys, before, after)
+        return frontier_table.change_state(self.connection, host_id, keys, before, after)
 
     def move(self, from_host: UUID, to_host: UUID) -> None:
         """Give one host's URLs to another; those it has fall away."""
         self.flush()
-        frontier.move(self.connection, from_host, to_host)
+        frontier_table.move(self.connection, from_host, to_host)
 
     def forget(self, host_id: UUID) -> None:
         """Forget every URL of a host."""
         self.flush()
-        frontier_listing.forget(self.connection, host_id)
+        frontier_table.forget(self.connection, host_id)
 
     def flush(self) -> None:
         """Send what was gathered, in the order in which a settlement is meant."""
-        frontier.acknowledge(self.connection, self._done)
-        frontier.acknowledge(self.connection, self._dropped, dropped=True)
-        frontier.put_back(self.connection, self._put_back)
+        frontier_table.acknowledge(self.connection, self._done)
+        frontier_table.acknowledge(self.connection, self._dropped, dropped=True)
+        frontier_table.put_back(self.connection, self._put_back)
         self._done, self._dropped, self._put_back = [], [], []
 
 
@@ -100,48 +100,48 @@ class SqlReads:
 
     def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off."""
-        rows = frontier.look(self._connection, host_id, limit, now)
+        rows = frontier_table.look(self._connection, host_id, limit, now)
         return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
 
     def keys(self, host_id: UUID, limit: int) -> list[int]:
         """The keys of URLs that a host has."""
-        return frontier.keys(self._connection, host_id, limit)
+        return frontier_table.keys(self._connection, host_id, limit)
 
     def queued_up_to(self, host_id: UUID, most: int) -> int:
         """How many URLs are still to visit, counted no further than `most`."""
-        return frontier.queued_up_to(self._connection, host_id, most)
+        return frontier_table.queued_up_to(self._connection, host_id, most)
 
     def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
         """How many URLs of each of some hosts are still to visit."""
-        return frontier.queued_of(self._connection, host_ids)
+        return frontier_table.queued_of(self._connection, host_ids)
 
     def size(self, host_id: UUID) -> int:
         """How many URLs are still to visit."""
-        return frontier.size(self._connection, host_id)
+        return frontier_table.size(self._connection, host_id)
 
     def states(self, host_id: UUID) -> dict[int, int]:
         """How many URLs there are in each state."""
-        return frontier.states(self._connection, host_id)
+        return frontier_table.states(self._connection, host_id)
 
     def next_ready_at(self, host_id: UUID) -> datetime | None:
         """When the earliest URL that was put off may be tried."""
-        return frontier.next_ready_at(self._connection, host_id)
+        return frontier_table.next_ready_at(self._connection, host_id)
 
     def any_url(self, host_id: UUID) -> str | None:
         """Some URL of a host."""
-        return frontier.any_url(self._connection, host_id)
+        return frontier_table.any_url(self._connection, host_id)
 
     def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
         """How many URLs of hosts are too deep, and the least depth of them."""
-        return frontier.too_deep(self._connection, host_ids)
+        return frontier_table.too_deep(self._connection, host_ids)
 
     def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
         """The keys of URLs that are too deep."""
-        return frontier.too_deep_keys(self._connection, host_id, limit)
+        return frontier_table.too_deep_keys(self._connection, host_id, limit)
 
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""
-        row = frontier.find(self._connection, host_ids, key)
+        row = frontier_table.find(self._connection, host_ids, key)
         if row is None:
             return None
         return FoundUrl(
@@ -160,12 +160,12 @@ class SqlReads:
 
     def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
         """URLs in one state, a page at a time."""
-        rows = frontier_listing.urls(self._connection, host_id, state, after, limit)
+        rows = frontier_table.urls(self._connection, host_id, state, after, limit)
         return [PlacedUrl(row.id, row.url, row.url_key) for row in rows]
 
     def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
         """URLs that are done, a page at a time."""
-        rows = frontier_listing.done_after(self._connection, host_id, after, limit)
+        rows = frontier_table.done_after(self._connection, host_id, after, limit)
         return [DoneUrl(row.url_key, row.url_key, row.priority, hints_of(row)) for row in rows]
 
 
@@ -286,7 +286,7 @@ def own_frontier(database: Database) -> SqlFrontier:
     """The frontier in a database's own tables; refused where its URLs are in Redis."""
     if database.is_shared:
         with database.read() as connection:
-            if where_frontiers_are(connection) in (FrontierPlace.ELSEWHERE, FrontierPlace.BOTH):
+            if frontier_place(connection) in (FrontierPlace.ELSEWHERE, FrontierPlace.BOTH):
                 raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to where that is")
     return SqlFrontier(database)
 

@@ -1,54 +1,97 @@
 """Everything Comity raises on purpose, in one tree.
 
 ComityError
-├── BadInput              what was given cannot be used; nothing was written (exit code 2)
-│   ├── BadAddress        not a host or URL that a crawler may ask for
-│   └── AlreadyThere      what was to be made exists
+├── BadInput              what the user entered cannot be used; nothing was written (exit code 2)
+│   ├── BadAddress        not a host or URL that a crawler may request
+│   └── AlreadyThere      what was to be created exists
 ├── NotFound              the named thing is not in the state
 ├── IllegalTransition     a host may not go from that status to this one
 ├── LeaseLost             the lease under which something was to be written is no longer held
 ├── HostBusy              another worker holds the lease on the host
-├── SchemaMismatch        the database and this code are of different ages
+├── SchemaMismatch        the database schema and this code are of different versions
 ├── StateUnavailable      the database cannot be opened or does not answer
 │   └── FrontierUnavailable   nor does the store of the frontier, where that is another (`frontier.store`)
 └── SearchUnavailable     the search engine cannot be reached
-    └── SearchRefused     the search engine refuses what it is given
+    └── SearchRefused     the search engine refuses the documents or the key
 
-Each class has a stable ``code``, shared with every front door, and ``exit_code`` for the command line.
+Each class has a stable ``code``, shared with every front door, and ``exit_code`` for the command line. An error may
+carry a ``remedy``: a code that each door words in its own way, because only a door knows its options and commands.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from enum import StrEnum, auto
+from typing import ClassVar, NamedTuple, overload
+
+
+class RemedyCode(StrEnum):
+    """What would help; doors have a sentence for each."""
+
+    ADD_SEED = auto()  # the subject is a host
+    EXPORT_PAGES = auto()  # a file
+    LIFT_TAKEDOWN = auto()  # the entry
+    LIST_SOURCES = auto()
+    MAKE_PASSWORD_HASH = auto()
+    MAKE_TOKEN = auto()
+    READ_ROBOTS = auto()  # a URL
+    UPGRADE_SCHEMA = auto()
+    VERIFY_PAGES = auto()  # the place of the pages
+
+
+class Remedy(NamedTuple):
+    """What would help, and the host, entry or place that it concerns."""
+
+    code: RemedyCode
+    subject: str = ""
 
 
 class ComityError(Exception):
-    """Something Comity refuses or cannot do, in one line."""
+    """Something Comity refuses or cannot do, in one sentence."""
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
 
+    def __init__(self, *arguments: object, remedy: Remedy | None = None) -> None:
+        super().__init__(*arguments)
+        self.remedy = remedy
+
 
 class BadInput(ComityError):
-    """What was given cannot be used."""
+    """What the user entered cannot be used: `BadInput(field, reason)`, or `BadInput(reason)` if it is not one field.
+
+    The field is a setting, a column or a parameter; a door that knows it by another name says it again under that name.
+    """
 
     code = "bad_input"
     exit_code = 2
 
+    @overload
+    def __init__(self, reason: str, /, *, remedy: Remedy | None = None) -> None: ...
+    @overload
+    def __init__(self, field: str, reason: str, /, *, remedy: Remedy | None = None) -> None: ...
+    def __init__(self, field_or_reason: str, reason: str | None = None, /, *, remedy: Remedy | None = None) -> None:
+        self.field = None if reason is None else field_or_reason
+        self.reason = field_or_reason if reason is None else reason
+        super().__init__(self.reason if self.field is None else f"{self.field}: {self.reason}", remedy=remedy)
+
+    def renamed(self, field: str) -> BadInput:
+        """The same, with the field under the name by which the user knows it."""
+        return BadInput(field, self.reason, remedy=self.remedy)
+
 
 class BadAddress(BadInput):
-    """Not a host or URL that a crawler may ask for."""
+    """Not a host or URL that a crawler may request."""
 
     code = "bad_address"
 
     def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"{_quoted(text)}: {reason}")
         self.text = text
         self.reason = reason
-        super().__init__(f"{_shown(text)}: {reason}")
 
 
 class AlreadyThere(BadInput):
-    """What was to be made exists."""
+    """What was to be created exists."""
 
     code = "already_exists"
 
@@ -78,7 +121,7 @@ class HostBusy(ComityError):
 
 
 class SchemaMismatch(ComityError):
-    """The database and this code are of different ages."""
+    """The database schema and this code are of different versions."""
 
     code = "schema_mismatch"
 
@@ -96,12 +139,12 @@ class SearchUnavailable(ComityError):
 
 
 class SearchRefused(SearchUnavailable):
-    """The search engine refuses what it is given: others may fare better than this document."""
+    """The search engine refuses a document or the key; other documents may succeed."""
 
     code = "search_refused"
 
 
-def _shown(text: str, longest: int = 80) -> str:
+def _quoted(text: str, longest: int = 80) -> str:
     """Quote foreign text for a message: control characters escaped, length bounded."""
     quoted = repr(text if len(text) <= longest else text[:longest] + "…")
     return quoted if len(text) <= longest else f"{quoted} ({len(text)} characters)"

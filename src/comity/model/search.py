@@ -58,15 +58,15 @@ class SearchQuery:
     def __post_init__(self) -> None:
         """Refuse what has no bound, in words."""
         if not 1 <= self.limit <= MOST_HITS:
-            raise BadInput(f"limit: from 1 to {MOST_HITS}, not {self.limit}")
+            raise BadInput("limit", f"from 1 to {MOST_HITS}, not {self.limit}")
         if not 0 <= self.offset <= MOST_SKIPPED:
-            raise BadInput(f"offset: from 0 to {MOST_SKIPPED}, not {self.offset}")
+            raise BadInput("offset", f"from 0 to {MOST_SKIPPED}, not {self.offset}")
         for name in (*FILTERS, "source_id"):
             if len(getattr(self, name)) > MOST_VALUES:
-                raise BadInput(f"{name}: at most {MOST_VALUES} values")
+                raise BadInput(name, f"at most {MOST_VALUES} values")
         for name in self.facets:
             if name not in FACETS:
-                raise BadInput(f"facets: one of {', '.join(FACETS)}, not {name[:40]!r}")
+                raise BadInput("facets", f"one of {', '.join(FACETS)}, not {name[:40]!r}")
 
 
 # The filters that name values of text.

@@ -7,9 +7,11 @@ stopped; done twice, the second time changes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 from uuid import uuid4
 
@@ -17,22 +19,16 @@ from sqlalchemy import Connection
 
 from comity import __version__
 from comity.clock import Clock
-from comity.database import backfill_reading as reading
-from comity.database import backfilling, hosts, merging, takedowns
+from comity.database import hosts, merging, takedowns
+from comity.database.backfill import reading, writing
+from comity.database.backfill.writing import COUNTERS, LONGEST_NAME, SUMMED
 from comity.database.connection import Database
 from comity.model.errors import BadAddress, StateUnavailable
-from comity.operate.backfill_decisions import (
-    add_group,
-    canonical_name,
-    first_row,
-    host_of_name,
-    host_of_url,
-    raised_counters,
-    skip_rows,
-)
-from comity.reports.backfill import BackfillReport, backfill_report, standing_now
-from comity.rules.cooldown import REFRESH_AFTER
-from comity.rules.priority import PriorityWeights
+from comity.model.host import BlockReason, CanonicalHost, HostStatus
+from comity.reports.backfill import BackfillReport, backfill_report, current_counts
+from comity.rules.canonical import canonical_host
+from comity.rules.cooldown import REFRESH_AFTER, cooldown_ends_at, reason_for_status, status_for
+from comity.rules.priority import PriorityWeights, rate
 from comity.rules.takedown import Takedowns
 
 _FETCHES: Final = 100_000
@@ -64,16 +60,16 @@ def backfill(
     if not dry_run:
         return _Backfill(database, clock, collapse, weights, refresh_after, show, dry_run=False).run(anew)
     with database.read() as connection:
-        rehearsal = _Rehearsal(connection, is_shared=database.is_shared)
-        return _Backfill(rehearsal, clock, collapse, weights, refresh_after, show, dry_run=True).run(anew)
+        dry_run_only = _DryRun(connection, database.now)
+        return _Backfill(dry_run_only, clock, collapse, weights, refresh_after, show, dry_run=True).run(anew)
 
 
-class _Rehearsal:
+class _DryRun:
     """Stands in for the database in a dry run: one connection, whose temporary tables are all that is written."""
 
-    def __init__(self, connection: Connection, *, is_shared: bool) -> None:
+    def __init__(self, connection: Connection, now: Callable[[Clock], datetime | None]) -> None:
         self._connection = connection
-        self.is_shared = is_shared
+        self.now = now
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -93,7 +89,7 @@ class _Backfill:
 
     def __init__(
         self,
-        database: Database | _Rehearsal,
+        database: Database | _DryRun,
         clock: Clock,
         collapse: bool,
         weights: PriorityWeights | None,
@@ -125,7 +121,7 @@ class _Backfill:
     def run(self, anew: bool) -> BackfillReport:
         """Read, compare, write, check."""
         with self._database.write() as connection:
-            found = backfilling.begin(connection, self._token, self._notes, anew=anew, temporary=self._dry_run)
+            found = writing.begin(connection, self._token, self._notes, anew=anew, temporary=self._dry_run)
         try:
             self._notes = found or self._notes
             steps = {"fetches": self._read_fetches, "spellings": self._read_spellings, "images": self._count_images}
@@ -144,23 +140,21 @@ class _Backfill:
 
     def _end(self) -> None:
         with self._database.write() as connection:
-            if self._dry_run or backfilling.note(connection, self._token, self._notes):
-                backfilling.end(connection, temporary=self._dry_run)
+            if self._dry_run or writing.note(connection, self._token, self._notes):
+                writing.end(connection, temporary=self._dry_run)
 
     @contextmanager
     def _step(self, **changes: Any) -> Iterator[Connection]:
         """A transaction that moves the backfill on by one step, as a whole or not at all."""
         with self._database.write() as connection:
             self._notes |= changes
-            if not backfilling.note(connection, self._token, self._notes):
-                raise StateUnavailable(
-                    "another `comity domains backfill` has taken this one over; leave it to that one"
-                )
+            if not writing.note(connection, self._token, self._notes):
+                raise StateUnavailable("another backfill has taken this one over; let that one finish")
             yield connection
 
     @property
     def _now(self) -> datetime | None:
-        return None if self._database.is_shared else self._clock.now()
+        return self._database.now(self._clock)
 
     def _read_fetches(self) -> None:
         """Sum the log, in ranges of row numbers; a range is read first, and stored in a short transaction."""
@@ -269,8 +263,8 @@ class _Backfill:
     def _compare(self) -> None:
         """Bring every row up to its evidence, many hosts in a transaction."""
         with self._database.read() as connection:
-            before = self._notes["before"] or standing_now(connection)
-            total = backfilling.number_of_undecided(connection)
+            before = self._notes["before"] or current_counts(connection)
+            total = writing.number_of_undecided(connection)
             down = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
         with self._step(before=before):
             pass
@@ -279,7 +273,7 @@ class _Backfill:
             after = ""
             while True:
                 with self._step() as connection:
-                    rows = backfilling.undecided_after(connection, after, _HOSTS)
+                    rows = writing.undecided_after(connection, after, _HOSTS)
                     if rows:
                         self._compare_batch(connection, rows, down)
                 if not rows:
@@ -291,8 +285,8 @@ class _Backfill:
     def _compare_batch(self, connection: Connection, rows: Any, down: Takedowns) -> None:
         names = [row.host for row in rows]
         present = hosts.ids_of(connection, names)
-        stored = backfilling.rows_of(connection, names, self._now, keep_still=not self._dry_run)
-        otherwise = backfilling.known_otherwise(connection, names)
+        stored = writing.rows_of(connection, names, self._now, keep_still=not self._dry_run)
+        otherwise = writing.known_otherwise(connection, names)
         results: dict[str, tuple[str, str | None]] = {}
         new: list[dict[str, Any]] = []
         changed: list[dict[str, Any]] = []
@@ -319,12 +313,129 @@ class _Backfill:
                 changed += [values] if values else []
         made = {values["domain"] for values in new}
         if not self._dry_run:
-            made = backfilling.insert_hosts(connection, new)
-            backfilling.raise_counters(connection, changed)
+            made = writing.insert_hosts(connection, new)
+            writing.raise_counters(connection, changed)
             raised = {host for host, (result, _detail) in results.items() if result == "raised"}
-            backfilling.score_hosts(connection, made | raised, self._weights, self._now)
-        backfilling.decide(connection, results | dict.fromkeys(made, ("created", None)))
+            writing.score_hosts(connection, made | raised, self._weights, self._now)
+        writing.decide(connection, results | dict.fromkeys(made, ("created", None)))
 
 
 def _show_nothing(_done: int) -> None:
     """Nobody is looking."""
+
+
+SOURCE: Final = "backfill_fetches"
+_LARGEST: Final = 2**31 - 1
+_REASONS_KEPT: Final = 20
+_OTHER_REASONS: Final = "other reasons"
+_ABSOLUTE: Final = re.compile(r"\s*(https?://[^/?#\\]*)", re.IGNORECASE)
+_ADDED: Final = (*SUMMED, "crawl_depth_reached", "first_at", "last_at")
+
+
+def first_row(row: Any, refresh_after: timedelta) -> dict[str, Any]:
+    """The row of a host that had none: as the older crawl left it, and due when it would be due from then on."""
+    reason = _why_left(row)
+    status = HostStatus.EXHAUSTED if reason is None else status_for(reason)
+    due = row.last_at + refresh_after if reason is None else cooldown_ends_at(row.last_at, reason, 0)
+    counters = {name: _bounded(name, getattr(row, name)) for name in COUNTERS}
+    return {
+        "domain": row.host,
+        "parent_domain": row.parent_domain,
+        "status": status,
+        "block_reason": None if reason is None else "more than half of the fetches that are kept went wrong",
+        "block_reason_code": None if reason is None else str(reason),
+        "first_blocked_at": None if reason is None else row.last_at,
+        **counters,
+        **_rates(counters),
+        "source": SOURCE,
+        "first_seen_at": row.first_at,
+        "last_crawled_at": row.last_at,
+        "next_crawl_after": due,
+    }
+
+
+def _why_left(row: Any) -> BlockReason | None:
+    """Why a host counts as blocked or unreachable: more than half of its fetches were refused, or not answered."""
+    if 2 * row.refusals > row.fetch_rows:
+        kinds = {401: row.logins_asked, 429: row.rate_limits, 500: row.server_errors}
+        kinds[403] = row.refusals - sum(kinds.values())
+        return reason_for_status(max(kinds, key=lambda status: kinds[status]))
+    return BlockReason.CONNECTION_FAILURE if 2 * row.unanswered > row.fetch_rows else None
+
+
+def raised_counters(row: Any, known: Any) -> dict[str, Any] | None:
+    """A row's counters where the evidence proves some of them too low; None where it does not.
+
+    All of them only ever grow, and by what the log has a row for: more in the log proves that something was not
+    counted, less only that the log was cut.
+    """
+    counters = {name: max(getattr(known, name), _bounded(name, getattr(row, name))) for name in COUNTERS}
+    times = [time for time in (known.last_crawled_at, row.last_at) if time is not None]
+    last = max(times) if times else None
+    if last == known.last_crawled_at and all(counters[name] == getattr(known, name) for name in counters):
+        return None
+    return {"id": known.id, **counters, **_rates(counters), "last_crawled_at": last}
+
+
+def _rates(counters: dict[str, int]) -> dict[str, float | None]:
+    pages = counters["pages_crawled"]
+    return {
+        "image_yield_rate": rate(counters["images_stored"], pages),
+        "avg_images_per_page": rate(counters["images_found"], pages),
+        "error_rate": rate(counters["total_error_count"], pages),
+    }
+
+
+def _bounded(name: str, number: int) -> int:
+    """Errors and depth have a narrower column than pages and images."""
+    return min(number, _LARGEST) if name in ("total_error_count", "crawl_depth_reached") else number
+
+
+def add_group(sums: dict[str, dict[str, Any]], host: str, parent: str | None, group: Any) -> None:
+    """Add the sums of one group of fetches to those of its host."""
+    known = sums.get(host)
+    if known is None:
+        sums[host] = {"host": host, "parent_domain": parent} | {name: getattr(group, name) for name in _ADDED}
+        return
+    for name in SUMMED:
+        known[name] += getattr(group, name)
+    known["crawl_depth_reached"] = max(known["crawl_depth_reached"], group.crawl_depth_reached)
+    known["first_at"] = min(known["first_at"], group.first_at)
+    known["last_at"] = max(known["last_at"], group.last_at)
+
+
+def skip_rows(skipped: dict[str, list[Any]], error: BadAddress, rows: int) -> None:
+    """Count rows that name no host; reasons that quote the address could be many, and only so many are told apart."""
+    is_full = error.reason not in skipped and len(skipped) >= _REASONS_KEPT
+    line = skipped.setdefault(_OTHER_REASONS if is_full else error.reason, [0, error.text])
+    line[0] += rows
+
+
+@lru_cache(maxsize=65_536)
+def host_of_url(text: str, collapse: bool) -> CanonicalHost | BadAddress:
+    """The host of a URL that was fetched, of which the beginning is enough; what is no web address is told why."""
+    absolute = _ABSOLUTE.match(text)
+    try:
+        if absolute is not None:
+            return canonical_host(absolute[1], collapse=collapse)
+        canonical_host(text)
+    except BadAddress as error:
+        return BadAddress(error.text, error.reason)  # without its traceback: these are kept
+    return BadAddress(text.rpartition("@")[2], "no http:// or https:// in front")
+
+
+@lru_cache(maxsize=65_536)
+def host_of_name(text: str, collapse: bool) -> CanonicalHost | BadAddress:
+    """The host that a table names."""
+    if len(text) > LONGEST_NAME:
+        return BadAddress(text[:LONGEST_NAME].rpartition("@")[2], "longer than a host name can be")
+    try:
+        return canonical_host(text, collapse=collapse)
+    except BadAddress as error:
+        return BadAddress(error.text, error.reason)
+
+
+def canonical_name(text: str, collapse: bool) -> str | None:
+    """The name that today's rules give to a host; None if it is none."""
+    found = host_of_name(text, collapse)
+    return None if isinstance(found, BadAddress) else found.authority

@@ -14,8 +14,10 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import frontier_journal, frontier_listing, hosts
+from comity.database import hosts
 from comity.database.connection import Database
+from comity.database.frontier import journal as journal_table
+from comity.database.frontier import rows as frontier_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.frontier.sql_store import SqlFrontier, hints_of
 from comity.frontier.store import FoundUrl, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
@@ -23,7 +25,7 @@ from comity.model.errors import HostBusy
 from comity.model.frontier import FrontierEntry
 
 if TYPE_CHECKING:
-    from comity.frontier.redis_store import RedisFrontier
+    from comity.frontier.redis.store import RedisFrontier
 
 _BATCH: Final = 5000
 _HOSTS: Final = 100
@@ -45,12 +47,12 @@ def _move_some(database: Database, clock: Clock, to: FrontierStore) -> int:
     with to.change() as change:
         connection = change.connection
         _refuse_if_held(connection, database, clock)
-        host_id = frontier_listing.first_host(connection)
+        host_id = frontier_table.first_host(connection)
         if host_id is None:
             return 0
-        rows = frontier_listing.first_rows(connection, host_id, _BATCH)
+        rows = frontier_table.first_rows(connection, host_id, _BATCH)
         change.settle(host_id, None, _settlement(rows, clock.seconds()))
-        frontier_listing.remove_up_to(connection, host_id, rows[-1].id)
+        frontier_table.remove_up_to(connection, host_id, rows[-1].id)
         hosts.note_checkpoint(connection, host_id, to.checkpoint_id(host_id, "", None))
         return len(rows)
 
@@ -62,7 +64,7 @@ def move_frontier_back(
     moved = 0
     while True:
         with database.read() as connection:
-            waiting = frontier_journal.some_hosts(connection, _HOSTS)
+            waiting = journal_table.some_hosts(connection, _HOSTS)
         if not waiting:
             return moved
         store.take_up(waiting)  # whatever is still on its way there
@@ -86,7 +88,7 @@ def _move_some_back(database: Database, clock: Clock, store: RedisFrontier, wait
                 change.settle(host_id, None, _settlement_of_found(found, clock.seconds()))
                 change.flush()
                 came[host_id] += len(found)
-            frontier_journal.forget(change.connection, host_id)
+            journal_table.forget(change.connection, host_id)
             hosts.note_checkpoint(change.connection, host_id, None)
             if sum(came.values()) >= _BATCH:
                 break
@@ -94,7 +96,7 @@ def _move_some_back(database: Database, clock: Clock, store: RedisFrontier, wait
 
 
 def _refuse_if_held(connection: Connection, database: Database, clock: Clock) -> None:
-    held = hosts.leased_now(connection, None if database.is_shared else clock.now())
+    held = hosts.leased_now(connection, database.now(clock))
     if held is not None:
         raise HostBusy(f"{held} is being crawled; stop every crawl and worker first")
 

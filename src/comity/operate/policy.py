@@ -26,20 +26,20 @@ def get_policy(database: Database, host: str) -> HostPolicy | None:
     return None if row is None else policies.policy_from(row)
 
 
-def checked_limits(**changes: int | bool | None) -> dict[str, int | bool]:
+def check_limits(**changes: int | bool | None) -> dict[str, int | bool]:
     """Those limits that were named; `BadInput` if there are none, or one is out of bounds."""
     values = {name: value for name, value in changes.items() if value is not None}
     if not values:
-        raise BadInput("nothing to set: name at least one limit, such as --min-request-interval-ms 5000")
+        raise BadInput("nothing to set: name at least one limit, such as min_request_interval_ms")
     for name, least in _LEAST.items():
         value = values.get(name)
         if value is not None and not least <= value <= _MOST[name]:
-            raise BadInput(f"{name} must be between {least} and {_MOST[name]}, not {value}")
+            raise BadInput(name, f"must be between {least} and {_MOST[name]}, not {value}")
     return values
 
 
 def set_policy(database: Database, clock: Clock, host: str, **changes: int | bool | None) -> HostPolicy:
     """Make or change the policy of a host; what is not named keeps its value."""
-    values = checked_limits(**changes)
+    values = check_limits(**changes)
     with database.write() as connection:
-        return policies.policy_from(policies.put(connection, host, values, None if database.is_shared else clock.now()))
+        return policies.policy_from(policies.put(connection, host, values, database.now(clock)))

@@ -17,7 +17,7 @@ from comity.database.connection import Database
 from comity.database.sources import postings as postings_table
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
-from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound
+from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound, Remedy, RemedyCode
 from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobPosting, ListingKind, SourceType
 from comity.model.source import (
@@ -81,7 +81,7 @@ class Simulation:
     status: int | None
 
 
-def checked(**given: Any) -> dict[str, Any]:
+def check_columns(**given: Any) -> dict[str, Any]:
     """Columns of a source, as given by somebody; `BadInput` names what cannot be."""
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -108,7 +108,7 @@ def checked(**given: Any) -> dict[str, Any]:
 
 def add_source(database: Database, clock: Clock, careers_url: str, *, approved: bool = True, **columns: Any) -> Source:
     """Add a source that is due at once; one that is not approved yet waits for it, paused."""
-    given = checked(careers_url=careers_url, **columns)
+    given = check_columns(careers_url=careers_url, **columns)
     values = {name: value for name, value in given.items() if value is not None}
     if "crawl_frequency_days" not in values:
         values["crawl_frequency_days"] = int(base_days(None, values.get("org_type"))[0])
@@ -121,7 +121,9 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
         if row is None:
             known = sources_table.with_address(connection, values["careers_url"])
             if known is None or known.status != SourceStatus.DELETED:
-                raise AlreadyThere(f"{values['careers_url']} is a source already; see comity sources list")
+                raise AlreadyThere(
+                    f"{values['careers_url']} is a source already", remedy=Remedy(RemedyCode.LIST_SOURCES)
+                )
             row = sources_table.change(connection, known.id, _ANEW | values, now)
             assert row is not None
         return source_from(row)
@@ -134,11 +136,11 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
     run on, and a new time window holds for the run that is planned already.
     """
     if not changes:
-        raise BadInput("nothing to change: name at least one column, such as --crawl-frequency-days 2")
-    values = checked(**changes)
+        raise BadInput("nothing to change: name at least one column, such as crawl_frequency_days")
+    values = check_columns(**changes)
     for name in ("careers_url", "source_type", "schedule", "importance"):
         if name in values and values[name] is None:
-            raise BadInput(f"a source cannot be without {name}")
+            raise BadInput(name, "cannot be empty: a source needs one")
     with database.write() as connection:
         if "careers_url" in values:
             require_not_taken_down(connection, values["careers_url"])
@@ -181,7 +183,7 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
     return source
 
 
-def what_is_not_honoured(database: Database, source: Source) -> list[str]:
+def ignored_settings(database: Database, source: Source) -> list[str]:
     """What a source or the policy of its host asks for in vain, in sentences."""
     found: list[str] = []
     address = resolve_link(source.careers_url, source.careers_url)
@@ -236,7 +238,7 @@ def source_to_try(database: Database, named: str, **columns: Any) -> Source:
             url = _whole_address(named)
             row = sources_table.with_address(connection, url)
     source = source_from(row) if row is not None else Source(id=UUID(int=0), careers_url=url)
-    values = checked(**columns)
+    values = check_columns(**columns)
     if "source_type" in values:
         values["source_type"] = SourceType(values["source_type"])
     return replace(source, **values)
@@ -256,7 +258,7 @@ def _set(database: Database, clock: Clock, source_id: UUID, **values: Any) -> So
 
 def _changed(database: Database, clock: Clock, connection: Any, source_id: UUID, values: dict[str, Any]) -> Source:
     _known(connection, source_id)
-    row = sources_table.change(connection, source_id, values, None if database.is_shared else clock.now())
+    row = sources_table.change(connection, source_id, values, database.now(clock))
     assert row is not None
     return source_from(row)
 
@@ -311,10 +313,10 @@ def _text(name: str, value: str) -> str | None:
         return None
     longest = _LONGEST.get(name, 2000)
     if len(text) > longest:
-        raise BadInput(f"{name} is longer than {longest:,} characters")
+        raise BadInput(name, f"is longer than {longest:,} characters")
     is_plain = text.isprintable() or (name == "parser_hint" and "\0" not in text)
     if not is_plain:
-        raise BadInput(f"{name} contains a line break or an invisible character")
+        raise BadInput(name, "contains a line break or an invisible character")
     return text
 
 
@@ -326,20 +328,20 @@ def _country(text: str) -> str:
     if not _COUNTRY.fullmatch(letters):
         letters = country_of(text) or letters
     if not _COUNTRY.fullmatch(letters) or (zone_of_capital(letters) is None and letters not in _WITHOUT_ZONE):
-        raise BadInput(f"country must be two letters such as KE (ISO 3166) or a country's name, not {text[:40]!r}")
+        raise BadInput("country", f"must be two letters such as KE (ISO 3166) or a country's name, not {text[:40]!r}")
     return letters
 
 
 def _one_of(name: str, value: Any, kinds: Any) -> str:
     known = [str(kind) for kind in kinds]
     if str(value).lower() not in known:
-        raise BadInput(f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {str(value)[:40]!r}")
+        raise BadInput(name, f"must be {', '.join(known[:-1])} or {known[-1]}, not {str(value)[:40]!r}")
     return str(value).lower()
 
 
 def _within(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
-        raise BadInput(f"{name} must be between {least:g} and {most:g}, not {value:g}")
+        raise BadInput(name, f"must be between {least:g} and {most:g}, not {value:g}")
 
 
 def _check_window(text: str | None) -> None:
@@ -349,7 +351,7 @@ def _check_window(text: str | None) -> None:
 
         window = parse_time_window(text)
         if isinstance(window, WindowRefused):
-            raise BadInput(f"time_window: {window.reason}")
+            raise BadInput("time_window", window.reason)
 
 
 def _check_zone(name: str | None) -> None:
@@ -357,7 +359,7 @@ def _check_zone(name: str | None) -> None:
         from comity.schedule.zones import load_zone
 
         if load_zone(name) is None:
-            raise BadInput(f"time_zone must be a name such as Africa/Nairobi, not {name!r}")
+            raise BadInput("time_zone", f"must be a name such as Africa/Nairobi, not {name!r}")
 
 
 def _check_hint(text: str | None) -> None:
@@ -367,4 +369,4 @@ def _check_hint(text: str | None) -> None:
 
         hint = parse_hint(text)
         if isinstance(hint, HintProblem):
-            raise BadInput(f"parser_hint: {hint.message}")
+            raise BadInput("parser_hint", hint.message)

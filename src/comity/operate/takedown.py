@@ -13,12 +13,15 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database import postings, search_outbox, sources, takedowns
+from comity.database import takedowns
 from comity.database.connection import Database
+from comity.database.search import outbox as search_outbox
+from comity.database.sources import postings as postings_table
+from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
-from comity.model.errors import BadInput, NotFound
+from comity.model.errors import BadInput, NotFound, Remedy, RemedyCode
 from comity.model.source import SourceStatus
 from comity.rules.canonical import canonical_host, resolve_link
 from comity.rules.takedown import TakedownEntry, Takedowns, read_entry
@@ -56,7 +59,7 @@ def add_takedowns(
     covered = {entry: _covered(database, store, entry, QUEUED) for entry in entries}
     with store.change() as change:
         for entry in entries:
-            search_outbox.tell_of_host(change.connection, entry.host)
+            search_outbox.queue_host(change.connection, entry.host)
             _block_sources(change.connection, entry)
         return [
             TakedownReport(
@@ -85,8 +88,8 @@ def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: Fron
         for keys in covered:
             _move(change, keys, DROPPED, QUEUED)
         for entry in entries:
-            search_outbox.tell_of_host(change.connection, read_entry(entry).host)
-        sources.forget_all_pages(change.connection)
+            search_outbox.queue_host(change.connection, read_entry(entry).host)
+        sources_table.forget_all_pages(change.connection)
         _unblock_sources(change.connection, still)
     return list(entries)
 
@@ -96,7 +99,7 @@ def require_not_taken_down(connection: Connection, url: str) -> None:
     refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
     address = resolve_link(url, url)
     if address is not None and (entry := refused.covering(address)) is not None:
-        raise BadInput(f"{url} is taken down ({entry}); comity takedown remove {entry} lifts that")
+        raise BadInput(f"{url} is taken down ({entry})", remedy=Remedy(RemedyCode.LIFT_TAKEDOWN, str(entry)))
 
 
 def covered_of_host(
@@ -118,29 +121,29 @@ def covered_of_host(
 def _block_sources(connection: Connection, entry: TakedownEntry) -> None:
     """A source that must not be read is not active."""
     covered = Takedowns.of([entry.text])
-    active = sources.addresses(connection, SourceStatus.ACTIVE)
+    active = sources_table.addresses(connection, SourceStatus.ACTIVE)
     rows = [(row.id, resolve_link(row.careers_url, row.careers_url)) for row in active]
     ids = [identity for identity, address in rows if address is not None and covered.covering(address)]
-    sources.set_status(connection, ids, SourceStatus.BLOCKED, f"{_TAKEN_DOWN}{entry.text}")
+    sources_table.set_status(connection, ids, SourceStatus.BLOCKED, f"{_TAKEN_DOWN}{entry.text}")
 
 
 def _unblock_sources(connection: Connection, still: Takedowns) -> None:
     """Sources that takedowns alone kept from being read are due again."""
-    rows = sources.addresses(connection, SourceStatus.BLOCKED, _TAKEN_DOWN)
+    rows = sources_table.addresses(connection, SourceStatus.BLOCKED, _TAKEN_DOWN)
     addresses = [(row.id, resolve_link(row.careers_url, row.careers_url)) for row in rows]
     ids = [identity for identity, address in addresses if address is not None and not still.covering(address)]
-    sources.set_status(connection, ids, SourceStatus.ACTIVE, None)
+    sources_table.set_status(connection, ids, SourceStatus.ACTIVE, None)
 
 
 def _close_postings(connection: Connection, entry: TakedownEntry) -> int:
     """Close what leads to where nobody may be sent; gives how many."""
     covered, closed = Takedowns.of([entry.text]), 0
     last: UUID | None = None
-    while rows := postings.linking_to(connection, entry.host, last, _BATCH):
+    while rows := postings_table.linking_to(connection, entry.host, last, _BATCH):
         addresses = [(row.id, resolve_link(row.apply_url, row.apply_url)) for row in rows]
         ids = [identity for identity, address in addresses if address and covered.covering(address)]
         if ids:
-            postings.close(connection, ids)
+            postings_table.close(connection, ids)
         closed += len(ids)
         last = rows[-1].id
     return closed

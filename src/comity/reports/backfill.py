@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from comity.database import backfill_checks
+from comity.database.backfill import checks
 from comity.model.host import HostStatus
 
 NAMES_KEPT: Final = 100
@@ -39,7 +39,7 @@ class SourceRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HostCounts:
     """The table of hosts at one moment, beside what was read."""
 
     hosts: int
@@ -105,8 +105,8 @@ class BackfillReport:
     fetches: SourceRead
     provenance: SourceRead | None
     provenance_lacks: str | None
-    before: Standing
-    after: Standing
+    before: HostCounts
+    after: HostCounts
     created: int
     raised: int
     unchanged: int
@@ -118,14 +118,14 @@ class BackfillReport:
     backfilled: tuple[BackfilledLine, ...]
 
 
-def standing_now(connection: Connection) -> dict[str, Any]:
+def current_counts(connection: Connection) -> dict[str, Any]:
     """What is compared with later: the table of hosts, and how far its counters are below the evidence."""
-    totals = backfill_checks.totals(connection)
+    totals = checks.totals(connection)
     return {
         "hosts": totals.hosts,
         "backfilled": totals.backfilled,
-        "without_row": backfill_checks.missing(connection),
-        "lower": {name: lower for name, (lower, _higher) in backfill_checks.gaps(connection).items()},
+        "without_row": checks.missing(connection),
+        "lower": {name: lower for name, (lower, _higher) in checks.gaps(connection).items()},
     }
 
 
@@ -133,13 +133,13 @@ def backfill_report(
     connection: Connection, notes: Mapping[str, Any], *, dry_run: bool, resumed: bool
 ) -> BackfillReport:
     """Put the report together; `notes` are those of the backfill, with its `before`."""
-    before, now = notes["before"], standing_now(connection)
-    results = backfill_checks.results(connection)
+    before, now = notes["before"], current_counts(connection)
+    results = checks.results(connection)
     created = results.get("created", 0)
     to_come = created if dry_run else 0
     left = {result or "busy": number for result, number in results.items() if result not in _DONE}
-    read = backfill_checks.hosts_read(connection)
-    images = backfill_checks.orphaned_images(connection)
+    read = checks.hosts_read(connection)
+    images = checks.orphaned_images(connection)
     lacks = notes["provenance_lacks"]
     return BackfillReport(
         is_dry_run=dry_run,
@@ -147,8 +147,8 @@ def backfill_report(
         fetches=_source(notes["fetches"], read.in_fetches),
         provenance=None if lacks is not None else _source(notes["provenance"], read.in_provenance),
         provenance_lacks=lacks,
-        before=Standing(before["hosts"], before["backfilled"], before["without_row"]),
-        after=Standing(now["hosts"] + to_come, now["backfilled"] + to_come, now["without_row"]),
+        before=HostCounts(before["hosts"], before["backfilled"], before["without_row"]),
+        after=HostCounts(now["hosts"] + to_come, now["backfilled"] + to_come, now["without_row"]),
         created=created,
         raised=results.get("raised", 0),
         unchanged=results.get("unchanged", 0),
@@ -156,10 +156,10 @@ def backfill_report(
         left_hosts=_left_hosts(connection, left),
         counters=_counters(connection, before["lower"], without_images=lacks is not None),
         mismatches=_mismatches(connection, without_images=lacks is not None),
-        orphans=Orphans(images.hosts, int(images.images), backfill_checks.hosts_without_fetches(connection)),
+        orphans=Orphans(images.hosts, int(images.images), checks.hosts_without_fetches(connection)),
         backfilled=tuple(
             BackfilledLine(row.status, row.hosts, row.average_yield, float(row.average_pages))
-            for row in backfill_checks.backfilled_by_status(connection)
+            for row in checks.backfilled_by_status(connection)
         ),
     )
 
@@ -172,7 +172,7 @@ def _source(read: Mapping[str, Any], hosts: int) -> SourceRead:
 def _left_hosts(connection: Connection, left: Mapping[str, int]) -> tuple[LeftHost, ...]:
     found: list[LeftHost] = []
     for reason in sorted(left):
-        rows = backfill_checks.hosts_with(connection, None if reason == "busy" else reason, NAMES_KEPT - len(found))
+        rows = checks.hosts_with(connection, None if reason == "busy" else reason, NAMES_KEPT - len(found))
         found += [LeftHost(row.host, reason, row.detail) for row in rows]
     return tuple(found)
 
@@ -180,7 +180,7 @@ def _left_hosts(connection: Connection, left: Mapping[str, int]) -> tuple[LeftHo
 def _counters(connection: Connection, before: Mapping[str, int], *, without_images: bool) -> tuple[CounterLine, ...]:
     return tuple(
         CounterLine(name, before[name], before[name] - lower, lower, higher)
-        for name, (lower, higher) in backfill_checks.gaps(connection).items()
+        for name, (lower, higher) in checks.gaps(connection).items()
         if not (without_images and name == "images_stored")
     )
 
@@ -189,5 +189,5 @@ def _mismatches(connection: Connection, *, without_images: bool) -> tuple[Mismat
     """Without `provenance` there is no evidence that the images could disagree with."""
     return tuple(
         Mismatch(row.host, row.counter, row.stored, row.evidence)
-        for row in backfill_checks.mismatches(connection, NAMES_KEPT, without_images=without_images)
+        for row in checks.mismatches(connection, NAMES_KEPT, without_images=without_images)
     )

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from comity.database import evidence_pages, hosts
+from comity.database import hosts, records
 from comity.database.connection import Database
-from comity.model.errors import NotFound
+from comity.model.errors import NotFound, Remedy, RemedyCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def evidence_of_url(
 ) -> list[StoredEvidence]:
     """What was decided about a URL, newest first."""
     with database.read() as connection:
-        return [_stored(row) for row in evidence_pages.of_url(connection, key, kind, limit, offset)]
+        return [_stored(row) for row in records.evidence_of_url(connection, key, kind, limit, offset)]
 
 
 def evidence_of_host(
@@ -40,8 +40,8 @@ def evidence_of_host(
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
-        return [_stored(each) for each in evidence_pages.of_host(connection, row.id, kind, limit, offset)]
+            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
+        return [_stored(each) for each in records.evidence_of_host(connection, row.id, kind, limit, offset)]
 
 
 def _stored(row: Any) -> StoredEvidence:

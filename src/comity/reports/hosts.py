@@ -9,12 +9,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import frontier, hosts, leasing, policies, standing
+from comity.database import hosts, policies, status_queries
+from comity.database import robots as robots_table
 from comity.database.connection import Database
+from comity.database.frontier import rows as frontier_table
+from comity.database.leases import leasing
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
-from comity.model.errors import NotFound
+from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.host import HostStatus
-from comity.reports.faults import ErrorLine, errors_by_kind
+from comity.reports.status import ErrorLine, errors_by_kind
 
 _FETCHES_LOOKED_AT: Final = 1_000
 _ERRORS_SHOWN: Final = 10
@@ -100,10 +103,10 @@ def host_in_full(
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here; `comity seeds add {host}` makes it known")
-        states: Mapping[int, int] = frontier.states(connection, row.id) if states_of is None else {}
+            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
+        states: Mapping[int, int] = frontier_table.states(connection, row.id) if states_of is None else {}
         policy = policies.get(connection, host)
-        errors = standing.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
+        errors = status_queries.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
     if states_of is not None:
         states = states_of(row.id)
     return HostInFull(
@@ -120,15 +123,15 @@ def host_in_full(
 def holders(database: Database, clock: Clock) -> list[HolderLine]:
     """Who holds leases now, and which of them have run out."""
     with database.read() as connection:
-        rows = leasing.claims_by_holder(connection, None if database.is_shared else clock.now())
+        rows = leasing.claims_by_holder(connection, database.now(clock))
     return [HolderLine(row.claimed_by, row.hosts, row.expired, row.earliest_expiry) for row in rows]
 
 
 def status_counts(database: Database, clock: Clock) -> list[StatusLine]:
     """Hosts by status, in the order of a host's life."""
     with database.read() as connection:
-        known = standing.hosts_by_status(connection)
-        waiting = standing.waiting_by_status(connection, None if database.is_shared else clock.now())
+        known = status_queries.hosts_by_status(connection)
+        waiting = status_queries.waiting_by_status(connection, database.now(clock))
     return [StatusLine(status, known[status], waiting.get(status, 0)) for status in HostStatus if status in known]
 
 
@@ -146,4 +149,44 @@ def _line(row: Any) -> HostLine:
         reason=row.block_reason,
         priority_score=row.priority_score,
         leased_by=row.claimed_by,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsEntry:
+    """The robots.txt of one origin; `access` is what reading it came to."""
+
+    host: str
+    origin: str
+    robots_txt: str | None
+    fetched_at: datetime | None
+    expires_at: datetime | None
+    crawl_delay_ms: int | None
+    disallow: list[str]
+    access: str
+    http_status: int | None
+    detail: str | None
+
+
+def known_robots(database: Database, host: str) -> list[RobotsEntry]:
+    """Every origin of a host whose file was asked for, the last one first."""
+    with database.read() as connection:
+        rows = robots_table.of_hosts(connection, [host])
+    entries = [_entry(row) for row in rows]
+    return sorted(entries, key=lambda entry: entry.fetched_at.timestamp() if entry.fetched_at else 0.0, reverse=True)
+
+
+def _entry(row: Any) -> RobotsEntry:
+    disallow = row.disallow if isinstance(row.disallow, list) else []
+    return RobotsEntry(
+        row.host,
+        row.origin,
+        row.robots_txt,
+        row.fetched_at,
+        row.expires_at,
+        row.crawl_delay_ms,
+        [str(each) for each in disallow],
+        row.access,
+        row.http_status,
+        row.detail,
     )

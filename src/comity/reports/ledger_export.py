@@ -149,7 +149,7 @@ def read_anchor(lines: Iterable[str]) -> list[Anchor]:
                 ends = (said["requests"], said["request_digest"], said["notes"], said["note_digest"])
                 anchors.append(Anchor(UUID(said["id"]), said["host"], *ends))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadInput("the anchor is not a file that `comity verify-politeness --export` wrote") from None
+        raise BadInput("the anchor is not an exported ledger") from None
     return anchors
 
 

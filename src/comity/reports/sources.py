@@ -8,10 +8,10 @@ from typing import Any
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import sources as sources_table
 from comity.database.connection import Database
-from comity.database.source_values import source_from
-from comity.model.errors import NotFound
+from comity.database.sources import rows as sources_table
+from comity.database.sources.rows import source_from
+from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.source import Source
 from comity.rules.canonical import resolve_link
 
@@ -73,7 +73,7 @@ def find_source(database: Database, named: str) -> Source:
         if row is None and identity is not None:
             row = sources_table.get(connection, identity)
     if row is None:
-        raise NotFound(f"there is no source {named[:200]}; see comity sources list")
+        raise NotFound(f"there is no source {named[:200]}", remedy=Remedy(RemedyCode.LIST_SOURCES))
     return source_from(row)
 
 
@@ -102,7 +102,7 @@ def list_runs(database: Database, source_id: UUID | None = None, limit: int = 20
 
 def sources_status(database: Database, clock: Clock) -> SourcesStatus:
     """How many sources are due, and which are being run."""
-    now = None if database.is_shared else clock.now()
+    now = database.now(clock)
     with database.read() as connection:
         locks = sources_table.locked(connection, now)
         due = sources_table.count_due(connection, now)

@@ -5,15 +5,17 @@ Reads a bounded part of the state, so that it can be asked every few seconds. Wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from comity.clock import Clock
-from comity.database import standing
+from comity.database import status_queries
 from comity.database.connection import Database
+from comity.database.search import outbox as search_outbox
 from comity.model.host import HostStatus
-from comity.reports.faults import ErrorLine, errors_by_kind
+from comity.model.search import OutboxStatus
 
 _WORKERS_MOST: Final = 200
 _RUNS_LOOKED_AT: Final = 200
@@ -114,28 +116,28 @@ class Status:
 def check_state(database: Database) -> None:
     """Whether the state answers; `StateUnavailable` if not."""
     with database.read() as connection:
-        standing.bound(connection)
-        standing.answers(connection)
+        status_queries.bound(connection)
+        status_queries.answers(connection)
 
 
 def figures_of(database: Database, clock: Clock) -> Figures:
     """The counts alone, as metrics show them."""
     with database.read() as connection:
-        standing.bound(connection)
-        return _figures(connection, standing.moment(connection, None if database.is_shared else clock.now()))
+        status_queries.bound(connection)
+        return _figures(connection, status_queries.moment(connection, database.now(clock)))
 
 
 def status_of(database: Database, clock: Clock, *, lease_s: float, heartbeat_s: float) -> Status:
     """How everything stands now. The terms of leases tell when a holder was last heard of."""
     with database.read() as connection:
-        standing.bound(connection)
-        now = standing.moment(connection, None if database.is_shared else clock.now())
+        status_queries.bound(connection)
+        now = status_queries.moment(connection, database.now(clock))
         figures = _figures(connection, now)
-        runs = standing.last_runs(connection, _RUNS_LOOKED_AT)
+        runs = status_queries.last_runs(connection, _RUNS_LOOKED_AT)
         of_holders = {run.holder: run for run in reversed(runs) if run.holder}
-        claims = standing.claims(connection, now, _WORKERS_MOST)
+        claims = status_queries.claims(connection, now, _WORKERS_MOST)
         workers = tuple(_worker(row, of_holders.get(row.claimed_by), now, lease_s, heartbeat_s) for row in claims)
-        errors = standing.last_errors(connection, now - timedelta(hours=1), _ERRORS_LOOKED_AT)
+        errors = status_queries.last_errors(connection, now - timedelta(hours=1), _ERRORS_LOOKED_AT)
         return Status(
             at=now,
             figures=figures,
@@ -145,7 +147,7 @@ def status_of(database: Database, clock: Clock, *, lease_s: float, heartbeat_s: 
             hour=_throughput(connection, now, 3600),
             due=tuple(
                 DueLine(row.domain, row.status, row.block_reason_code, row.next_crawl_after)
-                for row in standing.due_next(connection, now, _DUE_SHOWN)
+                for row in status_queries.due_next(connection, now, _DUE_SHOWN)
             ),
             errors=errors_by_kind(errors, _ERRORS_SHOWN),
             runs=tuple(_run(row) for row in runs[:_RUNS_SHOWN]),
@@ -153,10 +155,10 @@ def status_of(database: Database, clock: Clock, *, lease_s: float, heartbeat_s: 
 
 
 def _figures(connection: Any, now: datetime) -> Figures:
-    known = standing.hosts_by_status(connection)
-    waiting = standing.waiting_by_status(connection, now)
-    totals = standing.claim_totals(connection, now)
-    frontier = standing.frontier_size(connection, known)
+    known = status_queries.hosts_by_status(connection)
+    waiting = status_queries.waiting_by_status(connection, now)
+    totals = status_queries.claim_totals(connection, now)
+    frontier = status_queries.frontier_size(connection, known)
     lines = (QueueLine(status, known[status], waiting.get(status, 0)) for status in HostStatus if status in known)
     return Figures(tuple(lines), totals.hosts, int(totals.expired), frontier.number, frontier.is_exact)
 
@@ -183,7 +185,7 @@ def _worker(row: Any, run: Any, now: datetime, lease_s: float, heartbeat_s: floa
 
 
 def _throughput(connection: Any, now: datetime, seconds: int) -> Throughput:
-    rows, is_exact = standing.fetched_since(connection, now - timedelta(seconds=seconds))
+    rows, is_exact = status_queries.fetched_since(connection, now - timedelta(seconds=seconds))
     return Throughput(
         seconds=seconds,
         fetches=sum(row.fetches for row in rows),
@@ -205,3 +207,37 @@ def _run(row: Any) -> RunLine:
         errors=row.pages_failed,
         bytes_received=row.bytes_received,
     )
+
+
+def outbox_status(database: Database) -> OutboxStatus:
+    """What search is still to be told."""
+    with database.read() as connection:
+        return search_outbox.status(connection)
+
+
+_URLS_A_KIND: Final = 3
+_LONGEST_CODE: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLine:
+    """One kind of error: `host` and `at` are those of the last, `urls` the first few."""
+
+    code: str
+    count: int
+    host: str
+    at: datetime
+    urls: tuple[str, ...] = ()
+
+
+def errors_by_kind(rows: Sequence[Any], most: int) -> tuple[ErrorLine, ...]:
+    """Errors by their code, the most frequent first; the rows come newest first."""
+    found: dict[str, ErrorLine] = {}
+    for row in reversed(rows):
+        code = row.error.partition(":")[0][:_LONGEST_CODE]
+        known = found.get(code)
+        urls, count = (known.urls, known.count) if known is not None else ((), 0)
+        if len(urls) < _URLS_A_KIND and row.page_url not in urls:
+            urls = (*urls, row.page_url)
+        found[code] = ErrorLine(code, count + 1, row.domain, row.crawled_at, urls)
+    return tuple(sorted(found.values(), key=lambda line: (-line.count, line.code))[:most])

@@ -61,7 +61,7 @@ class WhyTerms:
 
 def explain(database: Database, clock: Clock, address: WebAddress, terms: WhyTerms, find: Find) -> Explanation:
     """What decided last about a URL, the chain from discovery to now, and what would change it."""
-    look = _Look(database, clock.now(), terms, find)
+    look = _Look(database, clock, terms, find)
     facts = look.facts(address)
     folded = _without_tracking(address, terms)
     if folded is None:
@@ -87,9 +87,10 @@ def _dropped(url: str, kept: str) -> str:
 class _Look:
     """One look at the state."""
 
-    def __init__(self, database: Database, now: datetime, terms: WhyTerms, find: Find) -> None:
+    def __init__(self, database: Database, clock: Clock, terms: WhyTerms, find: Find) -> None:
         self._database = database
-        self._now = now
+        self._clock = clock
+        self._now = clock.now()
         self._terms = terms
         self._find = find
 
@@ -215,7 +216,7 @@ class _Look:
             row.last_crawl_message,
             row.next_run_at,
             logs[0].next_run_reason if logs else None,
-            sources_table.lock_of(connection, row.id, None if self._database.is_shared else self._now),
+            sources_table.lock_of(connection, row.id, self._database.now(self._clock)),
         )
 
     def _variants(self, host_id: UUID, address: WebAddress) -> Iterator[str]:

@@ -11,7 +11,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.database.connection import Database
-from comity.database.search import index, queries
+from comity.database.search import index as search_index
+from comity.database.search import queries as search_queries
 from comity.model.search import FacetCount, SearchDocument, SearchPage, SearchQuery
 from comity.rules.search.highlight import hit_of
 from comity.rules.search.terms import SearchPlan, plan_of
@@ -39,25 +40,25 @@ class DatabaseSearch:
     def put(self, documents: Sequence[SearchDocument]) -> None:
         """Take documents in one transaction."""
         with self._database.write() as connection:
-            index.put(connection, documents)
+            search_index.put(connection, documents)
 
     def delete(self, ids: Collection[UUID]) -> None:
         """Forget documents."""
         with self._database.write() as connection:
-            index.remove(connection, ids)
+            search_index.remove(connection, ids)
 
     def clear(self) -> None:
         """Forget every document."""
         with self._database.write() as connection:
-            index.clear(connection)
+            search_index.clear(connection)
 
     def query(self, query: SearchQuery, now: datetime) -> SearchPage:
         """Answer out of one moment of the database."""
         plan = plan_of(query)
         with self._database.read() as connection:
             total, facets = self._counts(connection, plan, query.facets, now)
-            chosen = queries.numbers(connection, plan, now, query.limit, query.offset) if total else []
-            found = queries.documents(connection, chosen)
+            chosen = search_queries.numbers(connection, plan, now, query.limit, query.offset) if total else []
+            found = search_queries.documents(connection, chosen)
         return SearchPage(tuple(hit_of(document, plan.terms) for document in found), total, facets)
 
     def _counts(self, connection: Connection, plan: SearchPlan, names: tuple[str, ...], now: datetime) -> Counts:
@@ -67,9 +68,9 @@ class DatabaseSearch:
         if kept is not None and timedelta(0) <= now - kept[0] < COUNTS_KEPT_FOR:
             return kept[1]
         if names:
-            counts = queries.facets(connection, plan, now, names)
+            counts = search_queries.facets(connection, plan, now, names)
         else:
-            counts = queries.count(connection, plan, now), {}
+            counts = search_queries.count(connection, plan, now), {}
         with self._lock:
             self._kept.pop(key, None)
             if counts[0] >= LARGE_RESULT:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from comity.store.parts import sync_folder
+from comity.store.parts.part import sync_folder
 from comity.store.target import Target
 
 IMAGES_FOLDER: Final = "images"

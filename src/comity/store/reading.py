@@ -19,11 +19,11 @@ from typing import Any, BinaryIO, Final
 
 import duckdb
 
-from comity.model.errors import BadInput, ComityError, NotFound
-from comity.store.columns import COLUMNS, Kind
-from comity.store.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
-from comity.store.inventory import PartFound, take_inventory
-from comity.store.joining import standing_still
+from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
+from comity.store.formats.columns import COLUMNS, ColumnKind
+from comity.store.parts.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
+from comity.store.parts.inventory import PartFound, take_inventory
+from comity.store.parts.joining import exclusive
 from comity.store.target import Format, Target, file_format, refuse_url
 
 _TIMES: Final = "TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'"  # as `lines.as_line` spells them; the session is in UTC
@@ -165,7 +165,7 @@ def open_reader(sources: Sources, is_hidden: IsHidden | None = None) -> Iterator
         with _opened(sources, is_hidden) as reader:
             yield reader
         return
-    with standing_still(sources.target, _WAIT_S), _opened(find_sources(sources.target.path), is_hidden) as reader:
+    with exclusive(sources.target, _WAIT_S), _opened(find_sources(sources.target.path), is_hidden) as reader:
         yield reader
 
 
@@ -245,7 +245,7 @@ def _confine(connection: Any, sources: Sources, folder: Path) -> None:
 
 
 def _lines(paths: Sequence[Path]) -> str:
-    kinds = {column.name: "VARCHAR" if column.kind is Kind.OCTETS else column.kind.value for column in COLUMNS}
+    kinds = {column.name: "VARCHAR" if column.kind is ColumnKind.OCTETS else column.kind.value for column in COLUMNS}
     columns = ", ".join(f"{name}: {quoted(kind)}" for name, kind in kinds.items())
     # A line that is being written at this moment is not there yet.
     compression = "gzip" if paths[0].name.lower().endswith(".gz") else "none"
@@ -273,5 +273,5 @@ def _in_one_line(place: Path) -> Iterator[None]:
     except duckdb.Error as problem:
         said = one_line(problem)
         if isinstance(problem, _OF_FILES) or type(problem) is duckdb.Error:
-            said = f"{place}: {said}; comity pages verify --pages {place} names what is damaged"
+            raise ComityError(f"{place}: {said}", remedy=Remedy(RemedyCode.VERIFY_PAGES, str(place))) from None
         raise ComityError(said) from None

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from comity.model.errors import BadInput
+from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.store.segment import LEFT, OPEN
 
 _SPOOL: Final = ".spool"
@@ -125,8 +125,8 @@ def read_target(place: str | Path) -> Target:
     kind = file_format(path.name)
     if kind is Format.PARQUET:  # `comity pages export` writes a file under this name, so it is no folder here
         raise BadInput(
-            f"{text}: a crawl writes Parquet in parts: name a folder, such as {text}/; one file is made afterwards by "
-            f"comity pages export {text}"
+            f"{text}: a crawl writes Parquet in parts: name a folder, such as {text}/",
+            remedy=Remedy(RemedyCode.EXPORT_PAGES, text),
         )
     if kind is None:
         endings = ", ".join(each for each in Format if each is not Format.PARQUET)

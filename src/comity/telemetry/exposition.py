@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from comity import __version__
-from comity.telemetry.meter import Reading
-from comity.telemetry.metrics import METRICS, Kind, Metric
+from comity.telemetry.meter import MeterReading
+from comity.telemetry.metrics import METRICS, Metric, MetricKind
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric as Family
 
 
-def exposed(readings: Iterable[Reading], accept: str) -> tuple[bytes, str]:
+def render_readings(readings: Iterable[MeterReading], accept: str) -> tuple[bytes, str]:
     """The text of all readings together, and its media type, as the one who asks accepts it."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import choose_encoder
@@ -27,7 +27,7 @@ def exposed(readings: Iterable[Reading], accept: str) -> tuple[bytes, str]:
 class _Collected:
     """What the registry asks for at a scrape."""
 
-    def __init__(self, readings: list[Reading]) -> None:
+    def __init__(self, readings: list[MeterReading]) -> None:
         self._readings = readings
 
     def collect(self) -> Iterator[Family]:
@@ -42,11 +42,11 @@ class _Collected:
                     break
 
 
-def _family(metric: Metric, reading: Reading) -> Family:
+def _family(metric: Metric, reading: MeterReading) -> Family:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
     labels = [metric.label] if metric.label else []
-    if metric.kind is Kind.HISTOGRAM:
+    if metric.kind is MetricKind.HISTOGRAM:
         histogram = HistogramMetricFamily(metric.name, metric.text)
         *counts, total = reading.histograms[metric.name]
         reached, buckets = 0.0, []
@@ -55,7 +55,7 @@ def _family(metric: Metric, reading: Reading) -> Family:
             buckets.append((bound, reached))
         histogram.add_metric([], buckets, total)
         return histogram
-    kind = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
+    kind = CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily
     family = kind(metric.name, metric.text, labels=labels)
     for value, number in reading.numbers[metric.name].items():
         family.add_metric([value] if labels else [], number)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from comity.telemetry.meter import Reading, counted, joined, reading_of
+from comity.telemetry.meter import MeterReading, counters_only, merge_readings, reading_of
 
 _LINE_MOST: Final = 65_536
 
@@ -25,7 +25,7 @@ class Reporter:
         self._file = file
         self._rest = b""
 
-    def tell(self, reading: Reading) -> None:
+    def tell(self, reading: MeterReading) -> None:
         """Send a reading; while the former is not yet taken, this one is left out."""
         line = self._rest or json.dumps(reading.document(), separators=(",", ":")).encode() + b"\n"
         with suppress(OSError):  # nobody reads, or not now
@@ -36,7 +36,7 @@ class Reporter:
 
 @dataclass(slots=True)
 class _Told:
-    reading: Reading | None
+    reading: MeterReading | None
     at: float
     rest: bytes = b""
 
@@ -47,7 +47,7 @@ class Gathered:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._living: dict[int, _Told] = {}
-        self._former = Reading({}, {})
+        self._former = MeterReading({}, {})
 
     def begin(self, number: int) -> None:
         """A process was started."""
@@ -68,11 +68,13 @@ class Gathered:
         """A process is gone."""
         told = self._living.pop(number)
         if told.reading is not None:
-            self._former = joined([self._former, counted(told.reading)])
+            self._former = merge_readings([self._former, counters_only(told.reading)])
 
-    def reading(self) -> Reading:
+    def reading(self) -> MeterReading:
         """All of them as one."""
-        return joined([self._former, *(told.reading for told in self._living.values() if told.reading is not None)])
+        return merge_readings(
+            [self._former, *(told.reading for told in self._living.values() if told.reading is not None)]
+        )
 
     @property
     def reporting(self) -> int:

@@ -1,6 +1,6 @@
 """The numbers of one process, kept as plain numbers: whoever counts pays a dictionary look-up, and a batch at a time.
 
-A `Reading` is what they are at one moment, as a document that travels from a worker to whoever answers for all.
+A `MeterReading` is what they are at one moment, as a document that travels from a worker to whoever answers for all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from comity.telemetry.metrics import BY_NAME, CPU, MEMORY, METRICS, Joins, Kind, Metric, Origin
+from comity.telemetry.metrics import BY_NAME, CPU, MEMORY, METRICS, Joins, Metric, MetricKind, Origin
 
 Numbers = dict[str, dict[str, float]]  # by metric and value of its label
 Histograms = dict[str, list[float]]  # by metric: a count for each bucket, one above all of them, and the sum
@@ -20,7 +20,7 @@ Histograms = dict[str, list[float]]  # by metric: a count for each bucket, one a
 _RESIDENT_UNIT: Final = 1 if sys.platform == "darwin" else 1024
 
 
-class Reading:
+class MeterReading:
     """Numbers at one moment."""
 
     __slots__ = ("histograms", "numbers", "process")
@@ -43,10 +43,10 @@ class Meter:
         self._numbers: Numbers = {
             metric.name: dict.fromkeys(metric.values or ([] if metric.label else [""]), 0.0)
             for metric in ours
-            if metric.kind is not Kind.HISTOGRAM
+            if metric.kind is not MetricKind.HISTOGRAM
         }
         self._histograms: Histograms = {
-            metric.name: [0.0] * (len(metric.buckets) + 2) for metric in ours if metric.kind is Kind.HISTOGRAM
+            metric.name: [0.0] * (len(metric.buckets) + 2) for metric in ours if metric.kind is MetricKind.HISTOGRAM
         }
         self.before_reading: Callable[[], None] | None = None
         """Called before every reading: whoever is under way brings its gauges up to date."""
@@ -67,7 +67,7 @@ class Meter:
             counts[bisect_left(buckets, each)] += 1
             counts[-1] += each
 
-    def read(self) -> Reading:
+    def read(self) -> MeterReading:
         """What the numbers are now."""
         if self.before_reading is not None:
             self.before_reading()
@@ -76,11 +76,11 @@ class Meter:
             self.set(CPU, round(used.ru_utime + used.ru_stime, 3))
             self.set(MEMORY, used.ru_maxrss * _RESIDENT_UNIT)
         numbers = {name: dict(values) for name, values in self._numbers.items()}
-        return Reading(numbers, {name: list(counts) for name, counts in self._histograms.items()}, os.getpid())
+        return MeterReading(numbers, {name: list(counts) for name, counts in self._histograms.items()}, os.getpid())
 
 
-def reading_of(document: Any) -> Reading:
-    """Read a document of another process; `ValueError` for one that no `Reading` wrote."""
+def reading_of(document: Any) -> MeterReading:
+    """Read a document of another process; `ValueError` for one that no `MeterReading` wrote."""
     try:
         numbers = {
             name: {str(value): float(number) for value, number in values.items()}
@@ -92,12 +92,12 @@ def reading_of(document: Any) -> Reading:
             for name, counts in document["histograms"].items()
             if name in BY_NAME and len(counts) == len(BY_NAME[name].buckets) + 2
         }
-        return Reading(numbers, histograms, int(document["process"]))
+        return MeterReading(numbers, histograms, int(document["process"]))
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ValueError("not a reading") from None
 
 
-def joined(readings: Iterable[Reading]) -> Reading:
+def merge_readings(readings: Iterable[MeterReading]) -> MeterReading:
     """One reading of several processes."""
     numbers: Numbers = {}
     histograms: Histograms = {}
@@ -111,10 +111,10 @@ def joined(readings: Iterable[Reading]) -> Reading:
         for name, counts in reading.histograms.items():
             sums = histograms.get(name)
             histograms[name] = list(counts) if sums is None else [a + b for a, b in zip(sums, counts, strict=True)]
-    return Reading(numbers, histograms)
+    return MeterReading(numbers, histograms)
 
 
-def counted(reading: Reading) -> Reading:
+def counters_only(reading: MeterReading) -> MeterReading:
     """What stays of a process that is gone: what it counted. What it had under way is no more."""
-    numbers = {name: values for name, values in reading.numbers.items() if BY_NAME[name].kind is Kind.COUNTER}
-    return Reading(numbers, reading.histograms)
+    numbers = {name: values for name, values in reading.numbers.items() if BY_NAME[name].kind is MetricKind.COUNTER}
+    return MeterReading(numbers, reading.histograms)

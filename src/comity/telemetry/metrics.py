@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """How a number behaves."""
 
     COUNTER = "counter"  # only grows while a process lives
@@ -38,7 +38,7 @@ class Metric:
     """One name that a monitoring system may ask for."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     text: str
     label: str = ""
     values: tuple[str, ...] = ()  # of the label, where they are known; those begin at 0
@@ -47,7 +47,7 @@ class Metric:
     origin: Origin = Origin.WORKER
 
 
-_COUNTER, _GAUGE, _HISTOGRAM = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
+_COUNTER, _GAUGE, _HISTOGRAM = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 _STATE, _PARENT, _MAX = Origin.STATE, Origin.PARENT, Joins.MAX
 OUTCOMES: Final = (
     "fetched",

@@ -6,13 +6,35 @@ Paths and what answers them enter; nothing that a client sends but the path and 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final, NamedTuple, cast
 
 from comity.model.errors import BadInput
-from comity.telemetry.address import Address
+
+_WRITTEN: Final = re.compile(r"(?:(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):)?(?P<port>[0-9]{1,5})")
+_LOOPBACK: Final = "127.0.0.1"
+
+
+class Address(NamedTuple):
+    """Where to listen; port 0 takes one that is free."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def read_address(text: str) -> Address:
+    """`127.0.0.1:9100`, `[::1]:9100`, or a port alone, which is this machine's own; else `ValueError`."""
+    found = _WRITTEN.fullmatch(text.strip())
+    if found is None or int(found["port"]) > 65_535:
+        raise ValueError(f"{text!r} is not an address and a port such as 127.0.0.1:9100")
+    return Address((found["host"] or _LOOPBACK).strip("[]"), int(found["port"]))
+
 
 _HEAD_MOST: Final = 16_384
 _PATIENCE_S: Final = 5.0  # for a request to come, and for its answer to be taken
@@ -30,7 +52,7 @@ _REASONS: Final = {
 TEXT: Final = "text/plain; charset=utf-8"
 
 
-class Page(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What is answered."""
 
     status: int
@@ -38,13 +60,13 @@ class Page(NamedTuple):
     media_type: str = TEXT
 
 
-Answer = Callable[[str], Awaitable[Page]]  # takes what the client accepts
+Answer = Callable[[str], Awaitable[HttpAnswer]]  # takes what the client accepts
 
 
 @asynccontextmanager
 async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterator[Address]:
     """Answer these paths while the block lasts; gives where. `BadInput` if that address cannot be had."""
-    desk = _Desk(paths)
+    desk = _Server(paths)
     try:
         server = await asyncio.start_server(desk.serve, address.host, address.port, limit=_HEAD_MOST)
     except OSError as error:
@@ -58,7 +80,7 @@ async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterato
         await desk.close()
 
 
-class _Desk:
+class _Server:
     """Answers connections, so many at a time. One that sends no request makes room for a newer one."""
 
     def __init__(self, paths: Mapping[str, Answer]) -> None:
@@ -107,7 +129,7 @@ class _Desk:
             self._silent.pop(cast("asyncio.Task[None]", asyncio.current_task()), None)
             method, path, accept = _read_head(head)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            page = Page(400, b"not a request\n")
+            page = HttpAnswer(400, b"not a request\n")
         else:
             is_head = method == "HEAD"
             page = await self._page(method, path, accept)
@@ -115,23 +137,23 @@ class _Desk:
         async with asyncio.timeout(_PATIENCE_S):
             await writer.drain()
 
-    async def _page(self, method: str, path: str, accept: str) -> Page:
+    async def _page(self, method: str, path: str, accept: str) -> HttpAnswer:
         answer = self._paths.get(path)
         if answer is None:
             known = " ".join(self._paths)
-            return Page(404, f"there is: {known}\n".encode())
+            return HttpAnswer(404, f"there is: {known}\n".encode())
         if method not in ("GET", "HEAD"):
-            return Page(405, b"only GET and HEAD\n")
+            return HttpAnswer(405, b"only GET and HEAD\n")
         if self._answering[path] >= _ANSWERS_MOST:
-            return Page(503, b"too many requests at once\n")
+            return HttpAnswer(503, b"too many requests at once\n")
         self._answering[path] += 1
         try:
             async with asyncio.timeout(_ANSWER_S):
                 return await answer(accept)
         except TimeoutError:
-            return Page(503, b"no answer in time\n")
+            return HttpAnswer(503, b"no answer in time\n")
         except Exception as error:  # what goes wrong in a look must not end the work
-            return Page(500, f"{type(error).__name__}\n".encode())
+            return HttpAnswer(500, f"{type(error).__name__}\n".encode())
         finally:
             self._answering[path] -= 1
 
@@ -147,7 +169,7 @@ def _read_head(head: bytes) -> tuple[str, str, str]:
     return method, target.partition("?")[0], accept
 
 
-def _written(page: Page, is_head: bool) -> bytes:
+def _written(page: HttpAnswer, is_head: bool) -> bytes:
     lines = (
         f"HTTP/1.1 {page.status} {_REASONS[page.status]}",
         f"Content-Type: {page.media_type}",

@@ -17,15 +17,15 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from comity.clock import Clock
-from comity.database import postings as postings_table
-from comity.database import search_outbox
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
+from comity.database.search import outbox as search_outbox
+from comity.database.sources import postings as postings_table
 from comity.model.errors import SearchRefused, SearchUnavailable, StateUnavailable
 from comity.model.search import SearchDocument
 from comity.rules.takedown import Takedowns
 from comity.search.engine import SearchEngine
-from comity.search.served import is_taken_down
+from comity.search.job_search import is_taken_down
 
 BATCH: Final = 500
 EVERY_S: Final = 5.0
@@ -88,7 +88,7 @@ class OutboxDrain:
         """Fill the engine anew from all postings; if it ends half-way, any later pass goes on."""
         self._engine.ensure()
         with self._database.write() as connection:
-            total = search_outbox.tell_all(connection)
+            total = search_outbox.queue_all(connection)
         self._engine.clear()
         done = 0
 
@@ -178,7 +178,7 @@ class OutboxDrain:
 
     def _now(self) -> datetime | None:
         """The server's clock rules where several machines share a state."""
-        return None if self._database.is_shared else self._clock.now()
+        return self._database.now(self._clock)
 
 
 def _as_they_are(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, SearchDocument]:

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import sources as sources_table
 from comity.database.connection import Database
+from comity.database.sources import rows as sources_table
 from comity.model.errors import ComityError, StateUnavailable
 from comity.model.source import NotRun, SourceReport, SourceSkipped
 from comity.rules.canonical import resolve_link
@@ -190,7 +190,7 @@ class DueSources:
 
 def due_now(database: Database, clock: Clock, limit: int, but: Collection[UUID] = ()) -> dict[UUID, str]:
     """Sources that are due and not being run, in the order of their turns, with their hosts."""
-    now = None if database.is_shared else clock.now()
+    now = database.now(clock)
     with database.read() as connection:
         rows = sources_table.due(connection, now, limit, but)
     return {row.id: _host(row.careers_url) for row in rows}

@@ -44,7 +44,7 @@ async def reread_robots(
 
 def _due(database: Database, clock: Clock, among: Collection[str] | None) -> list[Any]:
     with database.read() as connection:
-        now = None if database.is_shared else clock.now()
+        now = database.now(clock)
         return list(robots_table.expired_of_closed_hosts(connection, now, among, MOST_AT_ONCE))
 
 

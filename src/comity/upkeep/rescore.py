@@ -27,7 +27,7 @@ def rescore(
     last: UUID | None = None
     while True:
         with database.write() as connection:
-            now = None if database.is_shared else clock.now()
+            now = database.now(clock)
             last = priorities.rescore(connection, weights or PriorityWeights(), now, last, older_than_s)
         if last is None:
             break
@@ -38,5 +38,5 @@ def rescore(
 def rescore_run(database: Database, clock: Clock, run_id: str, weights: PriorityWeights | None = None) -> None:
     """Score the hosts that one run crawled."""
     with database.write() as connection:
-        now = None if database.is_shared else clock.now()
+        now = database.now(clock)
         priorities.rescore_of_run(connection, weights or PriorityWeights(), now, UUID(run_id))

@@ -8,7 +8,7 @@ from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.fetch.fetcher import Fetcher
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.errors import ComityError, HostBusy
 from comity.model.gate import DoorProfile
 from comity.rules.canonical import WebAddress

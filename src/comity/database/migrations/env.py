@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from comity.database.declared import metadata
+from comity.database.all_tables import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

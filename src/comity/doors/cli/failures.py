@@ -17,6 +17,7 @@ import typer
 
 from comity.doors.cli.output import visible
 from comity.doors.cli.teaching import CalmGroup
+from comity.doors.remedies import in_full
 from comity.model.errors import BadInput, ComityError, StateUnavailable
 
 INTERRUPTED: Final = 130
@@ -59,7 +60,7 @@ def exit_code_of(error: BaseException, *, as_json: bool) -> int:
         _tell("aborted", "nothing was done", as_json)
         return 1
     if isinstance(error, ComityError):
-        _tell(error.code, str(error), as_json)
+        _tell(error.code, in_full(error), as_json)
         return error.exit_code
     if isinstance(error, _ANY_TYPER_ERROR):
         return _usage(error, as_json)

@@ -155,12 +155,9 @@ def naming_options(given: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except BadInput as problem:
-        said = str(problem)
-        for name in (name for name, value in given.items() if value is not None):
-            if said.startswith((f"{name}:", f"{name} ")):
-                option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
-                raise BadInput(option + said.removeprefix(name)) from None
-        raise
+        if problem.field is None or given.get(problem.field) is None:
+            raise
+        raise problem.renamed(_OPTIONS.get(problem.field, "--" + problem.field.replace("_", "-"))) from None
 
 
 def checked_text(option: str, text: str | None, longest: int = _LONGEST_TEXT) -> str | None:

@@ -87,7 +87,7 @@ def add(
 ) -> None:
     """Add a source; it is due at once."""
     door = chosen(context, state, as_json)
-    from comity.operate.sources import add_source, checked, what_is_not_honoured
+    from comity.operate.sources import add_source, check_columns, ignored_settings
 
     columns = named_only(
         org_name=org_name,
@@ -102,10 +102,10 @@ def add(
         importance=importance,
     )
     with naming_options(columns):
-        checked(careers_url=url, **columns)  # before anything is opened, let alone made
+        check_columns(careers_url=url, **columns)  # before anything is opened, let alone made
     with door.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
-        notes = what_is_not_honoured(opened.database, source)
+        notes = ignored_settings(opened.database, source)
     _show(door, source, "is due now" if not propose else "waits to be approved", notes)
 
 
@@ -169,7 +169,7 @@ def edit(
 ) -> None:
     """Change a source; an empty text takes a value away. With another address, type or hint it is due now."""
     door = chosen(context, state, as_json)
-    from comity.operate.sources import checked, edit_source, what_is_not_honoured
+    from comity.operate.sources import check_columns, edit_source, ignored_settings
     from comity.reports.sources import find_source
 
     changes = named_only(
@@ -186,11 +186,11 @@ def edit(
         importance=importance,
     )
     with naming_options(changes):
-        checked(**changes)
+        check_columns(**changes)
     with door.open_existing() as opened:
         source = find_source(opened.database, named)
         source = edit_source(opened.database, opened.clock, source.id, **changes)
-        notes = what_is_not_honoured(opened.database, source)
+        notes = ignored_settings(opened.database, source)
     _show(door, source, "is changed", notes)
 
 

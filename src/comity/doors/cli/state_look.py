@@ -10,11 +10,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from comity.doors.cli.options import Chosen
+from comity.doors.remedies import in_full
 from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
 from comity.telemetry.health import Check
 from comity.telemetry.logs import Log, masked
-from comity.telemetry.meter import Meter, Reading
+from comity.telemetry.meter import Meter, MeterReading
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -47,7 +48,7 @@ class StateLook:
         self._asking: asyncio.Future[Any] | None = None
         self._asking_turn = asyncio.Lock()
 
-    async def reading(self) -> Reading:
+    async def reading(self) -> MeterReading:
         """The figures; old ones, with their age, while the state does not answer."""
         async with self._figures_turn:
             if monotonic() - self._figures_at >= _FIGURES_EVERY_S:
@@ -143,4 +144,4 @@ async def redis_check(url: str) -> Check:
 def _why(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {_PATIENCE_S:.0f} s"
-    return masked(str(error)) if isinstance(error, ComityError) else type(error).__name__
+    return masked(in_full(error)) if isinstance(error, ComityError) else type(error).__name__

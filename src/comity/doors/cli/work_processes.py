@@ -26,7 +26,7 @@ from comity.doors.event_loop import runner_of_loops
 from comity.model.errors import BadInput
 from comity.telemetry import events, metrics
 from comity.telemetry.gathering import Gathered
-from comity.telemetry.meter import Meter, Reading
+from comity.telemetry.meter import Meter, MeterReading
 
 _COMMAND: Final = ("-P", "-m", "comity", "work", "--ends-with-stdin", "--processes", "1")
 _RESTARTS_A_MINUTE: Final = 3
@@ -72,7 +72,7 @@ class _Workers:
         with self._door.open_or_make(connections=2) as state:
             FrontierWatch(self._log).look(state)
 
-    def _readings(self) -> list[Reading]:
+    def _readings(self) -> list[MeterReading]:
         self._meter.set(metrics.PROCESSES, self._gathered.reporting)
         return [self._gathered.reading(), self._meter.read()]
 

@@ -41,5 +41,6 @@ def settings_for(state: Place | None, **options: Any) -> Settings:
     try:
         return read_settings(**options)
     except BadInput as problem:
-        name, colon, reason = str(problem).partition(":")
-        raise BadInput(f"{_OPTIONS.get(name, name)}{colon}{reason}") from None
+        if problem.field is None:
+            raise
+        raise problem.renamed(_OPTIONS.get(problem.field, problem.field)) from None

@@ -19,7 +19,7 @@ from comity.doors.web.office import Office, OfficeHere
 from comity.doors.web.refusals import documented
 from comity.model.errors import BadInput
 from comity.model.robots import RobotsUnreachable
-from comity.operate.robots import kept_robots
+from comity.operate.robots import cached_robots
 from comity.reports.evidence import evidence_of_host, evidence_of_url
 from comity.rules.canonical import WebAddress, canonical_host, web_address
 
@@ -68,7 +68,7 @@ def robots_verdict(
     """Show what the robots.txt that was last read means for a page, with the line that decides."""
     settings = office.state.settings
     who, address = agent or settings.identity, _address(office, url)
-    found = kept_robots(office.state.database, address, who, RobotsUnreachable(settings.robots_unreachable))
+    found = cached_robots(office.state.database, address, who, RobotsUnreachable(settings.robots_unreachable))
     return robots_verdict_shape(found, address, who)
 
 

@@ -14,7 +14,7 @@ from comity.doors.web.refusals import documented
 from comity.doors.web.shown import RobotsShown
 from comity.model.errors import NotFound
 from comity.operate.policy import get_policy, set_policy
-from comity.reports.robots import robots_known
+from comity.reports.hosts import known_robots
 from comity.rules.canonical import canonical_host
 
 router = APIRouter(prefix="/admin", tags=["hosts"])
@@ -28,7 +28,7 @@ def robots(
 ) -> RobotsShown:
     """Show the robots.txt of a host as it was last read; the host is not asked for it."""
     name = _canonical(office, host)
-    known = robots_known(office.state.database, name)
+    known = known_robots(office.state.database, name)
     entry = next((each for each in known if scheme is None or each.origin.startswith(f"{scheme}://")), None)
     if entry is None:
         raise NotFound(f"the robots.txt of {name} was not read yet")

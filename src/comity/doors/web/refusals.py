@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
+from comity.doors.remedies import in_full
 from comity.model.errors import ComityError
 
 LOG: Final = logging.getLogger("comity.web")
@@ -115,7 +116,7 @@ def answer_to(error: Exception, *, is_dev: bool) -> JSONResponse:
         status = _STATUS_OF.get(error.code, 409)
         if status == 503:
             LOG.warning("%s", error)
-        return refusal(status, error.code, _MASKED if status == 503 and not is_dev else str(error))
+        return refusal(status, error.code, _MASKED if status == 503 and not is_dev else in_full(error))
     LOG.error("unexpected %s", type(error).__name__, exc_info=error if is_dev else None)
     return refusal(500, "internal", f"unexpected {type(error).__name__}" if is_dev else "something went wrong here")
 

@@ -36,12 +36,12 @@ from comity.operate.sources import (
     approve_source,
     delete_source,
     edit_source,
+    ignored_settings,
     pause_source,
     resume_source,
     simulate_extract,
     source_to_try,
     test_fetch,
-    what_is_not_honoured,
 )
 from comity.reports.sources import list_sources
 
@@ -168,5 +168,5 @@ async def simulate(office: OfficeHere, source_id: SourceId, given: TryGiven | No
 
 
 def _kept(office: Office, source: Source) -> SourceKept:
-    notes = what_is_not_honoured(office.state.database, source)
+    notes = ignored_settings(office.state.database, source)
     return SourceKept(**SourceShown.model_validate(source).model_dump(), notes=notes)

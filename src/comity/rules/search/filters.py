@@ -67,7 +67,7 @@ def _country(name: str, value: str) -> str:
         return found
     meant = nearest(value, country_names())
     remedy = f"did you mean {meant}?" if meant is not None else "write its two letters, such as KE, or its name"
-    raise BadInput(f"{name}: {value[:40]!r} is not a country; {remedy}")
+    raise BadInput(name, f"{value[:40]!r} is not a country; {remedy}")
 
 
 def _language(name: str, value: str) -> str:
@@ -78,7 +78,7 @@ def _language(name: str, value: str) -> str:
         return found
     meant = nearest(value, [each for each in known if len(each) > 2])
     remedy = f"did you mean {meant.capitalize()}?" if meant is not None else "write its two letters, such as en"
-    raise BadInput(f"{name}: {value[:40]!r} is not a language; {remedy}")
+    raise BadInput(name, f"{value[:40]!r} is not a language; {remedy}")
 
 
 @lru_cache(maxsize=1)

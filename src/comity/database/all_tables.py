@@ -1,0 +1,15 @@
+"""Every table of the state, whichever module declares it: what the migrations are compared with."""
+
+from __future__ import annotations
+
+from comity.database import images, tables
+from comity.database.ledger import tables as ledger_tables
+from comity.database.search import tables as search_tables
+from comity.database.sources import tables as source_tables
+
+# Tables are created in the order of these imports.
+# isort: split
+from comity.database.frontier import unqueued
+
+metadata = tables.metadata
+__all__ = ["images", "ledger_tables", "metadata", "search_tables", "source_tables", "tables", "unqueued"]

@@ -1,0 +1,142 @@
+"""Statements on `unqueued_urls`: URLs that were seen and not queued, at most so many for a host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    ForeignKey,
+    SmallInteger,
+    String,
+    Table,
+    Uuid,
+    bindparam,
+    delete,
+    select,
+    text,
+    update,
+)
+
+from comity.database.bulk import Encoding, driver_text, insert_rows
+from comity.database.tables import domains, metadata
+from comity.model.frontier import Unqueued
+
+URL_CHARACTERS: Final = 60
+"""How much of an address is kept, for people who list them; the key stands for the whole."""
+MOST_PER_HOST: Final = 10_000
+
+# One row for a URL and the host whose pages named it. It is looked up by its key alone, because the URL may be on a
+# host that is not known. At most 200 bytes a row on disk: so it has one index, a short address and a plain time.
+unqueued_urls: Final = Table(
+    "unqueued_urls",
+    metadata,
+    Column("url_key", BigInteger(), primary_key=True, autoincrement=False),
+    Column("domain_id", Uuid(), ForeignKey("domains.id", ondelete="CASCADE"), primary_key=True),
+    Column("url", String(URL_CHARACTERS), nullable=False),
+    Column("code", String(20), nullable=False),
+    Column("found_by", SmallInteger(), nullable=False, server_default=text("0")),
+    Column("found_on", BigInteger(), nullable=False, server_default=text("0")),
+    # Seconds since 1970: a third of what an instant takes in SQLite.
+    Column("seen_at", BigInteger(), nullable=False),
+    sqlite_with_rowid=False,
+)
+
+
+_ROW = ("url_key", "domain_id", "url", "code", "found_by", "found_on", "seen_at")
+_BATCH: Final = 500
+
+
+def put(connection: Connection, host_id: UUID, seen: Iterable[Unqueued], at: float, unrecorded: int = 0) -> None:
+    """Record URLs that a host's pages name; what is known of one is replaced where another rule decided.
+
+    Beyond the bound of the host they are only counted, as are the `unrecorded` ones that come without a URL.
+    """
+    by_key = {each.key: each for each in seen}
+    known = _codes(connection, host_id, by_key)
+    room = max(0, MOST_PER_HOST - _recorded(connection, host_id))
+    new = [each for key, each in by_key.items() if key not in known]
+    encode, seen_at = Encoding(connection), int(at)
+    host = encode.uuid(host_id)
+    rows = [
+        (each.key, host, each.url[:URL_CHARACTERS], str(each.code), int(each.found_by), each.found_on, seen_at)
+        for each in new[:room]
+    ]
+    insert_rows(connection, unqueued_urls, _ROW, rows, unless=("url_key", "domain_id"))
+    changed = [
+        (str(by_key[key].code), int(by_key[key].found_by), by_key[key].found_on, seen_at, key, host)
+        for key, code in known.items()
+        if code != by_key[key].code
+    ]
+    if changed:
+        connection.exec_driver_sql(_change_text(connection.dialect.name), changed)
+    added, more = len(rows), len(new) - len(rows) + unrecorded
+    if added or more:
+        column = domains.c
+        connection.execute(
+            update(domains)
+            .where(column.id == host_id)
+            .values(
+                unqueued_recorded=column.unqueued_recorded + added,
+                unqueued_unrecorded=column.unqueued_unrecorded + more,
+            )
+        )
+
+
+@lru_cache(maxsize=2)
+def _change_text(dialect: str) -> str:
+    table = unqueued_urls
+    statement = (
+        update(table)
+        .where(table.c.url_key == bindparam("key"), table.c.domain_id == bindparam("host"))
+        .ordered_values(
+            (table.c.code, bindparam("new_code")),
+            (table.c.found_by, bindparam("new_found_by")),
+            (table.c.found_on, bindparam("new_found_on")),
+            (table.c.seen_at, bindparam("new_seen_at")),
+        )
+    )
+    return driver_text(dialect, statement, ("new_code", "new_found_by", "new_found_on", "new_seen_at", "key", "host"))
+
+
+def _codes(connection: Connection, host_id: UUID, keys: Iterable[int]) -> dict[int, str]:
+    """Those of some URLs that have a row of this host, with their codes."""
+    table, rest = unqueued_urls.c, iter(keys)
+    found: dict[int, str] = {}
+    while some := list(islice(rest, _BATCH)):
+        statement = select(table.url_key, table.code).where(table.url_key.in_(some), table.domain_id == host_id)
+        found |= {row.url_key: row.code for row in connection.execute(statement)}
+    return found
+
+
+def _recorded(connection: Connection, host_id: UUID) -> int:
+    value: int | None = connection.execute(
+        select(domains.c.unqueued_recorded).where(domains.c.id == host_id)
+    ).scalar_one_or_none()
+    return value or 0
+
+
+def of_url(connection: Connection, key: int, limit: int = 20) -> Sequence[Any]:
+    """Where a URL was seen without being queued, by whichever host's pages, newest first."""
+    statement = (
+        select(unqueued_urls, domains.c.domain)
+        .join(domains, domains.c.id == unqueued_urls.c.domain_id)
+        .where(unqueued_urls.c.url_key == key)
+        .order_by(unqueued_urls.c.seen_at.desc())
+        .limit(limit)
+    )
+    return connection.execute(statement).all()
+
+
+def move(connection: Connection, from_host: UUID, to_host: UUID) -> None:
+    """Give one host's rows to another; those it has fall away. It reads the whole table: hosts are rarely merged."""
+    table = unqueued_urls
+    known = select(table.c.url_key).where(table.c.domain_id == to_host)
+    connection.execute(delete(table).where(table.c.domain_id == from_host, table.c.url_key.in_(known)))
+    connection.execute(update(table).where(table.c.domain_id == from_host).values(domain_id=to_host))

@@ -1,0 +1,1 @@
+"""Statements that claim, renew and release leases on hosts."""

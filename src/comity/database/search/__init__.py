@@ -1,0 +1,1 @@
+"""Full-text search in the state itself: tables, index, queries, and the outbox that feeds every search engine."""

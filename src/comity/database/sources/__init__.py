@@ -1,0 +1,1 @@
+"""Sources and their postings: tables and statements."""

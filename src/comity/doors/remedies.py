@@ -1,0 +1,26 @@
+"""Errors in full: what went wrong, and what would help in the words of the command line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from comity.model.errors import ComityError, RemedyCode
+
+_SENTENCES: Final = {
+    RemedyCode.ADD_SEED: "`comity seeds add {subject}` makes it known",
+    RemedyCode.EXPORT_PAGES: "one file is made afterwards by comity pages export {subject}",
+    RemedyCode.LIFT_TAKEDOWN: "comity takedown remove {subject} lifts that",
+    RemedyCode.LIST_SOURCES: "see comity sources list",
+    RemedyCode.MAKE_PASSWORD_HASH: "comity web hash-password prints one",
+    RemedyCode.MAKE_TOKEN: "comity web new-token prints one",
+    RemedyCode.READ_ROBOTS: "`comity robots {subject}` reads it",
+    RemedyCode.UPGRADE_SCHEMA: "run `comity db upgrade`",
+    RemedyCode.VERIFY_PAGES: "comity pages verify --pages {subject} names what is damaged",
+}
+
+
+def in_full(error: ComityError) -> str:
+    """The error's sentence, with its remedy if it has one."""
+    if error.remedy is None:
+        return str(error)
+    return f"{error}; {_SENTENCES[error.remedy.code].format(subject=error.remedy.subject)}"

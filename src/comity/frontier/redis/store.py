@@ -1,0 +1,366 @@
+"""The frontier in Redis, beside a database that is the truth.
+
+A change is committed to the database first, as rows of the journal, and applied to Redis after. If Redis does not
+answer then, the change stands all the same: the next who asks about the host applies it before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import wraps
+from threading import RLock
+from typing import Concatenate, Final, ParamSpec, TypeVar
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database.connection import Database
+from comity.database.frontier import journal as journal_table
+from comity.database.tables import DONE
+from comity.frontier.redis.change import Announced, RedisChange
+from comity.frontier.redis.following import LISTED, Following, is_up_to
+from comity.frontier.redis.layout import (
+    NEW,
+    PER_LIST,
+    instant_of,
+    pack_keys,
+    stem_of,
+    unpack_element,
+    unpack_found,
+    unpack_hints,
+    unpack_keys,
+)
+from comity.frontier.redis.link import RedisLink, RedisTerms, info_of
+from comity.frontier.store import DoneUrl, FoundUrl, FrontierUnavailable, FrontierUnfit, PlacedUrl
+from comity.model.frontier import FrontierEntry, QueuedUrl
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_LOOKED_AT: Final = ("persistence", "memory", "replication", "cluster")
+_SAMPLED: Final = 20  # hosts that are looked for, to tell an empty server
+_LOOKED: Final = 1000  # URLs that one script gives
+_MOVED: Final = 500  # URLs whose wait is over that one script brings back
+_KEY_LISTS: Final = 100  # lists of keys that one script reads
+
+
+def _alone(method: Callable[Concatenate[RedisFrontier, Arguments], Result]) -> Callable[..., Result]:
+    """Let one thread at a time in: what is known of marks, and of what is on disk, belongs together."""
+
+    @wraps(method)
+    def alone(self: RedisFrontier, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        with self._lock:
+            return method(self, *arguments, **options)
+
+    return alone
+
+
+class RedisFrontier:
+    """A `FrontierStore` in Redis or Valkey; threads that share one wait for each other."""
+
+    has_own_server = True
+
+    def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:
+        self._database = database
+        self._link = RedisLink(url, terms)
+        self._following = Following(database, self._link, clock)
+        self._is_checked = False
+        self._may_guess = False
+        self._lock = RLock()
+
+    def check(self) -> None:
+        """Refuse a server that would forget: one that evicts, or, unless that was agreed on, one that writes no log.
+
+        Nor will a replica do, or a part of a cluster: neither can take everything.
+        """
+        persistence, memory, replication, cluster = (
+            info_of(each) for each in self._link.commands([("INFO", section) for section in _LOOKED_AT])
+        )
+        if persistence.get("loading", "0") != "0":  # it calls its log disabled while it reads it
+            raise FrontierUnavailable(f"the frontier at {self._link.shown} still reads what it has on disk")
+        if replication.get("role", "master") != "master":
+            raise FrontierUnfit(f"the frontier at {self._link.shown} is a replica: name its primary instead")
+        if cluster.get("cluster_enabled", "0") != "0":
+            said = info_of(self._link.command("CLUSTER", "INFO"))
+            if int(said.get("cluster_size", "1")) > 1:
+                raise FrontierUnfit(f"the frontier at {self._link.shown} is one of a cluster: Comity needs one server")
+        policy = memory.get("maxmemory_policy", "noeviction")
+        if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):
+            raise FrontierUnfit(
+                f"the frontier at {self._link.shown} would lose URLs: its maxmemory-policy is {policy}; "
+                "set it to noeviction"
+            )
+        if self._link.terms.is_durable and persistence.get("aof_enabled", "1") == "0":
+            raise FrontierUnfit(
+                f"the frontier at {self._link.shown} would not survive a restart: set appendonly yes there"
+            )
+        self._is_checked = True
+
+    def stop_asking(self) -> None:
+        """Commit to the journal alone while Redis does not answer; it is brought up to it later."""
+        self._may_guess = True
+
+    def checkpoint_id(self, host_id: UUID, host: str, run_id: UUID | None) -> str | None:  # noqa: ARG002  # as in the database
+        """The key that every key of the host begins with."""
+        return f"redis:{stem_of(host_id)}"
+
+    @_alone
+    def take_up(self, host_ids: Collection[UUID]) -> None:
+        """Bring Redis up to the database for hosts that were leased just now, whatever a former holder left."""
+        if not self._is_checked:
+            self.check()
+        marks = self._following.load(host_ids)
+        replies = self._link.commands([("HMGET", stem_of(host_id), "epoch", "applied") for host_id in marks])
+        with self._database.read() as connection:
+            left = journal_table.hosts_with_batches(connection, len(marks), among=list(marks)) if marks else []
+        for (host_id, mark), reply in zip(marks.items(), replies, strict=True):
+            if host_id in left or not is_up_to(reply, mark):
+                self._following.catch_up(host_id)
+
+    @_alone
+    def is_blank(self) -> bool:
+        """Whether Redis has nothing of hosts that it ought to have: it lost everything, or is not the right one."""
+        with self._database.read() as connection:
+            hosts = journal_table.hosts_without_batches(connection, _SAMPLED)
+        return bool(hosts) and not any(self._link.commands([("EXISTS", stem_of(host_id)) for host_id in hosts]))
+
+    @contextmanager
+    def reading(self) -> Iterator[RedisFrontier]:
+        """Several questions; each is a round trip all the same."""
+        yield self
+
+    @_alone
+    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+        """The next URLs: by priority, depth, age; without those put off. They stay queued."""
+        found: list[QueuedUrl] = []
+        while len(found) < limit:
+            some = min(_LOOKED, limit - len(found))
+            reply = self._following.ask(host_id, "look", len(found), some, repr(now.timestamp()), _MOVED)
+            if reply is None:
+                break
+            _epoch, _applied, origin, more, elements, tries = reply
+            if more:
+                continue
+            for number, element in enumerate(elements):
+                url, key, depth, priority = unpack_element(element, origin)
+                found.append(QueuedUrl(url, key, depth, int(tries[number] or 0) if tries else 0, priority))
+            if len(elements) < some:
+                break
+        return found
+
+    @_alone
+    def keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that a host has, at most `limit` of them."""
+        found: list[int] = []
+        for first in range(0, limit // PER_LIST + 1, _KEY_LISTS):
+            reply = self._following.ask(host_id, "keys", first, _KEY_LISTS)
+            if reply is None:
+                break
+            found += unpack_keys(reply[2])
+            if len(reply[2]) < 8 * PER_LIST * _KEY_LISTS:
+                break
+        return found[:limit]
+
+    def queued_up_to(self, host_id: UUID, most: int) -> int:
+        """How many URLs are still to visit, counted no further than `most`."""
+        return min(most, self.size(host_id))
+
+    def size(self, host_id: UUID) -> int:
+        """How many URLs are still to visit."""
+        return self.states(host_id).get(0, 0)
+
+    @_alone
+    def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
+        """How many URLs of each of some hosts are still to visit, of all of them at once."""
+        marks = self._following.marks(host_ids)
+        replies = self._link.run_many([("counts", stem_of(host_id), ()) for host_id in marks])
+        found = {
+            host_id: int(reply[2]) if is_up_to(reply, mark) else self.size(host_id)
+            for (host_id, mark), reply in zip(marks.items(), replies, strict=True)
+        }
+        return {host_id: queued for host_id, queued in found.items() if queued}
+
+    @_alone
+    def states(self, host_id: UUID) -> dict[int, int]:
+        """How many URLs there are in each state."""
+        reply = self._following.ask(host_id, "counts")
+        if reply is None:
+            return {}
+        return {state: int(count) for state, count in enumerate((*reply[2:5], reply[6])) if int(count)}
+
+    @_alone
+    def next_ready_at(self, host_id: UUID) -> datetime | None:
+        """When the earliest URL that was put off may be tried."""
+        reply = self._following.ask(host_id, "counts")
+        return None if reply is None else instant_of(reply[5])
+
+    @_alone
+    def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
+        """How many URLs of hosts are too deep, and the least depth of them, of all hosts at once."""
+        marks = self._following.marks(host_ids)
+        replies = self._link.run_many([("counts", stem_of(host_id), ()) for host_id in marks])
+        found: dict[UUID, tuple[int, int]] = {}
+        for (host_id, mark), reply in zip(marks.items(), replies, strict=True):
+            sure = reply if is_up_to(reply, mark) else self._following.ask(host_id, "counts")
+            if sure is not None and int(sure[6]):
+                found[host_id] = int(sure[6]), int(float(sure[7]))
+        return found
+
+    @_alone
+    def too_deep_keys(self, host_id: UUID, limit: int) -> list[int]:
+        """The keys of URLs that are too deep, at most `limit` of them."""
+        found: list[int] = []
+        while len(found) < limit:
+            reply = self._following.ask(host_id, "too_deep_keys", len(found), LISTED)
+            if reply is None or not reply[2]:
+                break
+            found += unpack_keys(reply[2])
+        return found[:limit]
+
+    @_alone
+    def any_url(self, host_id: UUID) -> str | None:
+        """Some URL of a host: its first."""
+        reply = self._following.ask(host_id, "list", 0, 1, "")
+        return None if reply is None or not reply[4] else unpack_element(reply[4][0][1], reply[2])[0]
+
+    @_alone
+    def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
+        """What is known of one URL."""
+        for host_id in host_ids:
+            reply = self._following.ask(host_id, "find", pack_keys([key]))
+            if reply is not None and len(reply) > 3:
+                return unpack_found(reply[2], reply[3:])
+        return None
+
+    @_alone
+    def urls(self, host_id: UUID, state: int, after: int, limit: int) -> list[PlacedUrl]:
+        """URLs in one state, a page at a time; a place is one more than the sequence number."""
+        found: list[PlacedUrl] = []
+        place = after
+        while place >= 0 and len(found) < limit:
+            reply = self._following.ask(host_id, "list", place, LISTED, state)
+            if reply is None:
+                break
+            _epoch, _applied, origin, place, rows = reply
+            for sequence, element, *_rest in rows:
+                url, key, _depth, _priority = unpack_element(element, origin)
+                found.append(PlacedUrl(int(sequence) + 1, url, key))
+        return found[:limit]
+
+    def done(self, host_id: UUID, after: int | None, limit: int) -> list[DoneUrl]:
+        """URLs that are done, a page at a time; a place is one more than the sequence number."""
+        found: list[DoneUrl] = []
+        place = after or 0
+        while place >= 0 and len(found) < limit:
+            reply = self._following.ask(host_id, "list", place, LISTED, DONE)
+            if reply is None:
+                break
+            _epoch, _applied, origin, place, rows = reply
+            for sequence, element, _state, _tries, _at, hints in rows:
+                _url, key, _depth, priority = unpack_element(element, origin)
+                found.append(DoneUrl(int(sequence) + 1, key, priority, unpack_hints(hints)))
+        return found[:limit]
+
+    def everything(self, host_id: UUID) -> Iterator[list[FoundUrl]]:
+        """All URLs of a host with all that is known of them, oldest first, about a thousand at a time."""
+        place = 0
+        while place >= 0:
+            reply = self._following.ask(host_id, "list", place, LISTED, "")
+            if reply is None:
+                return
+            _epoch, _applied, origin, place, rows = reply
+            yield [unpack_found(origin, fields) for _sequence, *fields in rows]
+
+    @_alone
+    def wipe(self, host_id: UUID) -> None:
+        """Delete what Redis has of a host that the database does not look for there any more."""
+        self._following.drop(host_id)
+        self._following.wipe(host_id)
+
+    @contextmanager
+    def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[RedisChange]:
+        """Begin a transaction of the database; Redis follows after its end."""
+        with self._lock, self._changed(announced) as change:
+            yield change
+
+    @contextmanager
+    def _changed(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None) -> Iterator[RedisChange]:
+        if not self._is_checked:
+            self.check()
+        confirmed = self._confirmed()
+        asked: dict[UUID, Announced] = {}
+        if announced:
+            try:
+                asked = self._ask_about(announced)
+            except FrontierUnavailable:
+                if not self._may_guess:
+                    raise
+        with self._database.write() as connection:
+            change = RedisChange(
+                connection, self._following, self._link, asked, self._ask_about, may_guess=self._may_guess
+            )
+            yield change
+            sent = change.write_journal()
+            journal_table.remove(connection, confirmed)
+        for host_id in change.forgotten | change.moved:
+            self._following.drop(host_id)
+        for host_id, (mark, _payloads) in sent.items():
+            self._following.note(host_id, mark)
+        # From here on the change stands. If Redis is away, the next question about these hosts tries again.
+        with suppress(FrontierUnavailable):
+            for host_id in change.forgotten:
+                self._following.wipe(host_id)
+            self._following.follow(sent)
+
+    def _ask_about(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> dict[UUID, Announced]:
+        """The keys of links and those of them that are new to their hosts, of all hosts at once."""
+        keys = {host_id: list({entry.key for entry in entries}) for host_id, entries in links.items() if entries}
+        unmet = {host_id: set(each) for host_id, each in keys.items()}
+        marks = self._following.marks(keys)
+        calls = [("states_of", stem_of(host_id), [pack_keys(keys[host_id])]) for host_id in marks]
+        for (host_id, mark), reply in zip(marks.items(), self._link.run_many(calls), strict=True):
+            sure = (
+                reply if is_up_to(reply, mark) else self._following.ask(host_id, "states_of", pack_keys(keys[host_id]))
+            )
+            if sure is not None:
+                pairs = zip(keys[host_id], sure[2], strict=True)
+                unmet[host_id] = {key for key, state in pairs if state in NEW}
+        return {host_id: (set(each), unmet[host_id]) for host_id, each in keys.items()}
+
+    def _confirmed(self) -> dict[UUID, int]:
+        """Batches that the journal may let go of; those that Redis lost again are brought back."""
+        confirmed, gone = self._following.durability.confirmed()
+        for host_id in gone:
+            self._following.catch_up(host_id)
+        return confirmed
+
+    def take_rebuilt(self) -> set[UUID]:
+        """Hosts whose frontier was made anew since this was last asked, by whomever."""
+        return self._following.take_rebuilt()
+
+    @_alone
+    def recover(self, limit: int = 1000) -> int:
+        """Apply what is in the journal, whoever left it, and let go of what is safe."""
+        with self._database.read() as connection:
+            hosts = journal_table.hosts_with_batches(connection, limit)
+        for host_id in hosts:
+            self._following.catch_up(host_id)
+        self.tidy()
+        return len(hosts)
+
+    @_alone
+    def tidy(self) -> bool:
+        """Let the journal go of what is safe; whether something of this process is still to be confirmed."""
+        if confirmed := self._confirmed():
+            with self._database.write() as connection:
+                journal_table.remove(connection, confirmed)
+        return bool(self._following.durability)
+
+    @_alone
+    def close(self) -> None:
+        """Let the journal go of what is safe already, and give back connections."""
+        with suppress(FrontierUnavailable):
+            self.tidy()
+        self._following.durability.close()
+        self._link.close()

@@ -1,0 +1,185 @@
+"""What an operator may do with hosts: reset one, request a refresh, merge hosts that the naming rules made one.
+
+In a merge the earliest row is kept, counters are summed, references are moved, and the stricter of two policies holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from comity.clock import Clock
+from comity.database import hosts as hosts_table
+from comity.database import merging, robots
+from comity.database.connection import Database
+from comity.database.tables import DONE, DROPPED, QUEUED
+from comity.frontier.sql_store import own_frontier
+from comity.frontier.store import FrontierStore
+from comity.model.errors import BadAddress, BadInput, HostBusy, NotFound, Remedy, RemedyCode
+from comity.model.host import CanonicalHost, HostStatus
+from comity.operate.takedown import covered_of_host
+from comity.rules.canonical import canonical_host
+from comity.rules.host_transitions import is_legal
+
+
+@dataclass(frozen=True, slots=True)
+class ResetReport:
+    """What a reset changed."""
+
+    host: str
+    before: HostStatus
+    after: HostStatus
+    urls_requeued: int
+
+
+def reset_host(
+    database: Database, clock: Clock, host: str, *, reason: str | None = None, frontier: FrontierStore | None = None
+) -> ResetReport:
+    """Make a host ready to be crawled from the start: cooldown, errors and retries forgotten, URLs queued again.
+
+    What politeness remembers (the next allowed request, a block that the site asked for) is kept: an
+    operator may change our plans, not the site's limits. So are takedowns: what they cover is not queued.
+    """
+    store = frontier or own_frontier(database)
+    covered = _covered(database, store, host)
+    with store.change() as change:
+        connection = change.connection
+        row = hosts_table.get(connection, host)
+        if row is None:
+            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
+        if hosts_table.is_leased(connection, row.id, database.now(clock)):
+            raise HostBusy(
+                f"{host} is being crawled by {row.claimed_by} until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC; "
+                "stop that crawl first"
+            )
+        values = {
+            "is_seeded": True,
+            "next_crawl_after": None,
+            "block_reason": f"reset: {reason}" if reason else None,
+            "block_reason_code": None,
+            "first_blocked_at": None,
+            "consecutive_error_count": 0,
+            "cooldown_count": 0,
+            "is_refresh_due": False,
+            "refresh_started_at": None,
+            "frontier_updated_at": clock.now(),
+        }
+        if is_legal(row.status, HostStatus.PENDING):
+            values["status"] = HostStatus.PENDING
+        if not hosts_table.change(connection, row.id, values, expected_version=row.version):
+            raise HostBusy(f"{host} was changed by somebody else at the same moment; try again")
+        requeued = change.requeue_all(row.id) - len(covered.get(DONE, ()))
+        for keys in covered.values():
+            change.change_state(row.id, keys, QUEUED, DROPPED)
+        robots.forget_failures(connection, host)
+        after = hosts_table.get(connection, host)
+        assert after is not None
+    return ResetReport(host, row.status, after.status, requeued)
+
+
+def _covered(database: Database, store: FrontierStore, host: str) -> dict[int, list[int]]:
+    """The keys of a host's URLs that are taken down, by their state; `BadInput` if the whole host is."""
+    with database.read() as connection:
+        row = hosts_table.get(connection, host)
+    if row is None:
+        return {}
+    entry, keys = covered_of_host(database, store, host, row.id)
+    if entry is not None:
+        raise BadInput(f"{host} is taken down ({entry})", remedy=Remedy(RemedyCode.LIFT_TAKEDOWN, str(entry)))
+    return keys
+
+
+_BATCH: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One host that no longer goes by its old name."""
+
+    old: str
+    new: str
+    action: str  # renamed | folded | skipped
+    detail: str | None = None
+
+
+def merge_hosts(
+    database: Database,
+    clock: Clock,
+    *,
+    collapse: bool = False,
+    dry_run: bool = False,
+    frontier: FrontierStore | None = None,
+) -> Iterator[Merged]:
+    """Bring every host under its canonical name, one transaction each; yields what was done."""
+    store = frontier or own_frontier(database)
+    last: UUID | None = None
+    while True:
+        with database.read() as connection:
+            rows = merging.names_after(connection, last, _BATCH)
+        if not rows:
+            return
+        for row in rows:
+            try:
+                wanted = canonical_host(row.domain, collapse=collapse)
+            except BadAddress as error:
+                yield Merged(row.domain, row.domain, "skipped", error.reason)
+                continue
+            if wanted.authority != row.domain:
+                now = database.now(clock)
+                yield _merge(database, store, now, row.domain, wanted, dry_run)
+        last = rows[-1].id
+
+
+def _merge(
+    database: Database,
+    store: FrontierStore,
+    now: datetime | None,
+    old: str,
+    wanted: CanonicalHost,
+    dry_run: bool,
+) -> Merged:
+    new = wanted.authority
+    with database.read() as connection:
+        ids = list(hosts_table.ids_of(connection, [old, new]).values())
+    if len(ids) > 1:
+        store.take_up(ids)  # what is half-way there would be lost with its row
+    with store.change() as change:
+        connection = change.connection
+        ours, theirs = (merging.locked(connection, name) for name in sorted((old, new)))
+        if old > new:
+            ours, theirs = theirs, ours
+        if ours is None:
+            return Merged(old, new, "skipped", "it is gone")
+        for row in (ours, theirs):
+            if row is not None and hosts_table.is_leased(connection, row.id, now):
+                return Merged(old, new, "skipped", f"{row.domain} is leased by {row.claimed_by}")
+        if dry_run:
+            return Merged(old, new, "renamed" if theirs is None else "folded", "not done: dry run")
+        if theirs is None:
+            merging.rename(connection, ours, new, wanted.parent_domain)
+            return Merged(old, new, "renamed")
+        kept, gone = sorted((ours, theirs), key=lambda row: (row.first_seen_at, str(row.id)))
+        change.move(gone.id, kept.id)
+        merging.fold(connection, kept, gone, new, wanted.parent_domain)
+        _wake_if_work_came(connection, kept, gone)
+    queued = store.size(kept.id)
+    with database.write() as connection:
+        merging.note_size(connection, kept.id, queued)
+    return Merged(old, new, "folded")
+
+
+def _wake_if_work_came(connection: Any, kept: Any, gone: Any) -> None:
+    """A host that was done is not done any more when it inherits URLs that wait."""
+    if kept.status is HostStatus.EXHAUSTED and gone.status in (HostStatus.PENDING, HostStatus.ACTIVE):
+        hosts_table.change(connection, kept.id, {"status": HostStatus.PENDING, "next_crawl_after": None})
+
+
+def request_refresh(database: Database, clock: Clock, hosts: Collection[str]) -> list[str]:
+    """Make the hosts due for a refresh that are done; gives their names. Others keep their state: they have work left,
+    or a cooldown that a refresh does not shorten.
+    """
+    with database.write() as connection:
+        return hosts_table.ask_refresh(connection, hosts, database.now(clock))

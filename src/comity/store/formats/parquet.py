@@ -1,0 +1,372 @@
+"""Parts as Parquet, which any DuckDB, Arrow or pandas opens at once. Pages enter, the octets of the file leave.
+
+Written here rather than by a library, since a library holds a row group's pages several times over: here a body is
+compressed as soon as a data page is full, and of a row group only the small columns wait in memory. Apache Parquet 2:
+plain values, definition levels by runs, zstd.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, repeat
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+from uuid import UUID
+
+import zstandard
+
+from comity import __version__
+from comity.model.page import PageRecord
+from comity.store.formats.columns import COLUMNS, NAMES, ColumnKind, PageColumn, all_utf8, body_as_columns, microseconds
+from comity.store.parts.part import PartWriter
+
+# Thrift's compact protocol, as much of it as the metadata of a Parquet file needs.
+
+I32: Final = 5
+I64: Final = 6
+BINARY: Final = 8
+STRUCT: Final = 12
+_TRUE: Final = 1
+_FALSE: Final = 2
+_LIST: Final = 9
+
+
+class ThriftField(NamedTuple):
+    """A field of a struct: its number, its type and its octets."""
+
+    number: int
+    type: int
+    octets: bytes
+
+
+def varint(value: int) -> bytes:
+    """An unsigned number, seven bits at a time."""
+    octets = bytearray()
+    while value > 0x7F:
+        octets.append(value & 0x7F | 0x80)
+        value >>= 7
+    octets.append(value)
+    return bytes(octets)
+
+
+def i32(number: int, value: int) -> ThriftField:
+    """A number of 32 bits."""
+    return ThriftField(number, I32, _zigzag(value))
+
+
+def i64(number: int, value: int) -> ThriftField:
+    """A number of 64 bits."""
+    return ThriftField(number, I64, _zigzag(value))
+
+
+def binary(number: int, value: bytes) -> ThriftField:
+    """Octets, or text as UTF-8."""
+    return ThriftField(number, BINARY, varint(len(value)) + value)
+
+
+def flag(number: int, value: bool) -> ThriftField:
+    """Yes or no: the type says it all."""
+    return ThriftField(number, _TRUE if value else _FALSE, b"")
+
+
+def nested(number: int, *fields: ThriftField) -> ThriftField:
+    """A struct within a struct."""
+    return ThriftField(number, STRUCT, thrift_struct(*fields))
+
+
+def listing(number: int, element_type: int, elements: Sequence[bytes]) -> ThriftField:
+    """A list of elements of one type, each as it is encoded on its own."""
+    count = len(elements)
+    head = bytes([count << 4 | element_type]) if count < 15 else bytes([0xF0 | element_type]) + varint(count)
+    return ThriftField(number, _LIST, head + b"".join(elements))
+
+
+def numbers(values: Iterable[int]) -> list[bytes]:
+    """The elements of a list of numbers."""
+    return [_zigzag(value) for value in values]
+
+
+def texts(values: Iterable[str]) -> list[bytes]:
+    """The elements of a list of texts."""
+    return [binary(0, value.encode()).octets for value in values]
+
+
+def thrift_struct(*fields: ThriftField) -> bytes:
+    """Fields in the order of their numbers, with the octet that ends a struct."""
+    pieces: list[bytes] = []
+    last = 0
+    for number, kind, value in fields:
+        pieces += (bytes([(number - last) << 4 | kind]), value)  # no gap between our fields exceeds 15
+        last = number
+    return b"".join((*pieces, b"\0"))
+
+
+def _zigzag(value: int) -> bytes:
+    return varint(value << 1 if value >= 0 else (-value << 1) - 1)
+
+
+# A reader holds a row group of bodies in memory, and so does a vector of DuckDB's.
+BYTES_PER_GROUP: Final = 32 * 1024 * 1024
+ROWS_PER_GROUP: Final = 2000
+BYTES_PER_PAGE: Final = 1024 * 1024
+_WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of `body_bytes` that wait for `body` to end
+_LEVEL: Final = 1
+_MAGIC: Final = b"PAR1"
+_BODY: Final = NAMES.index("body")
+_OCTETS: Final = NAMES.index("body_bytes")
+# All values of a page's row but the two bodies, in order.
+_small_values: Final = itemgetter(
+    *(PageRecord._fields.index(name) for name in NAMES if name not in ("body", "body_bytes"))
+)
+_WITH_BOUNDS: Final = ("url", "crawl_time")  # what people look for
+# Names of the format (parquet.thrift).
+_TYPES: Final = {ColumnKind.TEXT: 6, ColumnKind.OCTETS: 6, ColumnKind.NUMBER: 1, ColumnKind.TIME: 2}
+_LETTERS: Final = {ColumnKind.NUMBER: "i", ColumnKind.TIME: "q"}  # as `struct` knows them
+_length: Final = struct.Struct("<I").pack
+_OPTIONAL: Final = 1
+_PLAIN: Final = 0
+_RLE: Final = 3
+_ZSTD: Final = 6
+_DATA_PAGE: Final = 0
+
+
+class _Chunk(NamedTuple):
+    """A column of a row group, as it is in the file."""
+
+    column: PageColumn
+    offset: int
+    values: int
+    plain_bytes: int
+    coded_bytes: int
+    nulls: int
+    bounds: tuple[bytes, bytes] | None
+
+
+class _ColumnPages:
+    """The data pages of one column while its row group is written."""
+
+    def __init__(self, column: PageColumn, compressor: zstandard.ZstdCompressor) -> None:
+        self._column = column
+        self._compressor = compressor
+        self._levels: list[bool] = []  # whether each value is there
+        self._pieces: list[bytes] = []
+        self._waiting_bytes = 0
+        self._bounds: tuple[bytes, bytes] | None = None
+        self.done: list[bytes] = []  # headers and compressed pages, not yet written
+        self.done_bytes = 0
+        self._values = self._nulls = self._plain_bytes = self._coded_bytes = 0
+
+    def add(self, value: bytes | None) -> None:
+        """One body; a page that is full is compressed."""
+        self._levels.append(value is not None)
+        if value is not None:
+            self._pieces += (_length(len(value)), value)
+            self._waiting_bytes += len(value)
+            if self._waiting_bytes >= BYTES_PER_PAGE:
+                self.end_page()
+
+    def add_texts(self, values: Sequence[str | None]) -> None:
+        """All values of a column of text."""
+        self._levels = [value is not None for value in values]
+        there = all_utf8([value for value in values if value is not None])
+        self._pieces = list(chain.from_iterable(zip(map(_length, map(len, there)), there, strict=True)))
+        if self._column.name in _WITH_BOUNDS:
+            self._bounds = min(there), max(there)
+
+    def add_numbers(self, values: Sequence[int | None]) -> None:
+        """All values of a column of numbers or times."""
+        self._levels = [value is not None for value in values]
+        there = [value for value in values if value is not None]
+        letter = _LETTERS[self._column.kind]
+        self._pieces = [struct.pack(f"<{len(there)}{letter}", *there)]
+        if self._column.name in _WITH_BOUNDS:
+            self._bounds = struct.pack(f"<{letter}", min(there)), struct.pack(f"<{letter}", max(there))
+
+    def end_page(self) -> None:
+        """Compress what waits."""
+        count = len(self._levels)
+        if not count:
+            return
+        levels = _runs(self._levels)
+        plain = b"".join((_length(len(levels)), levels, *self._pieces))
+        self._nulls += count - sum(self._levels)
+        self._values += count
+        self._levels, self._pieces, self._waiting_bytes = [], [], 0
+        coded = self._compressor.compress(plain)
+        head = thrift_struct(
+            i32(1, _DATA_PAGE),
+            i32(2, len(plain)),
+            i32(3, len(coded)),
+            nested(5, i32(1, count), i32(2, _PLAIN), i32(3, _RLE), i32(4, _RLE)),
+        )
+        self._plain_bytes += len(head) + len(plain)
+        self._coded_bytes += len(head) + len(coded)
+        self.done += (head, coded)
+        self.done_bytes += len(coded)
+
+    def take(self) -> list[bytes]:
+        """What can be written now."""
+        done, self.done, self.done_bytes = self.done, [], 0
+        return done
+
+    def chunk(self, offset: int) -> _Chunk:
+        """The column as it ended up."""
+        return _Chunk(
+            self._column, offset, self._values, self._plain_bytes, self._coded_bytes, self._nulls, self._bounds
+        )
+
+
+class ParquetPart(PartWriter):
+    """A part in Parquet. The pages of `body` go to the file as they fill, those of all other columns after them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._groups: list[tuple[list[_Chunk], int]] = []
+        self._at = 0
+        self._begin_group()
+
+    def _begin(self, file: BinaryIO) -> None:
+        self._write(file, _MAGIC)
+
+    def _begin_group(self) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._bodies = _ColumnPages(COLUMNS[_BODY], self._compressor)
+        self._octets = _ColumnPages(COLUMNS[_OCTETS], self._compressor)
+        self._bodies_at = 0
+        self._body_bytes = 0
+
+    def _add(self, file: BinaryIO, record: PageRecord) -> None:
+        text, octets = body_as_columns(record)
+        length = len(text or b"") + len(octets or b"")
+        if self._rows and (
+            self._body_bytes + length > BYTES_PER_GROUP
+            or len(self._rows) >= ROWS_PER_GROUP
+            or self._octets.done_bytes > _WAITING_BYTES
+        ):
+            self._end_group(file)
+        self._body_bytes += length
+        self._rows.append(_small_values(record))
+        self._octets.add(octets)
+        self._bodies.add(text)
+        if self._bodies.done:
+            self._write_bodies(file)
+
+    def _write_bodies(self, file: BinaryIO) -> None:
+        self._bodies_at = self._bodies_at or self._at
+        for piece in self._bodies.take():
+            self._write(file, piece)
+
+    def _end_group(self, file: BinaryIO) -> None:
+        self._bodies.end_page()
+        self._write_bodies(file)
+        chunks: dict[str, _Chunk] = {"body": self._bodies.chunk(self._bodies_at)}
+        small: Iterator[Any] = zip(*self._rows, strict=True)
+        for column in COLUMNS:
+            if column.name == "body":
+                continue
+            pages = self._octets
+            if column.name != "body_bytes":
+                pages = _ColumnPages(column, self._compressor)
+                _add_small(pages, column, next(small))
+            pages.end_page()
+            offset = self._at
+            for piece in pages.take():
+                self._write(file, piece)
+            chunks[column.name] = pages.chunk(offset)
+        self._groups.append(([chunks[name] for name in NAMES], len(self._rows)))
+        self._begin_group()
+
+    def _end(self, file: BinaryIO) -> None:
+        self._end_group(file)
+        footer = _footer(self._groups)
+        self._write(file, b"".join((footer, len(footer).to_bytes(4, "little"), _MAGIC)))
+
+    def _write(self, file: BinaryIO, octets: bytes) -> None:
+        file.write(octets)
+        self._at += len(octets)
+
+
+def _add_small(pages: _ColumnPages, column: PageColumn, values: tuple[Any, ...]) -> None:
+    """A column's values as pages have them become those that are written."""
+    if column.name == "run_id":
+        pages.add_texts(_names(values))
+    elif column.name == "crawl_time":
+        pages.add_numbers(list(map(microseconds, values)))
+    elif column.kind is ColumnKind.TEXT:
+        pages.add_texts(values)
+    else:
+        pages.add_numbers(values)
+
+
+def _names(runs: Sequence[UUID]) -> list[str]:
+    """Runs by name; nearly always they are all the same, and spelling one out is slow."""
+    return [name for run, same in groupby(runs) for name in repeat(str(run), len(list(same)))]
+
+
+def _runs(levels: list[bool]) -> bytes:
+    """Definition levels, run by run (Encodings.md, RLE with a bit width of one)."""
+    if len(set(levels)) == 1:  # most columns
+        return _run(len(levels), levels[0])
+    return b"".join(_run(len(list(run)), is_there) for is_there, run in groupby(levels))
+
+
+def _run(length: int, is_there: bool) -> bytes:
+    return varint(length << 1) + (b"\1" if is_there else b"\0")
+
+
+def _footer(groups: list[tuple[list[_Chunk], int]]) -> bytes:
+    """What a reader reads first: the columns, and where each row group has them."""
+    root = thrift_struct(binary(4, b"schema"), i32(5, len(COLUMNS)))
+    ordered = thrift_struct(nested(1))  # bounds are in the order that a column's type defines
+    return thrift_struct(
+        i32(1, 2),
+        listing(2, STRUCT, [root, *(_schema(column) for column in COLUMNS)]),
+        i64(3, sum(rows for _chunks, rows in groups)),
+        listing(4, STRUCT, [_group(chunks, rows) for chunks, rows in groups]),
+        binary(6, f"comity version {__version__}".encode()),
+        listing(7, STRUCT, [ordered] * len(COLUMNS)),
+    )
+
+
+def _schema(column: PageColumn) -> bytes:
+    fields = [i32(1, _TYPES[column.kind]), i32(3, _OPTIONAL), binary(4, column.name.encode())]
+    if column.kind is ColumnKind.TEXT:
+        fields += (i32(6, 0), nested(10, nested(1)))
+    elif column.kind is ColumnKind.TIME:
+        microseconds_in_utc = nested(8, flag(1, True), nested(2, nested(2)))
+        fields += (i32(6, 10), nested(10, microseconds_in_utc))
+    return thrift_struct(*fields)
+
+
+def _group(chunks: list[_Chunk], rows: int) -> bytes:
+    return thrift_struct(
+        listing(1, STRUCT, [_column_chunk(chunk) for chunk in chunks]),
+        i64(2, sum(chunk.plain_bytes for chunk in chunks)),
+        i64(3, rows),
+        i64(5, min(chunk.offset for chunk in chunks)),
+        i64(6, sum(chunk.coded_bytes for chunk in chunks)),
+    )
+
+
+def _column_chunk(chunk: _Chunk) -> bytes:
+    statistics = [i64(3, chunk.nulls)]
+    if chunk.bounds is not None:
+        statistics += (binary(5, chunk.bounds[1]), binary(6, chunk.bounds[0]))
+    return thrift_struct(
+        i64(2, chunk.offset),
+        nested(
+            3,
+            i32(1, _TYPES[chunk.column.kind]),
+            listing(2, I32, numbers((_PLAIN, _RLE))),
+            listing(3, BINARY, texts((chunk.column.name,))),
+            i32(4, _ZSTD),
+            i64(5, chunk.values),
+            i64(6, chunk.plain_bytes),
+            i64(7, chunk.coded_bytes),
+            i64(9, chunk.offset),
+            nested(12, *statistics),
+        ),
+    )

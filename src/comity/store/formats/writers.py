@@ -1,0 +1,29 @@
+"""Which kind of part a place takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from comity.store.parts.part import PartWriter
+from comity.store.target import Format, Target
+
+
+def part_writer(target: Target, segment: Path) -> PartWriter:
+    """A writer for the part that a segment becomes."""
+    part = target.part_of(segment)
+    return writer_of(target.format, part, part.name if target.is_folder else target.path.name)
+
+
+def writer_of(kind: Format, path: Path, filename: str) -> PartWriter:
+    """A writer of one kind; `filename` is what the file will be called in the end. Only what is needed is imported."""
+    if kind in (Format.JSONL, Format.JSONL_GZ):
+        from comity.store.formats.json_lines import LinesPart
+
+        return LinesPart(path, compressed=kind is Format.JSONL_GZ)
+    if kind.is_archive:
+        from comity.store.formats.warc import WarcPart
+
+        return WarcPart(path, filename, compressed=kind is Format.WARC_GZ)
+    from comity.store.formats.parquet import ParquetPart
+
+    return ParquetPart(path)

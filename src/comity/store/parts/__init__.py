@@ -1,0 +1,1 @@
+"""Parts: finished files of pages, what is noted about each, and how they are joined into one file."""
