@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from comity.doors.shapes.base import Instant, Shape
+from comity.doors.schemas.base import Instant, Schema
 from comity.model.host import SCRIPTS_NOT_RUN, HostPolicy, HostStatus
 from comity.rules.politeness.policy import reaches
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from comity.reports.status import Status, WorkerLine
 
 
-class PolicyShown(Shape):
+class PolicyShown(Schema):
     """The limits of a host."""
 
     host: str
@@ -50,7 +50,7 @@ def policy_shape(policy: HostPolicy | None, host: str) -> PolicyShown:
     )
 
 
-class HostListed(Shape):
+class HostListed(Schema):
     """One host of a listing: a part of what is known of it, under the same names."""
 
     domain: str
@@ -66,7 +66,7 @@ class HostListed(Shape):
     claimed_by: str | None
 
 
-class HostsShown(Shape):
+class HostsShown(Schema):
     """A part of the table of hosts, those crawled last first."""
 
     hosts: list[HostListed]
@@ -75,7 +75,7 @@ class HostsShown(Shape):
     has_more: bool = Field(description="Whether a larger offset gives more.")
 
 
-class FrontierShown(Shape):
+class FrontierShown(Schema):
     """The URLs of a host by their state."""
 
     queued: int
@@ -84,7 +84,7 @@ class FrontierShown(Shape):
     too_deep: int = Field(description="Links that are kept and lie deeper than crawls so far followed.")
 
 
-class ErrorShown(Shape):
+class ErrorShown(Schema):
     """One kind of error: `host` and `at` are those of the last, `urls` the first few."""
 
     code: str
@@ -94,7 +94,7 @@ class ErrorShown(Shape):
     urls: list[str]
 
 
-class HostShown(Shape):
+class HostShown(Schema):
     """Everything that is known of a host: the columns of `domains`, its URLs and its policy."""
 
     model_config = ConfigDict(extra="allow")
@@ -182,7 +182,7 @@ def _policy_from(row: Mapping[str, Any]) -> HostPolicy:
     return HostPolicy(**{name: row[name] for name in HostPolicy.__slots__})
 
 
-class HolderShown(Shape):
+class HolderShown(Schema):
     """One holder of leases."""
 
     claimed_by: str
@@ -191,7 +191,7 @@ class HolderShown(Shape):
     earliest_expiry: Instant
 
 
-class StatusCount(Shape):
+class StatusCount(Schema):
     """How many hosts have one status."""
 
     status: HostStatus
@@ -199,7 +199,7 @@ class StatusCount(Shape):
     waiting: int = Field(description="Those that a worker might take.")
 
 
-class ClaimsShown(Shape):
+class ClaimsShown(Schema):
     """Who holds leases, which of them ran out, and which hosts wait for a worker."""
 
     holders: list[HolderShown]
@@ -221,7 +221,7 @@ def claims_shape(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsShow
     )
 
 
-class WorkerShown(Shape):
+class WorkerShown(Schema):
     """A worker, as the leases that it holds tell of it."""
 
     model_config = ConfigDict(from_attributes=True, extra="allow")
@@ -239,7 +239,7 @@ class WorkerShown(Shape):
     state: str = Field(description="working, silent, ran out, or gone (known on its own machine only).")
 
 
-class LeasesShown(Shape):
+class LeasesShown(Schema):
     """Leases in all."""
 
     held: int
@@ -247,7 +247,7 @@ class LeasesShown(Shape):
     silent: int
 
 
-class QueueShown(Shape):
+class QueueShown(Schema):
     """Hosts of one status."""
 
     model_config = ConfigDict(extra="allow")
@@ -257,14 +257,14 @@ class QueueShown(Shape):
     waiting: int = Field(description="Those that a worker might take.")
 
 
-class UrlsShown(Shape):
+class UrlsShown(Schema):
     """URLs still to visit, over all hosts."""
 
     urls: int
     is_exact: bool = Field(description="false: an estimate.")
 
 
-class ThroughputShown(Shape):
+class ThroughputShown(Schema):
     """Fetches within a stretch of time."""
 
     seconds: int
@@ -274,14 +274,14 @@ class ThroughputShown(Shape):
     is_exact: bool
 
 
-class BothThroughputs(Shape):
+class BothThroughputs(Schema):
     """How fast it goes."""
 
     minute: ThroughputShown
     hour: ThroughputShown
 
 
-class DueShown(Shape):
+class DueShown(Schema):
     """A host that comes back at a time."""
 
     host: str
@@ -290,7 +290,7 @@ class DueShown(Shape):
     at: Instant
 
 
-class RunShown(Shape):
+class RunShown(Schema):
     """A run."""
 
     model_config = ConfigDict(extra="allow")
@@ -305,7 +305,7 @@ class RunShown(Shape):
     bytes_received: int
 
 
-class StateShown(Shape):
+class StateShown(Schema):
     """Status of the whole state."""
 
     model_config = ConfigDict(extra="allow")

@@ -6,17 +6,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from comity.doors.shapes.decisions import (
-    EvidenceShown,
-    EvidencesShown,
-    RobotsVerdictShown,
-    WhyShown,
-    robots_verdict_shape,
-    why_shape,
+from comity.doors.schemas.decisions import (
+    EvidenceList,
+    EvidenceView,
+    RobotsVerdictView,
+    WhyView,
+    robots_verdict_view,
+    why_view,
 )
-from comity.doors.web.given import Limit, Line, Offset, PageUrl
-from comity.doors.web.office import Office, OfficeHere
-from comity.doors.web.refusals import documented
+from comity.doors.web.errors import error_responses
+from comity.doors.web.requests import Limit, Line, Offset, PageUrl
+from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput
 from comity.model.robots import RobotsUnreachable
 from comity.operate.robots import cached_robots
@@ -26,21 +26,21 @@ from comity.rules.canonical import WebAddress, canonical_host, web_address
 router = APIRouter(prefix="/admin", tags=["decisions"])
 
 
-@router.get("/why", operation_id="explain_url", response_model=WhyShown)
-def why(office: OfficeHere, url: PageUrl) -> WhyShown:
+@router.get("/why", operation_id="explain_url", response_model=WhyView)
+def why(office: Services, url: PageUrl) -> WhyView:
     """Explain every decision about a URL: takedown, robots.txt, policy, cooldown, block, lease, duplicate."""
-    return why_shape(office.state, _address(office, url))
+    return why_view(office.state, _address(office, url))
 
 
-@router.get("/evidence", operation_id="list_evidence", response_model=EvidencesShown, responses=documented(404))
+@router.get("/evidence", operation_id="list_evidence", response_model=EvidenceList, responses=error_responses(404))
 def evidence(
-    office: OfficeHere,
+    office: Services,
     url: Annotated[str | None, Query(description="Of this page.", max_length=2000)] = None,
     host: Annotated[str | None, Query(description="Of every page of this host.", max_length=300)] = None,
     type: Annotated[Line | None, Query(description="Only of this type.", max_length=40)] = None,  # noqa: A002  # the column's name
     limit: Limit = 50,
     offset: Offset = 0,
-) -> EvidencesShown:
+) -> EvidenceList:
     """List stored decisions about a URL or a host, newest first: name one of the two."""
     if (url is None) == (host is None):
         raise BadInput("name either url or host")
@@ -51,26 +51,29 @@ def evidence(
         assert host is not None
         name = canonical_host(host, collapse=office.state.settings.collapse_subdomains).authority
         found = evidence_of_host(database, name, kind=type, limit=more, offset=offset)
-    shown = [EvidenceShown.model_validate(each) for each in found[:limit]]
-    return EvidencesShown(evidence=shown, limit=limit, offset=offset, has_more=len(found) > limit)
+    shown = [EvidenceView.model_validate(each) for each in found[:limit]]
+    return EvidenceList(evidence=shown, limit=limit, offset=offset, has_more=len(found) > limit)
 
 
 @router.get(
-    "/robots_verdict", operation_id="get_robots_verdict", response_model=RobotsVerdictShown, responses=documented(404)
+    "/robots_verdict",
+    operation_id="get_robots_verdict",
+    response_model=RobotsVerdictView,
+    responses=error_responses(404),
 )
 def robots_verdict(
-    office: OfficeHere,
+    office: Services,
     url: PageUrl,
     agent: Annotated[
         Line | None, Query(description="Decide for another crawler than ours.", min_length=1, max_length=300)
     ] = None,
-) -> RobotsVerdictShown:
+) -> RobotsVerdictView:
     """Show what the robots.txt that was last read means for a page, with the line that decides."""
     settings = office.state.settings
     who, address = agent or settings.identity, _address(office, url)
     found = cached_robots(office.state.database, address, who, RobotsUnreachable(settings.robots_unreachable))
-    return robots_verdict_shape(found, address, who)
+    return robots_verdict_view(found, address, who)
 
 
-def _address(office: Office, text: str) -> WebAddress:
+def _address(office: WebServices, text: str) -> WebAddress:
     return web_address(text, collapse=office.state.settings.collapse_subdomains)
