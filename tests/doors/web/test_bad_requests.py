@@ -229,11 +229,11 @@ def test_a_state_that_went_away_is_no_fault_and_no_secret(
         for path in ("/readyz", "/admin/sources", "/admin/crawl/status"):
             answer = admin.get(path)
             told = refused(answer, 503, "state_unavailable")
-            assert told["message"] == "that cannot be answered now; try again later"
+            assert told["message"] == "temporarily unavailable; try again later"
         assert admin.get("/healthz").json() == {"status": "ok"}
 
 
-@pytest.mark.parametrize(("env", "message"), [("prod", "something went wrong here"), ("dev", "unexpected ValueError")])
+@pytest.mark.parametrize(("env", "message"), [("prod", "internal error"), ("dev", "unexpected ValueError")])
 def test_a_fault_of_ours_is_told_without_particulars(sqlite_url: str, env: str, message: str) -> None:
     kept = served(sqlite_url, env=env, admin_token_hash=(TOKEN_HASH,))
     with kept as running, running.client(headers=WITH_TOKEN) as admin:

@@ -9,13 +9,14 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from comity.doors.web import bounded_http, guard, serving
+from comity.doors.web import middleware, server
+from comity.doors.web.audiences import LARGE_BODY_BYTES
 from tests.doors.web.served import TOKEN, TOKEN_HASH, Served, served, until
 
 MIB = 1 << 20
 PUSHED_MOST = 256 * MIB
 # What is discarded after the answer, and what the buffers of two sockets on loopback may hold besides.
-READ_MOST = bounded_http.LINGER_BYTES + guard.MOST_BODY_BYTES + 16 * MIB
+READ_MOST = server.LINGER_BYTES + LARGE_BODY_BYTES + 16 * MIB
 LENGTH = "Content-Length: 8589934592"
 CHUNKED = "Transfer-Encoding: chunked"
 ALLOWED = f"Authorization: Bearer {TOKEN}"
@@ -89,18 +90,18 @@ def test_a_client_that_sends_all_of_its_body_first_still_reads_the_answer(
 
 
 def test_a_body_that_comes_too_slowly_is_given_up(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "BODY_WITHIN_S", 0.2)
+    monkeypatch.setattr(middleware, "BODY_TIMEOUT_S", 0.2)
     with connected(api) as client:
         client.sendall(head("POST", "/admin/sources", "Content-Length: 100", ALLOWED) + b"{")
         found, _headers, body = answer_of(client)
-    assert (found, json.loads(body)["message"]) == (422, "the body did not come in time")
+    assert (found, json.loads(body)["message"]) == (422, "the body did not arrive within 0.2 seconds")
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "])
 def test_a_request_whose_head_does_not_come_is_given_up(
     api: Served, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(bounded_http, "HEAD_WITHIN_S", 0.2)
+    monkeypatch.setattr(server, "HEAD_TIMEOUT_S", 0.2)
     with connected(api) as client:
         client.sendall(begun)
         with suppress(ConnectionError):
@@ -111,8 +112,7 @@ def test_a_request_whose_head_does_not_come_is_given_up(
 def test_connections_that_say_nothing_make_room_for_those_that_ask(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_http, "MOST_CONNECTIONS", 20)
-    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 20)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 20)
     with served(sqlite_url, env="prod") as api, ExitStack() as stack:
         for begun in (b"", b"GET /hea"):
             for _ in range(30):
@@ -124,7 +124,7 @@ def test_connections_that_say_nothing_make_room_for_those_that_ask(
 
 
 def test_a_client_that_reads_no_answer_is_cut_off(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_http, "ANSWER_READ_WITHIN_S", 0.2)
+    monkeypatch.setattr(server, "RESPONSE_READ_TIMEOUT_S", 0.2)
     asked = head("GET", "/openapi.json", ALLOWED)
     with connected(api) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -110,7 +110,7 @@ def test_the_description_is_complete(described: tuple[Served, Any, list[str]]) -
             for status, answer in answers.items():
                 if int(status) >= 400:
                     schema = answer["content"]["application/json"]["schema"]
-                    assert schema == {"$ref": "#/components/schemas/ErrorAnswer"}
+                    assert schema == {"$ref": "#/components/schemas/ErrorResponse"}
 
 
 def test_the_page_about_the_api_names_every_route_and_every_error(described: tuple[Served, Any, list[str]]) -> None:
@@ -123,8 +123,8 @@ def test_the_page_about_the_api_names_every_route_and_every_error(described: tup
         shown = path.replace("{source_id}", "{id}")
         assert shown in page or f"`/{shown.rpartition('/')[2]}`" in page, path
     source = "".join(
-        file.read_text(encoding="utf-8") for file in (root / "src" / "comity" / "doors" / "web").glob("*.py")
+        file.read_text(encoding="utf-8") for file in (root / "src" / "comity" / "doors" / "web").rglob("*.py")
     )
-    codes = set(re.findall(r'(?:Refused|refusal)\(\s*\d+,\s*"(\w+)"', source))
+    codes = set(re.findall(r'(?:ApiError|error_response)\(\s*\d+,\s*"(\w+)"', source))
     assert len(codes) > 10
     assert {code for code in codes | {"state_unavailable", "host_busy"} if f"`{code}`" not in page} == set()

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import httpx
 from jsonschema_rs import Draft202012Validator
 
-from comity.doors.web.api_page import api_page, example_of
+from comity.doors.web.routes.docs import api_page, example_of
 from tests.doors.web.served import Served
 
 

@@ -166,9 +166,9 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
         held, counts = holders(opened.database, opened.clock), status_counts(opened.database, opened.clock)
     expired = sum(line.expired for line in held)
     if door.as_json:
-        from comity.doors.shapes.hosts import claims_shape
+        from comity.doors.schemas.hosts import claims_view
 
-        write_json(claims_shape(held, counts).document())
+        write_json(claims_view(held, counts).document())
         return
     if held:
         columns = (Column("HOLDER"), Column("HOSTS", True), Column("RAN OUT", True), Column("FIRST TO END"))

@@ -116,9 +116,9 @@ def change(
 
 
 def _document(policy: HostPolicy | None, host: str) -> dict[str, Any]:
-    from comity.doors.shapes.hosts import policy_shape
+    from comity.doors.schemas.hosts import policy_view
 
-    return policy_shape(policy, host).document()
+    return policy_view(policy, host).document()
 
 
 def _write_policy(policy: HostPolicy) -> None:

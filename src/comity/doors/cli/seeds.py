@@ -231,9 +231,9 @@ def _size(stream: BinaryIO) -> int | None:
 
 
 def _as_json(report: SeedReport, *, seeds_read: int) -> dict[str, Any]:
-    from comity.doors.shapes.decisions import seeds_shape
+    from comity.doors.schemas.decisions import seeds_added
 
-    return seeds_shape(report, seeds_read=seeds_read).document()
+    return seeds_added(report, seeds_read=seeds_read).document()
 
 
 def _write_report(report: SeedReport) -> None:

@@ -45,9 +45,9 @@ def status_lines(status: Status, state_of: WorkerState) -> Lines:
 
 def status_as_json(status: Status, state_of: WorkerState) -> dict[str, Any]:
     """The same for programs; what is estimated says so by `is_exact`."""
-    from comity.doors.shapes.hosts import state_shape
+    from comity.doors.schemas.hosts import status_view
 
-    return state_shape(status, state_of).document()
+    return status_view(status, state_of).document()
 
 
 def age_shown(at: datetime, now: datetime) -> str:

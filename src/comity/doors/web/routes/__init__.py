@@ -1,0 +1,19 @@
+"""The routes, one module per noun. Every router declares its audience; `ROUTERS` lists those that are served."""
+
+from typing import Final
+
+from comity.doors.web.audiences import Router
+from comity.doors.web.routes import crawl, decisions, docs, health, hosts, search, seeds, session, sources
+
+ROUTERS: Final[tuple[Router, ...]] = (
+    health.router,
+    docs.router,
+    search.router,
+    session.login_router,
+    sources.router,
+    crawl.router,
+    hosts.router,
+    seeds.router,
+    decisions.router,
+    session.router,
+)
