@@ -14,7 +14,7 @@ from comity.doors.web.access import Access, AccessSettings, RequestHead, is_loop
 from comity.doors.web.audiences import RouteTable
 from comity.doors.web.errors import ApiError
 from comity.doors.web.routes import ROUTERS
-from comity.doors.web.sessions import FAILURE_WINDOW_S, MAX_FAILURES, MAX_SESSIONS, LoginThrottle, Sessions
+from comity.doors.web.sessions import FAILURE_WINDOW_S, MAX_FAILURES, MAX_SESSIONS, LoginSessions, LoginThrottle
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served
 
 NOW = 1_800_000_000.0
@@ -111,7 +111,7 @@ def test_an_address_of_this_machine_alone_means_dev(name: str, expected: bool) -
 
 
 def test_sessions_end_and_are_bounded() -> None:
-    sessions = Sessions(lifetime_s=60)
+    sessions = LoginSessions(lifetime_s=60)
     first, session = sessions.start(NOW)
     assert sessions.get(first, NOW + 59) == session
     assert sessions.get(first, NOW + 60) is None

@@ -189,7 +189,7 @@ def guarded_app(access: Access) -> FastAPI:
     register_error_handlers(app, is_dev=False)
 
     async def echo(request: Request) -> dict[str, Any]:
-        return {"bytes": len(await request.body()), "bot": request.state.admitted.bot}
+        return {"bytes": len(await request.body()), "bot": request.state.caller.bot}
 
     for router, path in (
         (Router(Audience.PUBLIC), "/public"),

@@ -113,6 +113,7 @@ def _migrated(url: str) -> str:
         ("/admin/sources/00000000-0000-0000-0000-000000000000", {404}),
         ("/admin/crawl/logs?limit=201", {422}),
         ("/admin/crawl/logs?source_id=x", {422}),
+        ("/admin/evidence?host=a.example&type=hearsay", {422}),
         ("/admin/crawl/logs?source_id=00000000-0000-0000-0000-000000000000", {404}),
         ("/admin/robots/%00", {422}),
         ("/admin/robots/exa mple", {422}),

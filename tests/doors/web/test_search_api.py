@@ -77,6 +77,38 @@ def test_hostile_queries_are_answered_or_refused(shared_api: httpx.Client, query
     assert answer.status_code == status, answer.text
 
 
+@pytest.mark.parametrize(
+    ("query", "message", "known"),
+    [
+        (
+            "level_norm=boss",
+            "level_norm: 'boss' is not known",
+            "intern, junior, mid, senior, lead, director, executive",
+        ),
+        ("level_norm=senior&level_norm=sennior", "did you mean senior?", "intern, junior, mid"),
+        ("work_modality=moon", "work_modality: 'moon' is not known", "onsite, hybrid, remote, field"),
+        ("career_type=forever", "career_type: 'forever' is not known", "internship, volunteer"),
+        ("mission_tags=helth", "did you mean health?", "health, nutrition, education"),
+        ("country_iso=zz", "country_iso: 'zz' is not a country", "write its two letters, such as KE, or its name"),
+        ("language=Germn", "language: 'Germn' is not a language", "did you mean German?"),
+    ],
+)
+def test_a_value_that_no_posting_can_have_is_an_error_with_the_known_values(
+    shared_api: httpx.Client, query: str, message: str, known: str
+) -> None:
+    answer = shared_api.get(f"/search?{query}")
+    assert (answer.status_code, answer.json()["error"]) == (422, "bad_input"), answer.text
+    assert message in answer.json()["message"]
+    (detail,) = answer.json()["details"]
+    assert detail["where"] == f"query.{query.partition('=')[0]}"
+    assert known in detail["message"]
+
+
+@pytest.mark.parametrize("query", ["country_iso=kenya", "level_norm=Senior", "language=German", "org_name=No%20Such"])
+def test_filter_values_are_read_as_on_the_command_line(shared_api: httpx.Client, query: str) -> None:
+    assert shared_api.get(f"/search?{query}").status_code == 200
+
+
 def test_many_searches_at_once_are_answered_or_asked_to_wait(shared_api: httpx.Client) -> None:
     async def ask_all() -> list[int]:
         limits = httpx.Limits(max_connections=120)

@@ -18,7 +18,7 @@ from starlette.requests import cookie_parser
 
 from comity.doors.web.audiences import Audience, RouterRules
 from comity.doors.web.errors import ApiError
-from comity.doors.web.sessions import Session, Sessions, is_token
+from comity.doors.web.sessions import LoginSession, LoginSessions, is_token
 
 CSRF_HEADER: Final = "x-csrf-token"
 BOT_KEY_HEADER: Final = "x-api-key"
@@ -77,10 +77,10 @@ class RequestHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class Caller:
     """An admitted caller: the session of a logged-in browser and its cookie, or the id of a bot."""
 
-    session: Session | None = None
+    session: LoginSession | None = None
     session_name: str | None = None
     bot: str | None = None
 
@@ -90,19 +90,19 @@ class Access:
 
     def __init__(self, settings: AccessSettings, bot_keys: BotKeys | None = None) -> None:
         self.settings = settings
-        self.sessions = Sessions(settings.session_s)
+        self.sessions = LoginSessions(settings.session_s)
         self._bot_keys: BotKeys = bot_keys or NoBotKeys()
         self._hosts = frozenset(name.lower() for name in settings.allowed_hosts)
 
-    async def admit(self, head: RequestHead, rules: RouterRules | None, now: float) -> Admitted:
+    async def admit(self, head: RequestHead, rules: RouterRules | None, now: float) -> Caller:
         """Admit the sender of a request, or raise `ApiError`. Without rules, the path is unknown and not protected."""
         if rules is None or not rules.any_host:
             self._check_host(head)
         if rules is None:
-            return Admitted()
+            return Caller()
         match rules.audience:
             case Audience.PUBLIC:
-                return Admitted()
+                return Caller()
             case Audience.ADMIN:
                 return self._admit_admin(head, rules, now)
             case Audience.BOT:
@@ -110,36 +110,36 @@ class Access:
             case unknown:
                 assert_never(unknown)
 
-    def _admit_admin(self, head: RequestHead, rules: RouterRules, now: float) -> Admitted:
+    def _admit_admin(self, head: RequestHead, rules: RouterRules, now: float) -> Caller:
         if not self.settings.has_login:
             self._check_loopback(head)
             _check_origin(head)
-            return Admitted()
+            return Caller()
         scheme, _, token = head.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":  # browsers do not send this by themselves, so CSRF is no concern
             if is_token(token.strip(), self.settings.token_hashes):
-                return Admitted()
+                return Caller()
             raise _unauthorized("the token is not valid")
         _check_origin(head)
         name = cookie_parser(head.headers.get("cookie", "")).get(self.settings.cookie_name)
         session = self.sessions.get(name, now) if name else None
         if rules.before_login:
-            return Admitted(session, name)
+            return Caller(session, name)
         if session is None:
             raise _unauthorized("log in, or send a token")
         if head.method not in _SAFE_METHODS:
             sent = head.headers.get(CSRF_HEADER, "")
             if not hmac.compare_digest(sent.encode("utf-8", "replace"), session.csrf_token.encode()):
                 raise ApiError(403, "csrf", "the X-CSRF-Token header does not match the session")
-        return Admitted(session, name)
+        return Caller(session, name)
 
-    async def _admit_bot(self, head: RequestHead) -> Admitted:
+    async def _admit_bot(self, head: RequestHead) -> Caller:
         key = head.headers.get(BOT_KEY_HEADER, "").strip()
         bot = await self._bot_keys.bot_of(key) if 0 < len(key) <= _MAX_BOT_KEY else None
         if bot is None:
             message = "the API key is not valid" if key else "send an API key in the X-API-Key header"
             raise ApiError(401, "unauthorized", message, {"WWW-Authenticate": 'ApiKey realm="comity"'})
-        return Admitted(bot=bot)
+        return Caller(bot=bot)
 
     def _check_host(self, head: RequestHead) -> None:
         """Refuse a Host header that does not name this server, as a rebound DNS name does not."""

@@ -76,8 +76,8 @@ class AccessMiddleware:
         try:
             head = _head_of(scope)
             match = self._routes.match(forwarded["method"], head.path)
-            admitted = await self._access.admit(head, match.rules, self._clock.seconds())
-            forwarded.setdefault("state", {})["admitted"] = admitted
+            caller = await self._access.admit(head, match.rules, self._clock.seconds())
+            forwarded.setdefault("state", {})["caller"] = caller
             body = await _body(head, match.require_route(), receive)
             is_read = True
             await self._app(forwarded, _replay(body, receive), send_guarded)

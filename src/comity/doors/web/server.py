@@ -98,14 +98,14 @@ def build_server(
             limit_concurrency=MAX_CONNECTIONS,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
-            http=BoundedConnection,
+            http=BoundedHttpConnection,
             h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
             ws="none",
         )
     )
 
 
-class BoundedConnection(H11Protocol):
+class BoundedHttpConnection(H11Protocol):
     """One HTTP/1.1 connection. Uses h11, which bounds the size of the head; httptools does not."""
 
     waiting_since: float | None = None  # when it started to wait for the head of a request
@@ -200,7 +200,7 @@ class BoundedConnection(H11Protocol):
 class _LingeringTransport:
     """A transport whose `close` lets the client read the response first."""
 
-    def __init__(self, transport: asyncio.Transport, connection: BoundedConnection) -> None:
+    def __init__(self, transport: asyncio.Transport, connection: BoundedHttpConnection) -> None:
         self._transport = transport
         self._connection = connection
         self._is_closing = False
@@ -225,7 +225,7 @@ def _evict_idle(connections: set[Any]) -> None:
     """Close the connection that has waited longest for a request, if the limit is reached."""
     if len(connections) + 1 < MAX_CONNECTIONS:
         return
-    idle = [each for each in connections if isinstance(each, BoundedConnection) and each.waiting_since is not None]
+    idle = [each for each in connections if isinstance(each, BoundedHttpConnection) and each.waiting_since is not None]
     if idle:
         oldest = min(idle, key=lambda each: each.waiting_since or 0.0)
         oldest.transport.abort()

@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 from fastapi import Depends, Request
 
-from comity.doors.web.access import Access, Admitted
+from comity.doors.web.access import Access, Caller
 from comity.doors.web.errors import LOG, ApiError
 from comity.doors.web.sessions import LoginThrottle
 from comity.model.errors import NotFound, StateUnavailable
@@ -170,9 +170,9 @@ def _services(request: Request) -> WebServices:
     return cast(WebServices, request.app.state.services)
 
 
-def _admitted(request: Request) -> Admitted:
-    return cast(Admitted, request.state.admitted)
+def _caller(request: Request) -> Caller:
+    return cast(Caller, request.state.caller)
 
 
 Services = Annotated[WebServices, Depends(_services)]
-AdmittedRequest = Annotated[Admitted, Depends(_admitted)]
+CurrentCaller = Annotated[Caller, Depends(_caller)]

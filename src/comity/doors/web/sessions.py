@@ -20,31 +20,31 @@ _MAX_ADDRESSES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class LoginSession:
     """One login."""
 
     csrf_token: str
     expires_at: float  # UNIX time
 
 
-class Sessions:
+class LoginSessions:
     """The logged-in browsers, by a name that only the browser knows."""
 
     def __init__(self, lifetime_s: float) -> None:
         self._lifetime_s = lifetime_s
-        self._known: OrderedDict[bytes, Session] = OrderedDict()  # oldest first
+        self._known: OrderedDict[bytes, LoginSession] = OrderedDict()  # oldest first
 
-    def start(self, now: float) -> tuple[str, Session]:
+    def start(self, now: float) -> tuple[str, LoginSession]:
         """Start a session; returns the name for the cookie."""
         self._drop_expired(now)
         while len(self._known) >= MAX_SESSIONS:
             self._known.popitem(last=False)
         name = secrets.token_urlsafe(32)
-        session = Session(secrets.token_urlsafe(32), now + self._lifetime_s)
+        session = LoginSession(secrets.token_urlsafe(32), now + self._lifetime_s)
         self._known[_digest(name)] = session
         return name, session
 
-    def get(self, name: str, now: float) -> Session | None:
+    def get(self, name: str, now: float) -> LoginSession | None:
         """The session with this name, unless it has expired."""
         session = self._known.get(_digest(name))
         return session if session is not None and session.expires_at > now else None

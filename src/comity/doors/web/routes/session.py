@@ -13,8 +13,8 @@ from comity.doors.schemas.base import Instant, Schema
 from comity.doors.web.audiences import Audience, Router
 from comity.doors.web.errors import ApiError, error_responses
 from comity.doors.web.requests import LoginRequest
-from comity.doors.web.services import AdmittedRequest, Services
-from comity.doors.web.sessions import Session
+from comity.doors.web.services import CurrentCaller, Services
+from comity.doors.web.sessions import LoginSession
 
 router = Router(Audience.ADMIN, prefix="/admin/session", tags=["session"])
 login_router = Router(Audience.ADMIN, before_login=True, prefix="/admin/session", tags=["session"])
@@ -36,7 +36,7 @@ class SessionView(Schema):
     responses=error_responses(413, 415, 429),
 )
 async def log_in(
-    request: Request, response: Response, services: Services, admitted: AdmittedRequest, body: LoginRequest
+    request: Request, response: Response, services: Services, caller: CurrentCaller, body: LoginRequest
 ) -> SessionView:
     """Log in with the admin password. The response sets the session cookie."""
     settings = services.access.settings
@@ -55,8 +55,8 @@ async def log_in(
     if not is_correct:
         raise ApiError(401, "unauthorized", "the password is wrong", {"WWW-Authenticate": 'Bearer realm="comity"'})
     services.throttle.forgive(client)
-    if admitted.session_name is not None:
-        services.access.sessions.end(admitted.session_name)
+    if caller.session_name is not None:
+        services.access.sessions.end(caller.session_name)
     name, session = services.access.sessions.start(now)
     response.set_cookie(
         settings.cookie_name,
@@ -71,19 +71,19 @@ async def log_in(
 
 
 @router.get("", operation_id="get_session", response_model=SessionView)
-async def show(services: Services, admitted: AdmittedRequest) -> SessionView:
+async def show(services: Services, caller: CurrentCaller) -> SessionView:
     """Show how the caller was admitted, and the CSRF token for changes."""
-    if admitted.session is not None:
-        return _view(admitted.session)
+    if caller.session is not None:
+        return _view(caller.session)
     kind = "token" if services.access.settings.has_login else "open"
     return SessionView.model_validate({"kind": kind, "csrf_token": None, "expires_at": None})
 
 
 @router.delete("", operation_id="log_out", status_code=204)
-async def log_out(services: Services, admitted: AdmittedRequest) -> Response:
+async def log_out(services: Services, caller: CurrentCaller) -> Response:
     """Log out. The session ends on the server, not only in the browser."""
-    if admitted.session_name is not None:
-        services.access.sessions.end(admitted.session_name)
+    if caller.session_name is not None:
+        services.access.sessions.end(caller.session_name)
     settings = services.access.settings
     response = Response(status_code=204)
     response.delete_cookie(settings.cookie_name, path="/", secure=not settings.is_dev, httponly=True, samesite="strict")
@@ -106,6 +106,6 @@ def _too_many_attempts(wait_s: float) -> ApiError:
     )
 
 
-def _view(session: Session) -> SessionView:
+def _view(session: LoginSession) -> SessionView:
     expires_at = datetime.fromtimestamp(session.expires_at, UTC)
     return SessionView(kind="session", csrf_token=session.csrf_token, expires_at=expires_at)
