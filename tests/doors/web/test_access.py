@@ -1,4 +1,4 @@
-"""Who gets in: this machine in dev, a session or a token elsewhere, and no page of another site."""
+"""Who is admitted to admin routes: this machine in dev, otherwise a session or a token, and no page of another site."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _verdict(settings: AccessSettings, head: RequestHead) -> str:
         (AccessSettings(is_dev=False, allowed_hosts=("jobs.example",)), _head("/search"), "host_not_allowed"),
     ],
 )
-def test_who_gets_in(settings: AccessSettings, head: RequestHead, verdict: str) -> None:
+def test_who_is_admitted(settings: AccessSettings, head: RequestHead, verdict: str) -> None:
     assert _verdict(settings, head) == verdict
 
 
@@ -106,7 +106,7 @@ def test_who_gets_in(settings: AccessSettings, head: RequestHead, verdict: str) 
     ("name", "expected"),
     [("127.0.0.1", True), ("localhost", True), ("::1", True), ("0.0.0.0", False), ("::", False), ("db.example", False)],
 )
-def test_an_address_of_this_machine_alone_means_dev(name: str, expected: bool) -> None:
+def test_a_loopback_address_means_dev(name: str, expected: bool) -> None:
     assert is_loopback(name) is expected
 
 
@@ -123,7 +123,7 @@ def test_sessions_end_and_are_bounded() -> None:
     assert sessions.get(names[-1], NOW + 1) is None
 
 
-def test_five_wrong_passwords_are_enough_for_a_while() -> None:
+def test_five_wrong_passwords_block_an_address_for_a_while() -> None:
     throttle = LoginThrottle()
     for number in range(MAX_FAILURES):
         assert throttle.wait_s("2001:db8::1", NOW + number) == 0
@@ -166,7 +166,7 @@ def test_a_session_from_login_to_logout(kept: Served) -> None:
         assert browser.post("/admin/sources", json=new, headers={"X-CSRF-Token": token}).status_code == 201
         stolen = browser.cookies["comity_session"]
         with kept.client(headers={"Cookie": f"a b[]=\x01?; ;=; comity_session={stolen}"}) as cluttered:
-            assert cluttered.get("/admin/sources").status_code == 200  # whatever else a browser keeps for this host
+            assert cluttered.get("/admin/sources").status_code == 200  # with the other cookies of this host
         assert browser.delete("/admin/session").status_code == 403
         gone = browser.delete("/admin/session", headers={"X-CSRF-Token": token})
         assert (gone.status_code, gone.content) == (204, b"")
@@ -195,7 +195,7 @@ def test_guessing_passwords_is_slowed_down(kept: Served) -> None:
         assert guesser.get("/admin/session", headers=WITH_TOKEN).json()["kind"] == "token"
 
 
-def test_outside_dev_the_cookie_is_for_this_host_over_tls_alone(sqlite_url: str) -> None:
+def test_outside_dev_the_cookie_is_only_for_this_host_over_tls(sqlite_url: str) -> None:
     with served(sqlite_url, env="prod", admin_password_hash=PASSWORD_HASH) as running, running.client() as browser:
         cookie = browser.post("/admin/session", json={"password": PASSWORD}).headers["set-cookie"]
     assert cookie.startswith("__Host-comity_session=")
@@ -203,7 +203,7 @@ def test_outside_dev_the_cookie_is_for_this_host_over_tls_alone(sqlite_url: str)
     assert "domain" not in cookie.lower()
 
 
-def test_outside_dev_without_a_login_the_admin_is_closed(sqlite_url: str) -> None:
+def test_outside_dev_admin_routes_are_closed_without_a_login(sqlite_url: str) -> None:
     with served(sqlite_url, env="prod") as running, running.client() as client:
         for method, path in (("GET", "/admin/sources"), ("POST", "/admin/crawl/run_due"), ("GET", "/admin/nothing")):
             answer = client.request(method, path)
@@ -223,7 +223,7 @@ def test_in_dev_this_machine_needs_no_login(sqlite_url: str) -> None:
         assert (login.status_code, login.json()["error"]) == (403, "login_not_configured")
 
 
-def test_a_trusted_proxy_tells_who_asks_and_how(sqlite_url: str) -> None:
+def test_a_trusted_proxy_passes_on_the_client_and_the_scheme(sqlite_url: str) -> None:
     settings: dict[str, Any] = {"env": "prod", "admin_password_hash": PASSWORD_HASH}
     through = {"X-Forwarded-For": "192.0.2.9", "X-Forwarded-Proto": "https", "Host": "jobs.example"}
     with served(sqlite_url, trusted_proxies="127.0.0.1", **settings) as running, running.client() as proxy:
@@ -237,7 +237,7 @@ def test_a_trusted_proxy_tells_who_asks_and_how(sqlite_url: str) -> None:
         assert proxy.post("/admin/session", json={"password": PASSWORD}, headers=other).status_code == 201
 
 
-def test_every_answer_has_the_headers_that_keep_it_harmless(kept: Served) -> None:
+def test_every_response_has_the_security_headers(kept: Served) -> None:
     with kept.client() as client:
         answers: list[httpx.Response] = [
             client.get("/healthz"),

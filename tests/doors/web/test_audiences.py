@@ -16,6 +16,7 @@ from starlette.routing import Router as StarletteRouter
 
 from comity.assemble import open_state
 from comity.clock import SystemClock
+from comity.doors.web import application
 from comity.doors.web.access import Access, AccessSettings
 from comity.doors.web.application import build_application
 from comity.doors.web.audiences import (
@@ -26,10 +27,12 @@ from comity.doors.web.audiences import (
     Router,
     RouterRules,
     RouteTable,
+    rules_of,
 )
 from comity.doors.web.errors import register_error_handlers
 from comity.doors.web.middleware import protect
 from comity.doors.web.routes import ROUTERS
+from comity.doors.web.server import build_server
 from comity.settings import read_settings
 from tests.doors.web.served import TOKEN_HASH, WITH_TOKEN
 
@@ -153,14 +156,33 @@ def test_a_router_cannot_include_one_for_another_audience(outer: str, inner: str
             Router(Audience(outer)).include_router(each)
 
 
+@pytest.mark.parametrize("options", [{"any_host": True}, {"before_login": True}])
+def test_a_bot_router_has_no_exceptions(options: dict[str, Any]) -> None:
+    with pytest.raises(AudienceError, match="any_host is for public routers"):
+        Router(Audience.BOT, **options)
+
+
+@pytest.mark.parametrize("is_plain_route", [False, True])
+def test_the_server_does_not_start_with_an_undeclared_router(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, is_plain_route: bool
+) -> None:
+    added: APIRouter = undeclared_router()
+    if is_plain_route:
+        added = Router(Audience.PUBLIC)
+        added.add_route("/open", page)
+    monkeypatch.setattr(application, "ROUTERS", (*ROUTERS, added))
+    with (
+        open_state(read_settings(database_url=sqlite_url)) as state,
+        pytest.raises(AudienceError, match=r"'/open' has no audience"),
+    ):
+        build_server(state, "127.0.0.1", schedules=False)
+
+
 def test_the_public_routes_are_these_and_no_others(sqlite_url: str) -> None:
-    app = bare_app()
-    for router in ROUTERS:
-        app.include_router(router)
     by_audience: dict[Audience, set[str]] = {}
     for router in ROUTERS:
         paths = {route.path for route in router.routes if isinstance(route, Route)}
-        by_audience.setdefault(router.rules.audience, set()).update(paths)
+        by_audience.setdefault(rules_of(router).audience, set()).update(paths)
     assert by_audience[Audience.PUBLIC] == PUBLIC
     assert all(path.startswith("/admin/") for path in by_audience[Audience.ADMIN])
     assert set(by_audience) == {Audience.PUBLIC, Audience.ADMIN}, "no bot routes yet"
@@ -299,7 +321,7 @@ def test_each_router_has_its_own_body_limit_and_types(
         ("/nothing", {"content-length": "10", "content-type": "application/json"}, 404),
     ],
 )
-def test_what_the_head_tells_is_refused_before_the_body_is_read(
+def test_a_request_is_refused_by_its_head_before_the_body_is_read(
     path: str, headers: dict[str, str], status: int
 ) -> None:
     sent: list[dict[str, Any]] = []

@@ -159,7 +159,7 @@ class RobotsVerdictView(Schema):
     origin: str
     url: str
     agent: str
-    read: str = Field(description="The outcome of reading the file.")
+    read: str = Field(description="The outcome of fetching the file.")
     http_status: int | None
     version: str | None
     crawl_delay_s: float | None

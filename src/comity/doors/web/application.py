@@ -15,7 +15,7 @@ from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPBearer
 
 from comity import __version__
 from comity.doors.web.access import BOT_KEY_HEADER, Access, AccessSettings
-from comity.doors.web.audiences import Audience, RouterRules
+from comity.doors.web.audiences import Audience, RouterRules, rules_of
 from comity.doors.web.errors import error_responses, register_error_handlers
 from comity.doors.web.middleware import protect
 from comity.doors.web.requests import refuse_unknown_parameters
@@ -85,10 +85,9 @@ def build_application(
     )
     register_error_handlers(app, is_dev=settings.is_dev)
     for router in ROUTERS:
+        rules = rules_of(router)
         app.include_router(
-            router,
-            dependencies=_security(router.rules, settings),
-            responses=error_responses(*_ERRORS[router.rules.audience]),
+            router, dependencies=_security(rules, settings), responses=error_responses(*_ERRORS[rules.audience])
         )
     protect(app, access, state.clock)
     return app

@@ -24,6 +24,10 @@ LARGE_BODY_BYTES: Final = 262_144  # a thousand seeds, or a long parser hint
 JSON: Final = "application/json"
 
 
+class AudienceError(Exception):
+    """A route without an audience, or with contradicting ones; a mistake in the code, found at start."""
+
+
 class Audience(StrEnum):
     """Who may call a route; `access` decides who belongs to which."""
 
@@ -44,14 +48,16 @@ class RouterRules:
     before_login: bool = False
     """An admin route that works without a session: the login itself."""
 
+    def __post_init__(self) -> None:
+        if (self.any_host and self.audience is not Audience.PUBLIC) or (
+            self.before_login and self.audience is not Audience.ADMIN
+        ):
+            raise AudienceError("any_host is for public routers, before_login for admin routers")
+
     @property
     def strictness(self) -> tuple[bool, bool]:
         """Orders rules where a path alone has to decide: the larger is the stricter."""
         return self.audience is not Audience.PUBLIC, not self.before_login
-
-
-class AudienceError(Exception):
-    """A route without an audience, or with two."""
 
 
 class DeclaredRoute(APIRoute):
@@ -77,7 +83,9 @@ class Router(APIRouter):
         super().__init__(route_class=type("DeclaredRoute", (DeclaredRoute,), {"rules": self.rules}), **options)
 
     def add_api_route(self, path: str, endpoint: Any, **options: Any) -> None:
-        """Add a route, and name its audience in the OpenAPI document."""
+        """Add a route. The OpenAPI document names its audience, and its operation id serves as the summary."""
+        if options.get("summary") is None and options.get("operation_id"):
+            options["summary"] = str(options["operation_id"]).replace("_", " ").capitalize()
         extra = {"x-audience": self.rules.audience.value} | (options.pop("openapi_extra", None) or {})
         super().add_api_route(path, endpoint, openapi_extra=extra, **options)
 
@@ -147,14 +155,25 @@ class RouteTable:
         return RouteMatch(self._closed.get(_first_segment(path)))
 
 
+def rules_of(router: APIRouter) -> RouterRules:
+    """The rules of a router; raises `AudienceError` if it declares none."""
+    if isinstance(router, Router):
+        return router.rules
+    paths = [context.path for context in iter_route_contexts(router.routes)]
+    raise _undeclared(f"router with {paths[0]!r}" if paths else "router without routes")
+
+
 def _rules_of(context: RouteContext) -> RouterRules:
     route = context.original_route
     if isinstance(route, DeclaredRoute):
         return route.rules
     name = context.path or getattr(route, "host", None) or context.name or "unnamed"
-    raise AudienceError(
-        f"the {type(route).__name__} {name!r} has no audience: put it on a comity.doors.web.audiences.Router that "
-        f"declares public, admin or bot"
+    raise _undeclared(f"{type(route).__name__} {name!r}")
+
+
+def _undeclared(what: str) -> AudienceError:
+    return AudienceError(
+        f"the {what} has no audience: put it on a comity.doors.web.audiences.Router that declares public, admin or bot"
     )
 
 

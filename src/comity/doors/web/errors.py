@@ -139,10 +139,7 @@ def register_error_handlers(app: FastAPI, *, is_dev: bool) -> None:
 def _on_validation(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     # Values are not repeated: they may be secret, very long, or not representable in JSON.
-    found = [
-        ErrorDetail(where=".".join(str(part) for part in each["loc"]), message=_sentence(str(each["msg"])))
-        for each in error.errors()[:_MAX_DETAILS]
-    ]
+    found = [_detail(each) for each in error.errors()[:_MAX_DETAILS]]
     message = "invalid request"
     if found:
         message += f": {found[0].where}: {found[0].message}"
@@ -156,9 +153,11 @@ def _on_http(_request: Request, error: Exception) -> JSONResponse:
     return error_response(error.status_code, "refused", "the request was refused")
 
 
-def _sentence(text: str) -> str:
-    text = text.removeprefix("Value error, ")
-    return text[:1].lower() + text[1:]
+def _detail(error: Mapping[str, Any]) -> ErrorDetail:
+    if error["type"] == "json_invalid":
+        return ErrorDetail(where="body", message=f"not valid JSON at character {error['loc'][-1]}")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return ErrorDetail(where=".".join(map(str, error["loc"])), message=message[:1].lower() + message[1:])
 
 
 def _plain(text: str) -> str:

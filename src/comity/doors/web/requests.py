@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import Path, Query, Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from comity.doors.web.errors import ApiError
+from comity.doors.web.errors import ApiError, ErrorDetail
 
 SourceTypeName = Literal["html", "rss", "api"]
 StatusName = Literal["active", "paused", "blocked", "deleted"]
@@ -25,9 +25,14 @@ def refuse_unknown_parameters(request: Request) -> None:
     known = {each.alias: each.field_info for each in request.scope["route"].dependant.query_params}
     for name, times in sent.items():
         if name not in known:
-            raise ApiError(422, "bad_input", f"unknown query parameter {name[:80]!r}")
+            raise _bad_parameter(name, "unknown query parameter")
         if times > 1 and "list[" not in str(known[name].annotation):
-            raise ApiError(422, "bad_input", f"the query parameter {name} must not be repeated")
+            raise _bad_parameter(name, "this query parameter must not be repeated")
+
+
+def _bad_parameter(name: str, message: str) -> ApiError:
+    detail = ErrorDetail(where=f"query.{name[:80]}", message=message)
+    return ApiError(422, "bad_input", f"invalid request: {detail.where}: {message}", details=[detail])
 
 
 def _without_nul(text: str) -> str:

@@ -2,10 +2,11 @@
 
 from typing import Final
 
-from comity.doors.web.audiences import Router
+from fastapi import APIRouter
+
 from comity.doors.web.routes import crawl, decisions, docs, health, hosts, search, seeds, session, sources
 
-ROUTERS: Final[tuple[Router, ...]] = (
+ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
     docs.router,
     search.router,
