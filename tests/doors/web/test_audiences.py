@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,22 @@ def test_the_public_routes_are_these_and_no_others(sqlite_url: str) -> None:
         built = build_application(state, AccessSettings(is_dev=False), schedules=False)
     operations = [each for path in built.openapi()["paths"].values() for each in path.values()]
     assert {each["x-audience"] for each in operations} == {"public", "admin"}
+
+
+def test_the_api_page_states_the_audiences_and_limits() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "web-api.md").read_text(encoding="utf-8")
+    section = text[text.index("## Audiences and limits") : text.index("## Who is admitted")]
+    rows = {line.split(" | ")[0].strip("| "): line for line in section.splitlines() if line.startswith("| ")}
+    assert set(Audience) <= set(rows)
+    assert all(f"`{path}`" in rows["public"] for path in PUBLIC)
+    assert f"{SMALL_BODY_BYTES // 1024} KiB" in section
+    large = [router for router in ROUTERS if rules_of(router).max_body_bytes == LARGE_BODY_BYTES]
+    paths = {
+        "/".join(route.path.split("/")[:3]) for router in large for route in router.routes if isinstance(route, Route)
+    }
+    listed = section[section.index("Bodies of") : section.index(f"{LARGE_BODY_BYTES // 1024} KiB")]
+    assert set(re.findall(r"`(.*?)`", listed)) == paths
+    assert {rules_of(router).max_body_bytes for router in ROUTERS} == {SMALL_BODY_BYTES, LARGE_BODY_BYTES}
 
 
 # A small application for each of the following tests: one route for each audience, with different limits.
