@@ -117,7 +117,7 @@ def reset_domain(
     kept_reason = checked_text("--reason", reason)
     door = chosen(context, state, as_json)
     name = door.host(host)
-    from comity.operate.reset import reset_host
+    from comity.operate.hosts import reset_host
 
     with door.open_existing() as opened:
         report = reset_host(opened.database, opened.clock, name, reason=kept_reason, frontier=opened.frontier)
@@ -207,7 +207,7 @@ def merge_domains(
     stricter holds. A host that is being crawled is left for the next time.
     """
     door = chosen(context, state, as_json)
-    from comity.operate.merge import merge_hosts
+    from comity.operate.hosts import merge_hosts
 
     with door.open_existing() as opened:
         merged = list(

@@ -18,7 +18,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.host import HostStatus
-from comity.rules.policy_reach import reaches
+from comity.rules.politeness.policy import reaches
 
 if TYPE_CHECKING:
     from comity.reports.hosts import HostInFull, HostLine

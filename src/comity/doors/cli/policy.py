@@ -14,7 +14,7 @@ from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
 from comity.doors.cli.teaching import command, group
 
 if TYPE_CHECKING:
-    from comity.model.policy import HostPolicy
+    from comity.model.host import HostPolicy
 
 app = group("Set limits for one host. An edit takes effect on the next request to it.")
 
@@ -96,7 +96,7 @@ def change(
     """
     door = chosen(context, state, as_json)
     name = door.host(host)
-    from comity.operate.policy import checked_limits, set_policy
+    from comity.operate.policy import check_limits, set_policy
 
     given = {
         "max_concurrency": max_concurrency,
@@ -106,7 +106,7 @@ def change(
         "allow_js": allow_js,
     }
     with naming_options(given):
-        limits = checked_limits(**given)
+        limits = check_limits(**given)
     with door.open_or_make() as opened:
         policy = set_policy(opened.database, opened.clock, name, **limits)
     if door.as_json:

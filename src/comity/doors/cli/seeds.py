@@ -18,8 +18,7 @@ from comity.doors.cli.teaching import command, group
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from comity.operate.seed_file import CheckedSeeds
-    from comity.operate.seeds import SeedReport
+    from comity.operate.seeds import CheckedSeeds, SeedReport
 
 _LONGEST_SOURCE: Final = 100
 _NAMES_SHOWN: Final = 5
@@ -130,7 +129,7 @@ def load(
     assert file is not None
     kept_source = kept_source or _source_from(file)
     name = "stdin" if file == "-" else visible(file)
-    from comity.operate.seed_file import check_seed_list, store_seeds
+    from comity.operate.seeds import check_seed_list, store_seeds
 
     with ProgressBars() as bars:
         with _opened(file) as stream:

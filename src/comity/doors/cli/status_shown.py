@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from comity.doors.cli.crawl_shown import bytes_shown
 from comity.doors.cli.hosts_shown import status_cell
 from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, table_lines, visible
-from comity.model.end_reason import sentence_of
+from comity.model.run import sentence_of
 
 if TYPE_CHECKING:
     from comity.reports.status import Status, Throughput, WorkerLine

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from comity.operate.seeds import SeedReport
     from comity.operate.takedown import StoredTakedown, TakedownReport
     from comity.rules.canonical import WebAddress
-    from comity.rules.robots import RobotsFile
+    from comity.rules.robots.verdict import RobotsFile
     from comity.walk.robots_in_force import RobotsInForce
 
 

@@ -10,9 +10,8 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from comity.doors.schemas.base import Instant, Schema
-from comity.model.host import HostStatus
-from comity.model.policy import SCRIPTS_NOT_RUN, HostPolicy
-from comity.rules.policy_reach import reaches
+from comity.model.host import SCRIPTS_NOT_RUN, HostPolicy, HostStatus
+from comity.rules.politeness.policy import reaches
 
 if TYPE_CHECKING:
     from comity.reports.hosts import HolderLine, HostInFull, HostLine, StatusLine

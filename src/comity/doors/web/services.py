@@ -26,7 +26,7 @@ from comity.upkeep.due_sources import STOP_WITHIN_S
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.search.served import JobSearch
+    from comity.search.job_search import JobSearch
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool

@@ -21,7 +21,7 @@ from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput
 from comity.model.evidence import EvidenceType
 from comity.model.robots import RobotsUnreachable
-from comity.operate.robots import kept_robots
+from comity.operate.robots import cached_robots
 from comity.reports.evidence import evidence_of_host, evidence_of_url
 from comity.rules.canonical import WebAddress, canonical_host, web_address
 
@@ -74,7 +74,7 @@ def robots_verdict(
     """Judge a page by the robots.txt that was fetched last, with the deciding line."""
     settings = services.state.settings
     who, address = agent or settings.identity, _address(services, url)
-    found = kept_robots(services.state.database, address, who, RobotsUnreachable(settings.robots_unreachable))
+    found = cached_robots(services.state.database, address, who, RobotsUnreachable(settings.robots_unreachable))
     return robots_verdict_view(found, address, who)
 
 

@@ -28,8 +28,7 @@ from comity.doors.web.services import Services, WebServices
 from comity.model.errors import NotFound
 from comity.model.host import HostStatus
 from comity.operate.policy import get_policy, set_policy
-from comity.reports.hosts import holders, host_in_full, list_hosts, status_counts
-from comity.reports.robots import robots_known
+from comity.reports.hosts import holders, host_in_full, known_robots, list_hosts, status_counts
 from comity.reports.status import status_of
 from comity.rules.canonical import canonical_host
 
@@ -73,7 +72,7 @@ def robots(
 ) -> RobotsView:
     """Show the robots.txt of a host as last fetched. No request goes to the host."""
     name = _canonical(services, host)
-    known = robots_known(services.state.database, name)
+    known = known_robots(services.state.database, name)
     entry = next((each for each in known if scheme is None or each.origin.startswith(f"{scheme}://")), None)
     if entry is None:
         raise NotFound(f"the robots.txt of {name} has not been fetched yet")

@@ -29,12 +29,12 @@ from comity.operate.sources import (
     approve_source,
     delete_source,
     edit_source,
+    ignored_settings,
     pause_source,
     resume_source,
     simulate_extract,
     source_to_try,
     test_fetch,
-    what_is_not_honoured,
 )
 from comity.reports.sources import list_sources
 
@@ -167,5 +167,5 @@ async def simulate(services: Services, source_id: SourceId, body: SimulationRequ
 
 
 def _saved(services: WebServices, source: Source) -> SavedSourceView:
-    notes = what_is_not_honoured(services.state.database, source)
+    notes = ignored_settings(services.state.database, source)
     return SavedSourceView(**SourceView.model_validate(source).model_dump(), notes=notes)
