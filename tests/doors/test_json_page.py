@@ -1,45 +1,40 @@
-"""One JSON shape a noun: as docs/json.md says, on the command line as over HTTP, with times that end in Z."""
+"""One JSON schema per noun: as docs/json.md says, on the command line and over HTTP, with times that end in Z."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
 from comity.doors.cli.main import app
-from comity.doors.shapes.base import Shape
-from comity.doors.shapes.decisions import SeedsAdded, TakedownAdded, TakedownRemoved, TakedownShown, WhyShown
-from comity.doors.shapes.hosts import ClaimsShown, HostListed, HostShown, PolicyShown, StateShown
-from comity.doors.shapes.page import NOUNS, nouns_as_markdown
-from comity.doors.web import search_routes, seeds_routes, sources_routes, state_routes
-from comity.doors.web.crawl_routes import router as crawl_router
-from comity.doors.web.explain_routes import router as explain_router
-from comity.doors.web.hosts_routes import router as hosts_router
-from comity.doors.web.shown import LogShown, SearchShown, SourceShown, StatusShown
+from comity.doors.schemas.base import Schema
+from comity.doors.schemas.decisions import SeedsAdded, TakedownAdded, TakedownRemoved, TakedownView, WhyView
+from comity.doors.schemas.hosts import ClaimsView, HostSummary, HostView, PolicyView, StatusView
+from comity.doors.schemas.sources import SearchResults, SourceRunView, SourcesStatusView, SourceView
+from comity.doors.web.routes import ROUTERS
 from tests.doors.command_line import CommandLine
+from tests.doors.json_page import NOUNS, PAGE, nouns_as_markdown
 
-PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
-GIVEN: list[tuple[tuple[str, ...], type[Shape]]] = [
+GIVEN: list[tuple[tuple[str, ...], type[Schema]]] = [
     (("seeds", "add", "https://new.example/begin"), SeedsAdded),
-    (("domains", "list"), HostListed),
-    (("domains", "info", "a.example"), HostShown),
-    (("domains", "top"), HostListed),
-    (("domains", "claims"), ClaimsShown),
-    (("policy", "set", "a.example", "--max-pages", "3"), PolicyShown),
-    (("policy", "show", "other.example"), PolicyShown),
+    (("domains", "list"), HostSummary),
+    (("domains", "info", "a.example"), HostView),
+    (("domains", "top"), HostSummary),
+    (("domains", "claims"), ClaimsView),
+    (("policy", "set", "a.example", "--max-pages", "3"), PolicyView),
+    (("policy", "show", "other.example"), PolicyView),
     (("takedown", "add", "b.example"), TakedownAdded),
-    (("takedown", "list"), TakedownShown),
+    (("takedown", "list"), TakedownView),
     (("takedown", "remove", "b.example"), TakedownRemoved),
-    (("why", "https://a.example/page"), WhyShown),
-    (("status",), StateShown),
-    (("sources", "status"), StatusShown),
-    (("sources", "logs"), LogShown),
-    (("search", "water"), SearchShown),
+    (("why", "https://a.example/page"), WhyView),
+    (("status",), StatusView),
+    (("sources", "status"), SourcesStatusView),
+    (("sources", "logs"), SourceRunView),
+    (("search", "water"), SearchResults),
 ]
 
 
@@ -60,20 +55,11 @@ def test_the_page_lists_every_noun() -> None:
 
 def test_the_commands_and_routes_that_it_names_exist() -> None:
     root: Any = typer.main.get_command(app)
-    routers = (
-        search_routes.router,
-        seeds_routes.router,
-        sources_routes.router,
-        state_routes.router,
-        crawl_router,
-        explain_router,
-        hosts_router,
-    )
     known = {
         (method, route.path.replace("{source_id}", "{id}"))
-        for router in routers
+        for router in ROUTERS
         for route in router.routes
-        for method in route.methods
+        for method in getattr(route, "methods", ())
     }
     for noun in NOUNS:
         for each in noun.commands:
@@ -85,25 +71,25 @@ def test_the_commands_and_routes_that_it_names_exist() -> None:
             assert {(method.strip(), path) for method in methods.split(",")} <= known, each
 
 
-def test_what_commands_say_has_the_shape_of_its_noun(with_state: CommandLine) -> None:
+def test_the_json_of_commands_fits_the_schema_of_its_noun(with_state: CommandLine) -> None:
     with_state.add_host("a.example", status="active", pages_crawled=2, last_crawled_at="2026-02-05 14:30:00.000000")
     assert with_state("sources", "add", "https://a.example/jobs", "--json").code == 0
     sources = with_state.json("sources", "list")["sources"]
-    assert set(sources[0]) == set(SourceShown.model_fields)
+    assert set(sources[0]) == set(SourceView.model_fields)
     assert list(times(sources))
-    for command, shape in GIVEN:
+    for command, schema in GIVEN:
         told = with_state.json(*command)
-        fields = {field.serialization_alias or name for name, field in shape.model_fields.items()}
+        fields = {field.serialization_alias or name for name, field in schema.model_fields.items()}
         for document in told if isinstance(told, list) else [told]:
-            if shape is not StatusShown:  # whose `global` has another name in Python
-                shape.model_validate(document)
+            if schema is not SourcesStatusView:  # whose `global` has another name in Python
+                schema.model_validate(document)
             assert fields <= set(document), command
         assert [each for each in times(told) if not each.endswith("Z")] == [], command
 
 
 @pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.name)
-def test_every_time_of_a_shape_is_spelled_with_a_z(noun: Any) -> None:
-    schema = noun.shape.model_json_schema(mode="serialization")
+def test_every_time_ends_with_a_z(noun: Any) -> None:
+    schema = noun.schema.model_json_schema(mode="serialization")
     for each in (schema, *schema.get("$defs", {}).values()):
         for name, field in each.get("properties", {}).items():
             kinds = [field, *field.get("anyOf", ())]

@@ -14,7 +14,7 @@ import httpx
 from argon2 import PasswordHasher
 
 from comity.assemble import State, open_state
-from comity.doors.web.serving import DATABASE_CONNECTIONS, WebServer, build_server, listen
+from comity.doors.web.server import DATABASE_CONNECTIONS, WebServer, build_server, listen
 from comity.doors.web.sessions import new_token
 from comity.settings import read_settings
 from tests.walk.sourcing import LOOPBACK

@@ -1,117 +1,136 @@
-"""Who gets in: this machine in dev, a session or a token elsewhere, and no page of another site."""
+"""Who is admitted to admin routes: this machine in dev, otherwise a session or a token, and no page of another site."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
-from comity.doors.web.access import Access, AccessTerms, Asking, is_loopback
-from comity.doors.web.refusals import Refused
-from comity.doors.web.sessions import FAILURES_WITHIN_S, MOST_FAILURES, MOST_SESSIONS, LoginThrottle, Sessions
+from comity.doors.web.access import Access, AccessSettings, RequestHead, is_loopback
+from comity.doors.web.audiences import RouteTable
+from comity.doors.web.errors import ApiError
+from comity.doors.web.routes import ROUTERS
+from comity.doors.web.sessions import FAILURE_WINDOW_S, MAX_FAILURES, MAX_SESSIONS, LoginSessions, LoginThrottle
 from tests.doors.web.served import PASSWORD, PASSWORD_HASH, TOKEN, TOKEN_HASH, WITH_TOKEN, Served, served
 
 NOW = 1_800_000_000.0
-OPEN = AccessTerms(is_dev=True)
-CLOSED = AccessTerms(is_dev=False)
-KEPT = AccessTerms(is_dev=False, token_hashes=(TOKEN_HASH,))
+OPEN = AccessSettings(is_dev=True)
+CLOSED = AccessSettings(is_dev=False)
+KEPT = AccessSettings(is_dev=False, token_hashes=(TOKEN_HASH,))
 
 
-def _asking(path: str = "/admin/sources", method: str = "GET", client: str = "127.0.0.1", **headers: str) -> Asking:
+def _head(path: str = "/admin/sources", method: str = "GET", client: str = "127.0.0.1", **headers: str) -> RequestHead:
     named = {name.replace("_", "-"): value for name, value in ({"host": "localhost:8000"} | headers).items()}
-    return Asking(method, path, client, named)
+    return RequestHead(method, path, client, named)
 
 
-def _verdict(terms: AccessTerms, asking: Asking) -> str:
+def _all_routes() -> RouteTable:
+    app = FastAPI(openapi_url=None)
+    for router in ROUTERS:
+        app.include_router(router)
+    return RouteTable(app.routes)
+
+
+ROUTES = _all_routes()
+
+
+def _verdict(settings: AccessSettings, head: RequestHead) -> str:
+    rules = ROUTES.match(head.method, head.path).rules
     try:
-        Access(terms).admit(asking, NOW)
-    except Refused as refused:
-        return refused.code
+        asyncio.run(Access(settings).admit(head, rules, NOW))
+    except ApiError as error:
+        return error.code
     return "in"
 
 
 @pytest.mark.parametrize(
-    ("terms", "asking", "verdict"),
+    ("settings", "head", "verdict"),
     [
-        (OPEN, _asking(), "in"),
-        (OPEN, _asking(host="[::1]:8000", client="::1"), "in"),
-        (OPEN, _asking(host="127.0.0.5", client="::ffff:127.0.0.1"), "in"),
-        (OPEN, _asking(client="192.0.2.7"), "admin_closed"),
-        (OPEN, _asking(client=""), "admin_closed"),
-        (OPEN, _asking(x_forwarded_for="127.0.0.1"), "admin_closed"),
-        (OPEN, _asking(forwarded="for=127.0.0.1"), "admin_closed"),
-        (OPEN, _asking(x_real_ip="127.0.0.1"), "admin_closed"),
-        (OPEN, _asking(via="1.1 proxy"), "admin_closed"),
+        (OPEN, _head(), "in"),
+        (OPEN, _head(host="[::1]:8000", client="::1"), "in"),
+        (OPEN, _head(host="127.0.0.5", client="::ffff:127.0.0.1"), "in"),
+        (OPEN, _head(client="192.0.2.7"), "admin_closed"),
+        (OPEN, _head(client=""), "admin_closed"),
+        (OPEN, _head(x_forwarded_for="127.0.0.1"), "admin_closed"),
+        (OPEN, _head(forwarded="for=127.0.0.1"), "admin_closed"),
+        (OPEN, _head(x_real_ip="127.0.0.1"), "admin_closed"),
+        (OPEN, _head(via="1.1 proxy"), "admin_closed"),
         # DNS rebinding: a name of the attacker's leads here.
-        (OPEN, _asking(host="rebound.example:8000"), "host_not_allowed"),
-        (OPEN, _asking(host=""), "host_not_allowed"),
-        (OPEN, _asking(host="localhost.evil.example"), "host_not_allowed"),
-        (OPEN, _asking(host="127.0.0.1.evil.example"), "host_not_allowed"),
-        (OPEN, _asking("/search", host="rebound.example"), "host_not_allowed"),
-        (OPEN, _asking("/healthz", host="10.1.2.3"), "in"),
+        (OPEN, _head(host="rebound.example:8000"), "host_not_allowed"),
+        (OPEN, _head(host=""), "host_not_allowed"),
+        (OPEN, _head(host="localhost.evil.example"), "host_not_allowed"),
+        (OPEN, _head(host="127.0.0.1.evil.example"), "host_not_allowed"),
+        (OPEN, _head("/search", host="rebound.example"), "host_not_allowed"),
+        (OPEN, _head("/healthz", host="10.1.2.3"), "in"),
         # Another site's page sends a form here.
-        (OPEN, _asking(method="POST", origin="https://evil.example"), "csrf"),
-        (OPEN, _asking(method="POST", origin="null"), "csrf"),
-        (OPEN, _asking(method="POST", origin="http://["), "csrf"),
-        (OPEN, _asking(method="POST", origin="http://localhost:9000"), "csrf"),
-        (OPEN, _asking(method="DELETE", sec_fetch_site="cross-site"), "csrf"),
-        (OPEN, _asking(method="PATCH", sec_fetch_site="same-site"), "csrf"),
-        (OPEN, _asking(method="POST", origin="http://localhost:8000", sec_fetch_site="same-origin"), "in"),
-        (OPEN, _asking(method="POST"), "in"),
-        (CLOSED, _asking(), "admin_closed"),
-        (CLOSED, _asking("/admin"), "admin_closed"),
-        (CLOSED, _asking("/admin/session", method="POST"), "admin_closed"),
-        (CLOSED, _asking("/administrate"), "in"),
-        (CLOSED, _asking("/search", client="192.0.2.7", host="jobs.example"), "in"),
-        (KEPT, _asking(), "unauthorized"),
-        (KEPT, _asking(authorization=f"Bearer {TOKEN}", client="192.0.2.7", host="jobs.example"), "in"),
-        (KEPT, _asking(authorization=f"bearer  {TOKEN} "), "in"),
-        (KEPT, _asking(authorization=f"Bearer {TOKEN}x"), "unauthorized"),
-        (KEPT, _asking(authorization=f"Bearer {TOKEN_HASH}"), "unauthorized"),
-        (KEPT, _asking(authorization="Bearer "), "unauthorized"),
-        (KEPT, _asking(authorization=f"Basic {TOKEN}"), "unauthorized"),
-        (KEPT, _asking(method="POST", authorization=f"Bearer {TOKEN}", origin="https://any.example"), "in"),
-        (KEPT, _asking(cookie="__Host-comity_session=guess; comity_session=guess"), "unauthorized"),
-        (AccessTerms(is_dev=True, token_hashes=(TOKEN_HASH,)), _asking(), "unauthorized"),
-        (AccessTerms(is_dev=False, allowed_hosts=("Jobs.example",)), _asking("/search", host="jobs.example:443"), "in"),
-        (AccessTerms(is_dev=False, allowed_hosts=("jobs.example",)), _asking("/search"), "host_not_allowed"),
+        (OPEN, _head(method="POST", origin="https://evil.example"), "csrf"),
+        (OPEN, _head(method="POST", origin="null"), "csrf"),
+        (OPEN, _head(method="POST", origin="http://["), "csrf"),
+        (OPEN, _head(method="POST", origin="http://localhost:9000"), "csrf"),
+        (OPEN, _head(method="DELETE", sec_fetch_site="cross-site"), "csrf"),
+        (OPEN, _head(method="PATCH", sec_fetch_site="same-site"), "csrf"),
+        (OPEN, _head(method="POST", origin="http://localhost:8000", sec_fetch_site="same-origin"), "in"),
+        (OPEN, _head(method="POST"), "in"),
+        (CLOSED, _head(), "admin_closed"),
+        (CLOSED, _head("/admin"), "admin_closed"),
+        (CLOSED, _head("/admin/session", method="POST"), "admin_closed"),
+        (CLOSED, _head("/administrate"), "in"),
+        (CLOSED, _head("/search", client="192.0.2.7", host="jobs.example"), "in"),
+        (KEPT, _head(), "unauthorized"),
+        (KEPT, _head(authorization=f"Bearer {TOKEN}", client="192.0.2.7", host="jobs.example"), "in"),
+        (KEPT, _head(authorization=f"bearer  {TOKEN} "), "in"),
+        (KEPT, _head(authorization=f"Bearer {TOKEN}x"), "unauthorized"),
+        (KEPT, _head(authorization=f"Bearer {TOKEN_HASH}"), "unauthorized"),
+        (KEPT, _head(authorization="Bearer "), "unauthorized"),
+        (KEPT, _head(authorization=f"Basic {TOKEN}"), "unauthorized"),
+        (KEPT, _head(method="POST", authorization=f"Bearer {TOKEN}", origin="https://any.example"), "in"),
+        (KEPT, _head(cookie="__Host-comity_session=guess; comity_session=guess"), "unauthorized"),
+        (AccessSettings(is_dev=True, token_hashes=(TOKEN_HASH,)), _head(), "unauthorized"),
+        (
+            AccessSettings(is_dev=False, allowed_hosts=("Jobs.example",)),
+            _head("/search", host="jobs.example:443"),
+            "in",
+        ),
+        (AccessSettings(is_dev=False, allowed_hosts=("jobs.example",)), _head("/search"), "host_not_allowed"),
     ],
 )
-def test_who_gets_in(terms: AccessTerms, asking: Asking, verdict: str) -> None:
-    assert _verdict(terms, asking) == verdict
+def test_who_is_admitted(settings: AccessSettings, head: RequestHead, verdict: str) -> None:
+    assert _verdict(settings, head) == verdict
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [("127.0.0.1", True), ("localhost", True), ("::1", True), ("0.0.0.0", False), ("::", False), ("db.example", False)],
 )
-def test_an_address_of_this_machine_alone_means_dev(name: str, expected: bool) -> None:
+def test_a_loopback_address_means_dev(name: str, expected: bool) -> None:
     assert is_loopback(name) is expected
 
 
 def test_sessions_end_and_are_bounded() -> None:
-    sessions = Sessions(lasts_s=60)
-    first, session = sessions.begin(NOW)
+    sessions = LoginSessions(lifetime_s=60)
+    first, session = sessions.start(NOW)
     assert sessions.get(first, NOW + 59) == session
     assert sessions.get(first, NOW + 60) is None
     assert sessions.get("guess", NOW) is None
-    names = [sessions.begin(NOW + 1)[0] for _ in range(MOST_SESSIONS)]
+    names = [sessions.start(NOW + 1)[0] for _ in range(MAX_SESSIONS)]
     assert sessions.get(first, NOW + 1) is None
-    assert len(set(names)) == MOST_SESSIONS
+    assert len(set(names)) == MAX_SESSIONS
     sessions.end(names[-1])
     assert sessions.get(names[-1], NOW + 1) is None
 
 
-def test_five_wrong_passwords_are_enough_for_a_while() -> None:
+def test_five_wrong_passwords_block_an_address_for_a_while() -> None:
     throttle = LoginThrottle()
-    for number in range(MOST_FAILURES):
+    for number in range(MAX_FAILURES):
         assert throttle.wait_s("2001:db8::1", NOW + number) == 0
         throttle.note_failure(f"2001:db8::{number:x}", NOW + number)  # one customer has many such addresses
-    assert throttle.wait_s("2001:db8::99", NOW + 10) == pytest.approx(FAILURES_WITHIN_S - 10)
+    assert throttle.wait_s("2001:db8::99", NOW + 10) == pytest.approx(FAILURE_WINDOW_S - 10)
     assert throttle.wait_s("2001:db8:1::1", NOW + 10) == 0
-    assert throttle.wait_s("2001:db8::1", NOW + FAILURES_WITHIN_S) == 0
+    assert throttle.wait_s("2001:db8::1", NOW + FAILURE_WINDOW_S) == 0
     for number in range(20_000):
         throttle.note_failure(f"10.0.{number // 256}.{number % 256}", NOW)
     assert len(throttle._failures) == 10_000
@@ -147,7 +166,7 @@ def test_a_session_from_login_to_logout(kept: Served) -> None:
         assert browser.post("/admin/sources", json=new, headers={"X-CSRF-Token": token}).status_code == 201
         stolen = browser.cookies["comity_session"]
         with kept.client(headers={"Cookie": f"a b[]=\x01?; ;=; comity_session={stolen}"}) as cluttered:
-            assert cluttered.get("/admin/sources").status_code == 200  # whatever else a browser keeps for this host
+            assert cluttered.get("/admin/sources").status_code == 200  # with the other cookies of this host
         assert browser.delete("/admin/session").status_code == 403
         gone = browser.delete("/admin/session", headers={"X-CSRF-Token": token})
         assert (gone.status_code, gone.content) == (204, b"")
@@ -167,16 +186,16 @@ def test_a_second_login_ends_the_first_session_of_that_browser(kept: Served) -> 
 
 def test_guessing_passwords_is_slowed_down(kept: Served) -> None:
     with kept.client() as guesser:
-        for number in range(MOST_FAILURES):
+        for number in range(MAX_FAILURES):
             refused = guesser.post("/admin/session", json={"password": f"guess {number}"})
             assert (refused.status_code, refused.json()["message"]) == (401, "the password is wrong")
         stopped = guesser.post("/admin/session", json={"password": PASSWORD})
         assert (stopped.status_code, stopped.json()["error"]) == (429, "too_many_attempts")
-        assert 1 <= int(stopped.headers["retry-after"]) <= FAILURES_WITHIN_S + 1
+        assert 1 <= int(stopped.headers["retry-after"]) <= FAILURE_WINDOW_S + 1
         assert guesser.get("/admin/session", headers=WITH_TOKEN).json()["kind"] == "token"
 
 
-def test_outside_dev_the_cookie_is_for_this_host_over_tls_alone(sqlite_url: str) -> None:
+def test_outside_dev_the_cookie_is_only_for_this_host_over_tls(sqlite_url: str) -> None:
     with served(sqlite_url, env="prod", admin_password_hash=PASSWORD_HASH) as running, running.client() as browser:
         cookie = browser.post("/admin/session", json={"password": PASSWORD}).headers["set-cookie"]
     assert cookie.startswith("__Host-comity_session=")
@@ -184,7 +203,7 @@ def test_outside_dev_the_cookie_is_for_this_host_over_tls_alone(sqlite_url: str)
     assert "domain" not in cookie.lower()
 
 
-def test_outside_dev_without_a_login_the_admin_is_closed(sqlite_url: str) -> None:
+def test_outside_dev_admin_routes_are_closed_without_a_login(sqlite_url: str) -> None:
     with served(sqlite_url, env="prod") as running, running.client() as client:
         for method, path in (("GET", "/admin/sources"), ("POST", "/admin/crawl/run_due"), ("GET", "/admin/nothing")):
             answer = client.request(method, path)
@@ -204,21 +223,21 @@ def test_in_dev_this_machine_needs_no_login(sqlite_url: str) -> None:
         assert (login.status_code, login.json()["error"]) == (403, "login_not_configured")
 
 
-def test_a_trusted_proxy_tells_who_asks_and_how(sqlite_url: str) -> None:
+def test_a_trusted_proxy_passes_on_the_client_and_the_scheme(sqlite_url: str) -> None:
     settings: dict[str, Any] = {"env": "prod", "admin_password_hash": PASSWORD_HASH}
     through = {"X-Forwarded-For": "192.0.2.9", "X-Forwarded-Proto": "https", "Host": "jobs.example"}
     with served(sqlite_url, trusted_proxies="127.0.0.1", **settings) as running, running.client() as proxy:
         answer = proxy.get("/healthz", headers=through)
         assert "max-age" in answer.headers["strict-transport-security"]
         origin = through | {"Origin": "https://jobs.example"}
-        for number in range(MOST_FAILURES):
+        for number in range(MAX_FAILURES):
             proxy.post("/admin/session", json={"password": f"guess {number}"}, headers=origin)
         assert proxy.post("/admin/session", json={"password": PASSWORD}, headers=origin).status_code == 429
         other = origin | {"X-Forwarded-For": "192.0.2.10"}
         assert proxy.post("/admin/session", json={"password": PASSWORD}, headers=other).status_code == 201
 
 
-def test_every_answer_has_the_headers_that_keep_it_harmless(kept: Served) -> None:
+def test_every_response_has_the_security_headers(kept: Served) -> None:
     with kept.client() as client:
         answers: list[httpx.Response] = [
             client.get("/healthz"),

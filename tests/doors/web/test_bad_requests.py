@@ -1,4 +1,4 @@
-"""Requests that nobody should send: each is refused in one shape, and none is a fault of ours."""
+"""Invalid requests: each gets an error response, and none is an internal error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
-    """The answer, which must be a refusal in the one shape."""
+    """The body of an error response with this status and code."""
     body: dict[str, Any] = answer.json()
     assert (answer.status_code, body["error"]) == (status, code), answer.text
     assert list(body) == ["error", "message", "details"]
@@ -31,7 +31,7 @@ def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
     return body
 
 
-def test_bodies_that_are_no_use_are_refused_in_words(admin: httpx.Client) -> None:
+def test_invalid_bodies_are_refused(admin: httpx.Client) -> None:
     for content in (b"{", b"\xff\xfe", b"nonsense", DEEP, b'{"a":' * 50_000, b"1" * 5000, b"\0", b'"\xed\xa0\x80"'):
         refused(admin.post("/admin/sources", content=content, headers=JSON), 422, "bad_input")
     for content in (b"[]", b"null", b"3", b'"text"', b"{}", b"NaN"):
@@ -78,7 +78,7 @@ def test_bodies_that_are_no_use_are_refused_in_words(admin: httpx.Client) -> Non
     ],
     ids=lambda body: json.dumps(body)[:60],
 )
-def test_a_source_that_cannot_be_is_refused(shared_api: httpx.Client, body: dict[str, Any]) -> None:
+def test_an_invalid_source_is_refused(shared_api: httpx.Client, body: dict[str, Any]) -> None:
     answer = shared_api.post("/admin/sources", content=json.dumps(body), headers=JSON)
     assert answer.json()["error"] in ("bad_input", "bad_address"), answer.text
     assert answer.status_code == 422
@@ -113,14 +113,15 @@ def _migrated(url: str) -> str:
         ("/admin/sources/00000000-0000-0000-0000-000000000000", {404}),
         ("/admin/crawl/logs?limit=201", {422}),
         ("/admin/crawl/logs?source_id=x", {422}),
+        ("/admin/evidence?host=a.example&type=hearsay", {422}),
         ("/admin/crawl/logs?source_id=00000000-0000-0000-0000-000000000000", {404}),
         ("/admin/robots/%00", {422}),
         ("/admin/robots/exa mple", {422}),
         ("/admin/robots/..%2f..", {404, 422}),
         ("/admin/robots/" + "a" * 301, {422}),
-        ("/admin/robots/nobody.example", {404}),
+        ("/admin/robots/unknown.example", {404}),
         ("/admin/domain_policies/%F0%9F%98%80", {200, 422}),
-        ("/admin/domain_policies/nobody.example:99999", {422}),
+        ("/admin/domain_policies/unknown.example:99999", {422}),
         ("/admin/domain_policies/localhost%0d%0aX: y", {422}),
         ("/admin/sources/", {404}),
         ("/admin/../admin/sources", {200, 404}),
@@ -129,7 +130,7 @@ def _migrated(url: str) -> str:
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_paths_and_queries_that_nobody_means(shared_api: httpx.Client, path: str, statuses: set[int]) -> None:
+def test_odd_paths_and_queries_get_an_error_response(shared_api: httpx.Client, path: str, statuses: set[int]) -> None:
     answer = shared_api.get(path)
     assert answer.status_code in statuses, answer.text
     assert answer.headers["content-type"] == "application/json"
@@ -150,14 +151,14 @@ def test_limits_of_a_policy_are_checked(shared_api: httpx.Client) -> None:
     assert shared_api.get("/admin/domain_policies/example.org").json()["is_set"] is False
 
 
-def test_a_method_that_a_path_does_not_have_is_told_which_it_has(shared_api: httpx.Client) -> None:
+def test_a_405_names_the_methods_of_the_path(shared_api: httpx.Client) -> None:
     for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
         answer = shared_api.request(method, "/admin/sources")
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
     refused(shared_api.post("/healthz"), 405, "method_not_allowed")
 
 
-def test_the_head_of_an_answer_can_be_had_alone(shared_api: httpx.Client) -> None:
+def test_head_answers_like_get_without_the_body(shared_api: httpx.Client) -> None:
     for path in ("/healthz", "/readyz", "/search?q=water", "/admin/crawl/status"):
         head, whole = shared_api.head(path), shared_api.get(path)
         assert (head.status_code, head.content) == (200, b"")
@@ -166,16 +167,16 @@ def test_the_head_of_an_answer_can_be_had_alone(shared_api: httpx.Client) -> Non
     assert shared_api.get("/healthz").json() == {"status": "ok"}  # the connection is still in step
 
 
-def test_a_login_is_bounded_too(api: Served) -> None:
+def test_the_length_of_a_password_is_limited(api: Served) -> None:
     with api.client() as client:
         for password in ("", "x" * 1025, 7, None, "\ud800"):
             content = json.dumps({"password": password})
             answer = client.post("/admin/session", content=content, headers=JSON)
             refused(answer, 422, "bad_input")
-            assert "xxx" not in answer.text  # what was given is not repeated
+            assert "xxx" not in answer.text  # the value is not repeated
 
 
-def test_a_torn_request_does_not_hurt_the_server(api: Served, admin: httpx.Client) -> None:
+def test_an_incomplete_request_does_not_harm_the_server(api: Served, admin: httpx.Client) -> None:
     head = b"POST /admin/sources HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     head += f"Authorization: {WITH_TOKEN['Authorization']}\r\n".encode()
     for rest in (b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", b"Host: y\r\n\r\n"):
@@ -184,7 +185,7 @@ def test_a_torn_request_does_not_hurt_the_server(api: Served, admin: httpx.Clien
     assert admin.get("/healthz").status_code == 200
 
 
-def test_what_is_no_http_is_told_in_the_one_shape(shared_api: httpx.Client) -> None:
+def test_malformed_http_gets_an_error_response(shared_api: httpx.Client) -> None:
     port = shared_api.base_url.port
     assert port is not None
     for line in (b"Transfer-Encoding: then\r\n", b"Content-Length: -5\r\n", b"\x16\x03\x01\r\n"):
@@ -198,7 +199,7 @@ def test_what_is_no_http_is_told_in_the_one_shape(shared_api: httpx.Client) -> N
         assert json.loads(body)["error"] == "bad_request"
 
 
-def test_a_head_is_bounded(shared_api: httpx.Client) -> None:
+def test_the_size_of_a_head_is_limited(shared_api: httpx.Client) -> None:
     port = shared_api.base_url.port
     assert port is not None
     for headers in (b"X: " + b"a" * 1_000_000 + b"\r\n", b"X: a\r\n" * 200_000):
@@ -210,7 +211,7 @@ def test_a_head_is_bounded(shared_api: httpx.Client) -> None:
     assert shared_api.get("/healthz").status_code == 200
 
 
-def test_a_state_that_went_away_is_no_fault_and_no_secret(
+def test_an_unavailable_state_is_a_503_without_details(
     api_url: str, tmp_path: Path, postgres_server: PostgresDatabases
 ) -> None:
     is_shared = api_url.startswith("postgresql")
@@ -229,12 +230,12 @@ def test_a_state_that_went_away_is_no_fault_and_no_secret(
         for path in ("/readyz", "/admin/sources", "/admin/crawl/status"):
             answer = admin.get(path)
             told = refused(answer, 503, "state_unavailable")
-            assert told["message"] == "that cannot be answered now; try again later"
+            assert told["message"] == "temporarily unavailable; try again later"
         assert admin.get("/healthz").json() == {"status": "ok"}
 
 
-@pytest.mark.parametrize(("env", "message"), [("prod", "something went wrong here"), ("dev", "unexpected ValueError")])
-def test_a_fault_of_ours_is_told_without_particulars(sqlite_url: str, env: str, message: str) -> None:
+@pytest.mark.parametrize(("env", "message"), [("prod", "internal error"), ("dev", "unexpected ValueError")])
+def test_an_unexpected_error_is_a_500_without_details(sqlite_url: str, env: str, message: str) -> None:
     kept = served(sqlite_url, env=env, admin_token_hash=(TOKEN_HASH,))
     with kept as running, running.client(headers=WITH_TOKEN) as admin:
         source = admin.post("/admin/sources", json={"careers_url": URL}).json()["id"]

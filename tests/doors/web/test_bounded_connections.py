@@ -1,4 +1,4 @@
-"""Connections to the web door are bounded: what was refused is not read on, and silent clients make room."""
+"""Connections are bounded: refused bodies are not read to the end, and idle connections are evicted."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from comity.doors.web import bounded_http, guard, serving
+from comity.doors.web import middleware, server
+from comity.doors.web.audiences import LARGE_BODY_BYTES
 from tests.doors.web.served import TOKEN, TOKEN_HASH, Served, served, until
 
 MIB = 1 << 20
 PUSHED_MOST = 256 * MIB
 # What is discarded after the answer, and what the buffers of two sockets on loopback may hold besides.
-READ_MOST = bounded_http.LINGER_BYTES + guard.MOST_BODY_BYTES + 16 * MIB
+READ_MOST = server.LINGER_BYTES + LARGE_BODY_BYTES + 16 * MIB
 LENGTH = "Content-Length: 8589934592"
 CHUNKED = "Transfer-Encoding: chunked"
 ALLOWED = f"Authorization: Bearer {TOKEN}"
@@ -60,7 +61,7 @@ def push(client: socket.socket, piece: bytes) -> int:
 @pytest.mark.parametrize(
     ("method", "path", "headers"),
     [
-        ("POST", "/admin/sources", (LENGTH,)),  # nobody is logged in
+        ("POST", "/admin/sources", (LENGTH,)),  # not logged in
         ("POST", "/admin/sources", (CHUNKED,)),
         ("POST", "/admin/sources", (LENGTH, ALLOWED)),  # too large, by what it says
         ("POST", "/admin/sources", (CHUNKED, ALLOWED)),  # too large, as it turns out
@@ -69,7 +70,7 @@ def push(client: socket.socket, piece: bytes) -> int:
         ("POST", "/admin/sources", (LENGTH, "Host: other.example")),
     ],
 )
-def test_a_body_that_was_refused_is_not_read_on(api: Served, method: str, path: str, headers: tuple[str, ...]) -> None:
+def test_a_refused_body_is_not_read_to_its_end(api: Served, method: str, path: str, headers: tuple[str, ...]) -> None:
     piece = b"x" * 65_536 if LENGTH in headers else b"10000\r\n" + b"x" * 65_536 + b"\r\n"
     with connected(api) as client:
         client.sendall(head(method, path, *headers))
@@ -78,7 +79,7 @@ def test_a_body_that_was_refused_is_not_read_on(api: Served, method: str, path: 
 
 @pytest.mark.parametrize(("headers", "status"), [((), 401), ((ALLOWED,), 413)])
 @pytest.mark.parametrize("length", [300_000, 1_000_000])
-def test_a_client_that_sends_all_of_its_body_first_still_reads_the_answer(
+def test_a_client_that_sends_its_whole_body_first_still_reads_the_response(
     api: Served, headers: tuple[str, ...], status: int, length: int
 ) -> None:
     with connected(api) as client:
@@ -88,19 +89,17 @@ def test_a_client_that_sends_all_of_its_body_first_still_reads_the_answer(
     assert list(json.loads(body)) == ["error", "message", "details"]
 
 
-def test_a_body_that_comes_too_slowly_is_given_up(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "BODY_WITHIN_S", 0.2)
+def test_a_body_that_arrives_too_slowly_times_out(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "BODY_TIMEOUT_S", 0.2)
     with connected(api) as client:
         client.sendall(head("POST", "/admin/sources", "Content-Length: 100", ALLOWED) + b"{")
         found, _headers, body = answer_of(client)
-    assert (found, json.loads(body)["message"]) == (422, "the body did not come in time")
+    assert (found, json.loads(body)["message"]) == (422, "the body did not arrive within 0.2 seconds")
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "])
-def test_a_request_whose_head_does_not_come_is_given_up(
-    api: Served, monkeypatch: pytest.MonkeyPatch, begun: bytes
-) -> None:
-    monkeypatch.setattr(bounded_http, "HEAD_WITHIN_S", 0.2)
+def test_a_head_that_does_not_arrive_times_out(api: Served, monkeypatch: pytest.MonkeyPatch, begun: bytes) -> None:
+    monkeypatch.setattr(server, "HEAD_TIMEOUT_S", 0.2)
     with connected(api) as client:
         client.sendall(begun)
         with suppress(ConnectionError):
@@ -108,11 +107,8 @@ def test_a_request_whose_head_does_not_come_is_given_up(
     until(lambda: not api.server.server_state.connections)
 
 
-def test_connections_that_say_nothing_make_room_for_those_that_ask(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bounded_http, "MOST_CONNECTIONS", 20)
-    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 20)
+def test_idle_connections_are_evicted_for_new_ones(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 20)
     with served(sqlite_url, env="prod") as api, ExitStack() as stack:
         for begun in (b"", b"GET /hea"):
             for _ in range(30):
@@ -123,8 +119,8 @@ def test_connections_that_say_nothing_make_room_for_those_that_ask(
         assert len(api.server.server_state.connections) <= 20
 
 
-def test_a_client_that_reads_no_answer_is_cut_off(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_http, "ANSWER_READ_WITHIN_S", 0.2)
+def test_a_client_that_does_not_read_the_response_is_disconnected(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "RESPONSE_READ_TIMEOUT_S", 0.2)
     asked = head("GET", "/openapi.json", ALLOWED)
     with connected(api) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

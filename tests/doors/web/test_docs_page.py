@@ -1,4 +1,4 @@
-"""/docs: every route of the API on one page, with nothing from elsewhere."""
+"""/docs: every route of the API on one page, without anything from another server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import httpx
 from jsonschema_rs import Draft202012Validator
 
-from comity.doors.web.api_page import api_page, example_of
+from comity.doors.web.routes.docs import api_page, example_of
 from tests.doors.web.served import Served
 
 
@@ -32,9 +32,9 @@ class Links(HTMLParser):
 
 
 def test_the_page_has_every_route_and_loads_nothing(api: Served) -> None:
-    with api.client() as anybody:
-        answer = anybody.get("/docs")
-        description = anybody.get("/openapi.json").json()
+    with api.client() as public:
+        answer = public.get("/docs")
+        description = public.get("/openapi.json").json()
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     page = Links()
     page.feed(answer.text)
@@ -51,10 +51,10 @@ def test_the_page_has_every_route_and_loads_nothing(api: Served) -> None:
             assert parameter["name"] in text
 
 
-def test_the_policy_lets_in_the_page_own_style_and_nothing_else(api: Served) -> None:
-    with api.client() as anybody:
-        answer = anybody.get("/docs")
-        other = anybody.get("/openapi.json")
+def test_the_content_security_policy_allows_only_the_style_of_the_page(api: Served) -> None:
+    with api.client() as public:
+        answer = public.get("/docs")
+        other = public.get("/openapi.json")
     (style,) = re.findall(r"<style>(.*?)</style>", answer.text, re.DOTALL)
     digest = b64encode(sha256(style.encode()).digest()).decode()
     policy = answer.headers["content-security-policy"]
@@ -73,7 +73,7 @@ def test_the_examples_fit_their_schemas(shared_api: httpx.Client) -> None:
             assert list(Draft202012Validator(whole).iter_errors(example)) == [], name
 
 
-def test_what_a_description_says_is_escaped() -> None:
+def test_descriptions_are_escaped() -> None:
     operation = {"operationId": "x", "description": "<script>alert(1)</script>", "responses": {"200": {}}}
     paths = {"/a/<b>": {"get": operation}}
     page = api_page({"info": {"title": "<T>", "version": "1"}, "paths": paths})

@@ -39,7 +39,7 @@ def test_a_source_is_due_when_it_is_added_and_its_run_is_in_the_log(admin: httpx
     assert (again["inserted"], again["updated"]) == (0, 0)
 
 
-def test_run_due_begins_at_once_and_due_count_falls_while_it_runs(admin: httpx.Client, web: Web) -> None:
+def test_run_due_starts_at_once_and_due_count_falls_meanwhile(admin: httpx.Client, web: Web) -> None:
     quick = [web.site({"/careers": listing(jobs(1))}) for _ in range(4)]
     held = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=1.5)})
     for site in (held, *quick):
@@ -67,7 +67,7 @@ def test_run_due_begins_at_once_and_due_count_falls_while_it_runs(admin: httpx.C
     assert admin.post("/admin/crawl/run_due").json() == {"queued": 0}
 
 
-def test_a_run_that_is_asked_for_while_the_last_one_ends_is_not_forgotten(
+def test_a_run_requested_while_the_last_one_finishes_is_not_lost(
     admin: httpx.Client, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_back = SourceDesk._give_back
@@ -84,7 +84,7 @@ def test_a_run_that_is_asked_for_while_the_last_one_ends_is_not_forgotten(
         until(lambda runs=runs: len(_logs(admin, source)) == runs)  # type: ignore[misc]
 
 
-def test_a_source_that_is_being_run_is_not_run_twice(admin: httpx.Client, web: Web) -> None:
+def test_a_running_source_is_not_run_twice(admin: httpx.Client, web: Web) -> None:
     site = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=1.0)})
     source = _add(admin, site)
     admin.post("/admin/crawl/run", json={"source_id": source})
@@ -95,7 +95,7 @@ def test_a_source_that_is_being_run_is_not_run_twice(admin: httpx.Client, web: W
     assert site.pages() == ["/careers"]
 
 
-def test_a_policy_holds_from_the_next_request_on(admin: httpx.Client, web: Web) -> None:
+def test_a_policy_applies_from_the_next_request(admin: httpx.Client, web: Web) -> None:
     pages: dict[str, Any] = {
         "/careers": listing(jobs(1), following="/2"),
         "/2": listing(jobs(1, start=2), following="/3"),
@@ -127,7 +127,7 @@ def test_a_policy_holds_from_the_next_request_on(admin: httpx.Client, web: Web) 
     assert until(lambda: len(_logs(admin)) == 2 and _logs(admin))[0]["pages"] == 1
 
 
-def test_robots_that_disallow_block_the_source_and_say_so(admin: httpx.Client, web: Web) -> None:
+def test_a_robots_denial_blocks_the_source_and_is_logged(admin: httpx.Client, web: Web) -> None:
     robots = "User-agent: *\nDisallow: /careers\nCrawl-delay: 2\n"
     site = web.site({"/careers": listing(jobs(2))}, robots=robots)
     assert admin.get(f"/admin/robots/{site.host}").json()["error"] == "not_found"
@@ -170,7 +170,7 @@ def test_the_table_is_filtered_paged_changed_and_emptied(admin: httpx.Client) ->
     assert (proposed["status"], proposed["next_run_at"]) == ("paused", None)
 
 
-def test_a_page_is_tried_out_without_a_trace(admin: httpx.Client, web: Web) -> None:
+def test_trials_store_nothing(admin: httpx.Client, web: Web) -> None:
     site = web.site({"/careers": Answer(body=listing(jobs(5)), etag='"a"', headers={"X-Secret": "raw"})})
     source = _add(admin, site)
     head = admin.post(f"/admin/sources/{source}/test-fetch")
@@ -187,7 +187,7 @@ def test_a_page_is_tried_out_without_a_trace(admin: httpx.Client, web: Web) -> N
     assert (refused.status_code, refused.json()["error"]) == (409, "not_fetched")
 
 
-def test_the_scheduler_lives_with_the_application_and_ends_with_it(api_url: str, web: Web) -> None:
+def test_the_scheduler_starts_and_stops_with_the_application(api_url: str, web: Web) -> None:
     site = web.site({"/careers": listing(jobs(3))})
     slow = web.site({"/careers": Answer(body=listing(jobs(3)), after_s=0.8)})
     with served(api_url, schedules=True, sources_every_minutes=0.005) as running, running.client() as admin:
@@ -202,7 +202,7 @@ def test_the_scheduler_lives_with_the_application_and_ends_with_it(api_url: str,
         assert (_status(admin)["locked"], _status(admin)["running"]) == (0, False)
 
 
-def test_two_servers_on_one_state_run_no_source_twice(api_url: str, web: Web) -> None:
+def test_two_servers_on_one_state_do_not_run_a_source_twice(api_url: str, web: Web) -> None:
     sites = [web.site({"/careers": Answer(body=listing(jobs(1)), after_s=0.05)}) for _ in range(6)]
     with (
         served(api_url) as one,

@@ -67,12 +67,12 @@ def test_seeds_become_hosts_and_hosts_are_listed_filtered_and_paged(admin: httpx
 @pytest.mark.parametrize(
     "seeds", [[], ["ftp://host.example/"], ["good.example", "bad host"], ["a\nb.example"], [1], ["x"] * 1001]
 )
-def test_seeds_that_cannot_be_used_leave_no_trace(admin: httpx.Client, seeds: list[Any]) -> None:
+def test_invalid_seeds_add_nothing(admin: httpx.Client, seeds: list[Any]) -> None:
     assert answered(admin.post("/admin/seeds", json={"seeds": seeds}), 422)["error"] in ("bad_input", "bad_address")
     assert answered(admin.get("/admin/hosts"))["hosts"] == []
 
 
-def test_a_host_is_shown_in_full_as_on_the_command_line(admin: httpx.Client, api: Served, api_url: str) -> None:
+def test_host_details_are_the_same_as_on_the_command_line(admin: httpx.Client, api: Served, api_url: str) -> None:
     answered(admin.post("/admin/seeds", json={"seeds": ["https://page.example/begin"], "source": "friends"}), 201)
     host = answered(admin.get("/admin/hosts/www.Page.example"))
     assert (host["domain"], host["source"], host["frontier_size"]) == ("page.example", "friends", 1)
@@ -90,9 +90,7 @@ def test_a_host_is_shown_in_full_as_on_the_command_line(admin: httpx.Client, api
     assert answered(admin.get("/admin/hosts/unknown.example"), 404)["error"] == "not_found"
 
 
-def test_claims_and_status_answer_what_an_operator_asks_of_leases(
-    admin: httpx.Client, api: Served, api_url: str
-) -> None:
+def test_claims_and_status_report_leases(admin: httpx.Client, api: Served, api_url: str) -> None:
     """Claims by worker, claims that ran out, hosts that wait."""
     answered(admin.post("/admin/seeds", json={"seeds": ["a.example", "b.example", "c.example"]}), 201)
     leases = api.state.leases()
@@ -170,10 +168,10 @@ def test_a_url_is_explained_with_its_evidence_and_its_robots_verdict(api_url: st
             assert local.get("/admin/evidence", params=wrong).status_code == 422
 
 
-def test_every_one_of_these_routes_needs_a_login(api: Served) -> None:
-    with api.client() as anybody:
+def test_all_these_routes_need_a_login(api: Served) -> None:
+    with api.client() as public:
         for path in ("hosts", "hosts/a.example", "claims", "status", "takedowns", "why", "evidence", "robots_verdict"):
-            assert anybody.get(f"/admin/{path}").status_code == 401, path
+            assert public.get(f"/admin/{path}").status_code == 401, path
         for path in ("seeds", "takedowns"):
-            assert anybody.post(f"/admin/{path}", json={}).status_code == 401, path
-        assert anybody.delete("/admin/takedowns?entry=a").status_code == 401
+            assert public.post(f"/admin/{path}", json={}).status_code == 401, path
+        assert public.delete("/admin/takedowns?entry=a").status_code == 401

@@ -23,9 +23,9 @@ _FACET_TITLES: Final = {
 
 def page_json(page: SearchPage) -> dict[str, Any]:
     """A page of hits for a program; matches stand as pieces, to be escaped by whoever shows them."""
-    from comity.doors.web.shown import SearchShown
+    from comity.doors.schemas.sources import SearchResults
 
-    return SearchShown.model_validate(page).document()
+    return SearchResults.model_validate(page).document()
 
 
 def write_page(page: SearchPage, query: SearchQuery) -> None:

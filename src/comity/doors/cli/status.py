@@ -60,7 +60,7 @@ def show_status(
 
 def state_of_worker(line: WorkerLine) -> str:
     """Whether a worker is at work, as far as its leases tell."""
-    from comity.doors.shapes.hosts import state_of_worker as state_of
+    from comity.doors.schemas.hosts import worker_state as state_of
 
     return state_of(line)
 

@@ -107,12 +107,14 @@ def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
     from comity.doors.cli.work import obey
     from comity.doors.cli.work_watch import log_of, wait_teller
     from comity.doors.event_loop import runner_of_loops
-    from comity.doors.web.serving import DATABASE_CONNECTIONS, build_server, listen
+    from comity.doors.web.server import DATABASE_CONNECTIONS, build_server, listen
 
     codes: list[int] = []
 
     async def serve_until_stopped(opened: State, socket: Any) -> None:
-        server = build_server(opened, host, schedules=schedules, tell=teller(door), on_wait=wait_teller(log_of(door)))
+        server = build_server(
+            opened, host, schedules=schedules, on_result=teller(door), on_wait=wait_teller(log_of(door))
+        )
 
         def on_signal(number: int) -> None:
             codes.append(INTERRUPTED if number == signal.SIGINT else 0)
@@ -131,10 +133,10 @@ def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
 
 
 def _introduce(door: Chosen, host: str, port: int, *, schedules: bool) -> None:
-    from comity.doors.web.application import access_terms
-    from comity.doors.web.serving import is_dev
+    from comity.doors.web.application import access_settings
+    from comity.doors.web.server import is_dev
 
-    terms = access_terms(door.settings, is_dev=is_dev(door.settings, host))
+    terms = access_settings(door.settings, is_dev=is_dev(door.settings, host))
     name = f"[{host}]" if ":" in host else host
     note(f"listening on http://{name}:{port}, sources are run {'as they are due' if schedules else 'when asked for'}")
     if not terms.has_login:

@@ -1,1 +1,1 @@
-"""The web door: the admin's API and public search over HTTP. Loaded by `comity web` alone."""
+"""The HTTP API: admin routes and public search. Loaded only by `comity web`."""

@@ -1,7 +1,8 @@
-"""Who may ask for what: decided from a request's head alone, before anything of it is read.
+"""Access: whether a request belongs to the audience of its route. Decided from the head alone, before the body is read.
 
-Without a login the admin is for this machine only, and only in dev. With one, every admin route needs a session or a
-token. A page that somebody's browser shows must not be able to use either (CSRF, DNS rebinding).
+Public routes are for all. Admin routes are for this machine only, and only in dev, unless a login is configured; then
+they need a session or a token (spec 9.2). Bot routes need an API key. A page of another site must not be able to use
+the browser's session or its network position (CSRF, DNS rebinding).
 """
 
 from __future__ import annotations
@@ -10,26 +11,27 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
-from typing import Final
+from typing import Final, Protocol, assert_never
 from urllib.parse import urlsplit
 
 from starlette.requests import cookie_parser
 
-from comity.doors.web.refusals import Refused
-from comity.doors.web.sessions import Session, Sessions, is_token
+from comity.doors.web.audiences import Audience, RouterRules
+from comity.doors.web.errors import ApiError
+from comity.doors.web.sessions import LoginSession, LoginSessions, is_token
 
 CSRF_HEADER: Final = "x-csrf-token"
-SESSION_PATH: Final = "/admin/session"
-_ALWAYS_OPEN: Final = frozenset({"/healthz", "/readyz"})  # asked for by address, and they tell nothing
-_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-# A proxy in front makes everybody look like this machine.
-_FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-_THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+BOT_KEY_HEADER: Final = "x-api-key"
+_MAX_BOT_KEY: Final = 200
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+# Behind a proxy, every request seems to come from this machine.
+_PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
-class AccessTerms:
-    """How the admin is kept."""
+class AccessSettings:
+    """The settings that decide who is admitted."""
 
     is_dev: bool
     password_hash: str | None = None
@@ -39,18 +41,34 @@ class AccessTerms:
 
     @property
     def has_login(self) -> bool:
-        """Whether somebody can log in."""
+        """Whether a password or a token is configured."""
         return self.password_hash is not None or bool(self.token_hashes)
 
     @property
     def cookie_name(self) -> str:
-        """The session's cookie; the prefix has browsers refuse it from anywhere but this very host (RFC 6265bis)."""
+        """The session cookie; with the prefix, browsers accept it only from this host over TLS (RFC 6265bis)."""
         return "comity_session" if self.is_dev else "__Host-comity_session"
 
 
+class BotKeys(Protocol):
+    """Knows the API keys of bots."""
+
+    async def bot_of(self, key: str) -> str | None:
+        """The id of the bot with this key; None if the key is unknown or revoked."""
+        ...
+
+
+class NoBotKeys:
+    """Knows no keys: bot routes are closed."""
+
+    async def bot_of(self, _key: str) -> str | None:
+        """No key is valid."""
+        return None
+
+
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """The head of a request: header names in lower case."""
+class RequestHead:
+    """The head of a request; header names are in lower case."""
 
     method: str
     path: str
@@ -59,90 +77,112 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """Somebody who may ask; `session` if they logged in, with the name it goes by."""
+class Caller:
+    """An admitted caller: the session of a logged-in browser and its cookie, or the id of a bot."""
 
-    session: Session | None = None
+    session: LoginSession | None = None
     session_name: str | None = None
+    bot: str | None = None
 
 
 class Access:
-    """The door itself."""
+    """Admits requests to the audiences."""
 
-    def __init__(self, terms: AccessTerms) -> None:
-        self.terms = terms
-        self.sessions = Sessions(terms.session_s)
-        self._hosts = frozenset(name.lower() for name in terms.allowed_hosts)
+    def __init__(self, settings: AccessSettings, bot_keys: BotKeys | None = None) -> None:
+        self.settings = settings
+        self.sessions = LoginSessions(settings.session_s)
+        self._bot_keys: BotKeys = bot_keys or NoBotKeys()
+        self._hosts = frozenset(name.lower() for name in settings.allowed_hosts)
 
-    def admit(self, asking: Asking, now: float) -> Admitted:
-        """Let somebody in, or raise `Refused`."""
-        if asking.path in _ALWAYS_OPEN:
-            return Admitted()
-        self._check_host(asking)
-        if asking.path != "/admin" and not asking.path.startswith("/admin/"):
-            return Admitted()
-        if not self.terms.has_login:
-            self._check_this_machine(asking)
-            _check_origin(asking)
-            return Admitted()
-        scheme, _, token = asking.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":  # no browser sends that by itself
-            if is_token(token.strip(), self.terms.token_hashes):
-                return Admitted()
-            raise _unauthorized("the token is not known")
-        _check_origin(asking)
-        return self._admit_session(asking, now)
+    async def admit(self, head: RequestHead, rules: RouterRules | None, now: float) -> Caller:
+        """Admit the sender of a request, or raise `ApiError`. Without rules, the path is unknown and not protected."""
+        if rules is None or not rules.any_host:
+            self._check_host(head)
+        if rules is None:
+            return Caller()
+        match rules.audience:
+            case Audience.PUBLIC:
+                return Caller()
+            case Audience.ADMIN:
+                return self._admit_admin(head, rules, now)
+            case Audience.BOT:
+                return await self._admit_bot(head)
+            case unknown:
+                assert_never(unknown)
 
-    def _admit_session(self, asking: Asking, now: float) -> Admitted:
-        name = cookie_parser(asking.headers.get("cookie", "")).get(self.terms.cookie_name)
+    def _admit_admin(self, head: RequestHead, rules: RouterRules, now: float) -> Caller:
+        if not self.settings.has_login:
+            self._check_loopback(head)
+            _check_origin(head)
+            return Caller()
+        scheme, _, token = head.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":  # browsers do not send this by themselves, so CSRF is no concern
+            if is_token(token.strip(), self.settings.token_hashes):
+                return Caller()
+            raise _unauthorized("the token is not valid")
+        _check_origin(head)
+        name = cookie_parser(head.headers.get("cookie", "")).get(self.settings.cookie_name)
         session = self.sessions.get(name, now) if name else None
-        if asking.path == SESSION_PATH and asking.method == "POST":
-            return Admitted(session, name)
+        if rules.before_login:
+            return Caller(session, name)
         if session is None:
-            raise _unauthorized("log in first")
-        if asking.method not in _SAFE:
-            given = asking.headers.get(CSRF_HEADER, "")
-            if not hmac.compare_digest(given.encode("utf-8", "replace"), session.csrf_token.encode()):
-                raise Refused(403, "csrf", "the X-CSRF-Token header does not have the token of the session")
-        return Admitted(session, name)
+            raise _unauthorized("log in, or send a token")
+        if head.method not in _SAFE_METHODS:
+            sent = head.headers.get(CSRF_HEADER, "")
+            if not hmac.compare_digest(sent.encode("utf-8", "replace"), session.csrf_token.encode()):
+                raise ApiError(403, "csrf", "the X-CSRF-Token header does not match the session")
+        return Caller(session, name)
 
-    def _check_host(self, asking: Asking) -> None:
-        name = _name_of(asking.headers.get("host", ""))
+    async def _admit_bot(self, head: RequestHead) -> Caller:
+        key = head.headers.get(BOT_KEY_HEADER, "").strip()
+        bot = await self._bot_keys.bot_of(key) if 0 < len(key) <= _MAX_BOT_KEY else None
+        if bot is None:
+            message = "the API key is not valid" if key else "send an API key in the X-API-Key header"
+            raise ApiError(401, "unauthorized", message, {"WWW-Authenticate": 'ApiKey realm="comity"'})
+        return Caller(bot=bot)
+
+    def _check_host(self, head: RequestHead) -> None:
+        """Refuse a Host header that does not name this server, as a rebound DNS name does not."""
+        name = _without_port(head.headers.get("host", ""))
         if self._hosts:
             if name in self._hosts:
                 return
-        elif self.terms.has_login or not self.terms.is_dev or _is_this_machine(name):
+        elif self.settings.has_login or not self.settings.is_dev or _is_loopback_name(name):
             return
-        raise Refused(403, "host_not_allowed", "this server does not go by that name; see COMITY_ALLOWED_HOSTS")
+        raise ApiError(403, "host_not_allowed", "the Host header does not name this server; see COMITY_ALLOWED_HOSTS")
 
-    def _check_this_machine(self, asking: Asking) -> None:
-        if not self.terms.is_dev:
-            raise Refused(403, "admin_closed", "the admin is closed: no login is configured")
-        is_forwarded = any(name in asking.headers for name in _FORWARDED)
-        if is_forwarded or not _is_this_machine(asking.client):
-            raise Refused(403, "admin_closed", "without a login the admin is for this machine only")
-
-
-def is_loopback(name: str) -> bool:
-    """Whether a host name or address is this machine's own."""
-    return _is_this_machine(_name_of(name))
+    def _check_loopback(self, head: RequestHead) -> None:
+        if not self.settings.is_dev:
+            raise ApiError(403, "admin_closed", "the admin API is closed because no login is configured")
+        is_forwarded = any(name in head.headers for name in _PROXY_HEADERS)
+        if is_forwarded or not _is_loopback_name(head.client):
+            raise ApiError(403, "admin_closed", "without a login, the admin API is open to this machine only")
 
 
-def _check_origin(asking: Asking) -> None:
-    """Refuse what another site's page sends; browsers say where from, other programs say nothing."""
-    if asking.method in _SAFE:
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address, with or without a port, is the loopback of this machine."""
+    return _is_loopback_name(_without_port(host))
+
+
+def _check_origin(head: RequestHead) -> None:
+    """Refuse changes that a page of another site sends; browsers say where a request comes from."""
+    if head.method in _SAFE_METHODS:
         return
-    came_from = asking.headers.get("sec-fetch-site")
-    if came_from not in (None, "same-origin", "none"):
-        raise Refused(403, "csrf", "another site's page may not ask for that")
-    origin = asking.headers.get("origin")
-    if origin is not None:
-        try:
-            parts = urlsplit(origin)
-        except ValueError:
-            parts = urlsplit("")
-        if not parts.netloc or not _is_same(parts.scheme, parts.netloc, asking.headers.get("host", "")):
-            raise Refused(403, "csrf", "another site's page may not ask for that")
+    if head.headers.get("sec-fetch-site") not in (None, "same-origin", "none"):
+        raise _cross_site()
+    origin = head.headers.get("origin")
+    if origin is None:
+        return
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        raise _cross_site() from None
+    if not parts.netloc or not _is_same(parts.scheme, parts.netloc, head.headers.get("host", "")):
+        raise _cross_site()
+
+
+def _cross_site() -> ApiError:
+    return ApiError(403, "csrf", "a page of another site may not send this request")
 
 
 def _is_same(scheme: str, one: str, other: str) -> bool:
@@ -150,12 +190,12 @@ def _is_same(scheme: str, one: str, other: str) -> bool:
     return bool(other) and one.lower().removesuffix(port) == other.lower().removesuffix(port)
 
 
-def _unauthorized(message: str) -> Refused:
-    return Refused(401, "unauthorized", message, {"WWW-Authenticate": 'Bearer realm="comity"'})
+def _unauthorized(message: str) -> ApiError:
+    return ApiError(401, "unauthorized", message, {"WWW-Authenticate": 'Bearer realm="comity"'})
 
 
-def _name_of(host: str) -> str:
-    """The name in a Host header, without its port."""
+def _without_port(host: str) -> str:
+    """The name in a Host header."""
     host = host.strip().lower()
     if host.startswith("["):
         return host[1:].partition("]")[0]
@@ -163,8 +203,8 @@ def _name_of(host: str) -> str:
     return name if colon and port.isdigit() and ":" not in name else host
 
 
-def _is_this_machine(name: str) -> bool:
-    if name in _THIS_MACHINE:
+def _is_loopback_name(name: str) -> bool:
+    if name in _LOOPBACK_NAMES:
         return True
     try:
         address = ip_address(name)

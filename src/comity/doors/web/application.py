@@ -1,6 +1,6 @@
-"""The application as a whole: routes behind the guard, the scheduler with its life.
+"""The application: every router behind the access middleware, the scheduler started and stopped with it.
 
-State and terms of access enter; an ASGI application leaves.
+An open state and access settings enter; an ASGI application leaves.
 """
 
 from __future__ import annotations
@@ -10,27 +10,17 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends, FastAPI, Security
-from fastapi.security import APIKeyCookie, HTTPBearer
+from fastapi import Depends, FastAPI, Security
+from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPBearer
 
 from comity import __version__
-from comity.doors.web import (
-    crawl_routes,
-    docs_routes,
-    explain_routes,
-    health_routes,
-    hosts_routes,
-    search_routes,
-    seeds_routes,
-    session_routes,
-    sources_routes,
-    state_routes,
-)
-from comity.doors.web.access import Access, AccessTerms
-from comity.doors.web.guard import Guard
-from comity.doors.web.office import open_office
-from comity.doors.web.parameters import only_known_parameters
-from comity.doors.web.refusals import documented, register_refusals
+from comity.doors.web.access import BOT_KEY_HEADER, Access, AccessSettings
+from comity.doors.web.audiences import Audience, RouterRules, rules_of
+from comity.doors.web.errors import error_responses, register_error_handlers
+from comity.doors.web.middleware import protect
+from comity.doors.web.requests import refuse_unknown_parameters
+from comity.doors.web.routes import ROUTERS
+from comity.doors.web.services import open_services
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -38,18 +28,21 @@ if TYPE_CHECKING:
     from comity.upkeep.due_sources import Result
     from comity.walk.request import OnWait
 
-_THREADS: Final = 8  # that wait for the state at once
-_ABOUT: Final = (
-    "Hosts that are crawled politely, decisions about their URLs, sources of job postings and their runs; and public "
-    "search. "
-    "Changes that are made with a session's cookie need its CSRF token in X-CSRF-Token."
+_THREADS: Final = 8  # that wait for the database at once
+_DESCRIPTION: Final = (
+    "Crawled hosts, decisions about their URLs, sources of job postings and their runs; and public search. "
+    "Changes made with a session cookie need the session's CSRF token in X-CSRF-Token."
 )
-_EVERY_ADMIN_ROUTE: Final = (401, 403, 422, 500, 503)
+_ERRORS: Final = {
+    Audience.PUBLIC: (),  # each route names its own
+    Audience.ADMIN: (401, 403, 422, 500, 503),
+    Audience.BOT: (401, 403, 422, 500, 503),
+}
 
 
-def access_terms(settings: Settings, *, is_dev: bool) -> AccessTerms:
-    """How the settings have the admin kept."""
-    return AccessTerms(
+def access_settings(settings: Settings, *, is_dev: bool) -> AccessSettings:
+    """The part of the settings that decides who is admitted."""
+    return AccessSettings(
         is_dev=is_dev,
         password_hash=settings.admin_password_hash,
         token_hashes=settings.admin_token_hash,
@@ -60,58 +53,52 @@ def access_terms(settings: Settings, *, is_dev: bool) -> AccessTerms:
 
 def build_application(
     state: State,
-    terms: AccessTerms,
+    settings: AccessSettings,
     *,
     schedules: bool,
-    tell: Callable[[Result], None] = lambda _result: None,
+    on_result: Callable[[Result], None] = lambda _result: None,
     on_wait: OnWait | None = None,
 ) -> FastAPI:
     """Build the application on an open state."""
-    access = Access(terms)
+    access = Access(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        async with open_office(state, access, schedules=schedules, tell=tell, on_wait=on_wait) as office:
-            app.state.office = office
+        opened = open_services(state, access, schedules=schedules, on_result=on_result, on_wait=on_wait)
+        async with opened as services:
+            app.state.services = services
             yield
 
     app = FastAPI(
         title="Comity",
         version=__version__,
-        description=_ABOUT,
+        description=_DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # the framework's pages load scripts from elsewhere; ours is in `docs_routes`
+        # The framework's own pages have no audience, and load scripts from elsewhere; `routes.docs` has ours.
+        openapi_url=None,
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(only_known_parameters)],
-        responses=documented(400),
+        dependencies=[Depends(refuse_unknown_parameters)],
+        responses=error_responses(400),
     )
-    register_refusals(app, is_dev=terms.is_dev)
-    app.include_router(health_routes.router)
-    app.include_router(docs_routes.router)
-    app.include_router(search_routes.router)
-    app.include_router(session_routes.login_router)
-    app.include_router(_admin(terms))
-    app.add_middleware(Guard, access=access, clock=state.clock)
+    register_error_handlers(app, is_dev=settings.is_dev)
+    for router in ROUTERS:
+        rules = rules_of(router)
+        app.include_router(
+            router, dependencies=_security(rules, settings), responses=error_responses(*_ERRORS[rules.audience])
+        )
+    protect(app, access, state.clock)
     return app
 
 
-def _admin(terms: AccessTerms) -> APIRouter:
-    """Every admin route. The guard decides; what is said of security here is for those who read the OpenAPI."""
-    security: list[Any] = [
-        Security(HTTPBearer(auto_error=False, scheme_name="token", description="A token; its hash is configured.")),
-        Security(APIKeyCookie(name=terms.cookie_name, auto_error=False, scheme_name="session")),
-    ]
-    admin = APIRouter(dependencies=security, responses=documented(*_EVERY_ADMIN_ROUTE))
-    for routes in (
-        sources_routes,
-        crawl_routes,
-        state_routes,
-        seeds_routes,
-        explain_routes,
-        hosts_routes,
-        session_routes,
-    ):
-        admin.include_router(routes.router)
-    return admin
+def _security(rules: RouterRules, settings: AccessSettings) -> list[Any]:
+    """The security schemes of a router, for OpenAPI only: the middleware decides."""
+    if rules.before_login or rules.audience is Audience.PUBLIC:
+        return []
+    if rules.audience is Audience.BOT:
+        return [Security(APIKeyHeader(name=BOT_KEY_HEADER, auto_error=False, scheme_name="key"))]
+    token = HTTPBearer(auto_error=False, scheme_name="token", description="An admin token.")
+    session = APIKeyCookie(name=settings.cookie_name, auto_error=False, scheme_name="session")
+    return [Security(token), Security(session)]

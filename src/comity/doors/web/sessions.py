@@ -1,6 +1,6 @@
-"""Logins: sessions kept in this process, and how often somebody may try a password.
+"""Logins: the sessions of this process, the limit on wrong passwords, and admin tokens.
 
-Only the hash of a session's name is kept, so that nobody who reads this memory's dump can use it.
+Only the hash of a session name is stored, so a memory dump does not reveal a usable one.
 """
 
 from __future__ import annotations
@@ -13,85 +13,85 @@ from hashlib import sha256
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final
 
-MOST_SESSIONS: Final = 1000
-MOST_FAILURES: Final = 5
-FAILURES_WITHIN_S: Final = 900.0
-_MOST_ADDRESSES: Final = 10_000
+MAX_SESSIONS: Final = 1000
+MAX_FAILURES: Final = 5
+FAILURE_WINDOW_S: Final = 900.0
+_MAX_ADDRESSES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """Somebody who logged in."""
+class LoginSession:
+    """One login."""
 
     csrf_token: str
     expires_at: float  # UNIX time
 
 
-class Sessions:
-    """Who is logged in, by a name that only their browser knows."""
+class LoginSessions:
+    """The logged-in browsers, by a name that only the browser knows."""
 
-    def __init__(self, lasts_s: float) -> None:
-        self.lasts_s = lasts_s
-        self._known: OrderedDict[bytes, Session] = OrderedDict()  # the oldest first
+    def __init__(self, lifetime_s: float) -> None:
+        self._lifetime_s = lifetime_s
+        self._known: OrderedDict[bytes, LoginSession] = OrderedDict()  # oldest first
 
-    def begin(self, now: float) -> tuple[str, Session]:
-        """Log somebody in; gives the name for their cookie."""
-        self._forget_old(now)
-        while len(self._known) >= MOST_SESSIONS:
+    def start(self, now: float) -> tuple[str, LoginSession]:
+        """Start a session; returns the name for the cookie."""
+        self._drop_expired(now)
+        while len(self._known) >= MAX_SESSIONS:
             self._known.popitem(last=False)
         name = secrets.token_urlsafe(32)
-        session = Session(secrets.token_urlsafe(32), now + self.lasts_s)
+        session = LoginSession(secrets.token_urlsafe(32), now + self._lifetime_s)
         self._known[_digest(name)] = session
         return name, session
 
-    def get(self, name: str, now: float) -> Session | None:
-        """Whose name this is."""
+    def get(self, name: str, now: float) -> LoginSession | None:
+        """The session with this name, unless it has expired."""
         session = self._known.get(_digest(name))
         return session if session is not None and session.expires_at > now else None
 
     def end(self, name: str) -> None:
-        """Log somebody out."""
+        """End a session."""
         self._known.pop(_digest(name), None)
 
-    def _forget_old(self, now: float) -> None:
+    def _drop_expired(self, now: float) -> None:
         while self._known and next(iter(self._known.values())).expires_at <= now:
             self._known.popitem(last=False)
 
 
 class LoginThrottle:
-    """Counts failures by address; the memory is bounded, and so is the number of addresses."""
+    """Counts wrong passwords by address, for a bounded number of addresses."""
 
     def __init__(self) -> None:
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
 
     def wait_s(self, client: str, now: float) -> float:
-        """Seconds until an address may try again; 0 means now."""
+        """Seconds until this address may try again; 0 means now."""
         times = self._failures.get(_network(client))
-        while times and times[0] <= now - FAILURES_WITHIN_S:
+        while times and times[0] <= now - FAILURE_WINDOW_S:
             times.popleft()
-        return times[0] + FAILURES_WITHIN_S - now if times and len(times) >= MOST_FAILURES else 0.0
+        return times[0] + FAILURE_WINDOW_S - now if times and len(times) >= MAX_FAILURES else 0.0
 
     def note_failure(self, client: str, now: float) -> None:
-        """Remember a wrong password; written down before it is checked, so that nobody tries many at once."""
+        """Count a failure. Call it before checking the password, so that parallel attempts count too."""
         key = _network(client)
-        self._failures.setdefault(key, deque(maxlen=MOST_FAILURES)).append(now)
+        self._failures.setdefault(key, deque(maxlen=MAX_FAILURES)).append(now)
         self._failures.move_to_end(key)
-        while len(self._failures) > _MOST_ADDRESSES:
+        while len(self._failures) > _MAX_ADDRESSES:
             self._failures.popitem(last=False)
 
     def forgive(self, client: str) -> None:
-        """Forget the failures of somebody who knew the password in the end."""
+        """Forget the failures of an address after a correct password."""
         self._failures.pop(_network(client), None)
 
 
 def is_token(token: str, hashes: tuple[str, ...]) -> bool:
-    """Whether a token is one of those whose hashes are known; takes the same time for any."""
-    given = sha256(token.encode("utf-8", "replace")).hexdigest()
-    return sum(hmac.compare_digest(given, known) for known in hashes) > 0
+    """Whether one of the hashes belongs to this token; takes the same time for any token."""
+    found = sha256(token.encode("utf-8", "replace")).hexdigest()
+    return sum(hmac.compare_digest(found, known) for known in hashes) > 0
 
 
 def new_token() -> tuple[str, str]:
-    """A new token, and the hash of it that is configured."""
+    """Make a token; returns it with the hash to configure."""
     token = secrets.token_urlsafe(32)
     return token, sha256(token.encode()).hexdigest()
 
@@ -101,7 +101,7 @@ def _digest(name: str) -> bytes:
 
 
 def _network(client: str) -> str:
-    """Whom a failure counts against: an IPv4 address, or the network that one IPv6 customer has."""
+    """The unit of counting: an IPv4 address, or the /64 network that one IPv6 customer has."""
     try:
         address = ip_address(client.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""The API is what its description says: asked all that the description allows, and much that it does not."""
+"""The API behaves as its OpenAPI document says, for valid and for invalid requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from schemathesis import GenerationMode, checks
 
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 
-# A longer run: COMITY_TEST_API_EXAMPLES=300 pytest tests/doors/web/test_described.py
+# A longer run: COMITY_TEST_API_EXAMPLES=300 pytest tests/doors/web/test_openapi.py
 EXAMPLES = int(os.environ.get("COMITY_TEST_API_EXAMPLES", "20"))
 # What only the rooms can judge (a time zone, a hint, a host) is refused although its shape is right.
 CHECKED = [
@@ -55,7 +55,7 @@ def described(api_url: str) -> Iterator[tuple[Served, Any, list[str]]]:
 
 # The server runs in this process, and is free to use chance while something is being generated.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
-def test_every_operation_answers_as_described(described: tuple[Served, Any, list[str]]) -> None:
+def test_every_operation_behaves_as_documented(described: tuple[Served, Any, list[str]]) -> None:
     running, schema, ids = described
     seen: set[str] = set()
     with requests.Session() as session:
@@ -92,7 +92,7 @@ def _ask(operation: Any, session: requests.Session, ids: list[str]) -> None:
     ask()
 
 
-def test_the_description_is_complete(described: tuple[Served, Any, list[str]]) -> None:
+def test_the_openapi_document_is_complete(described: tuple[Served, Any, list[str]]) -> None:
     running, _, _ = described
     with running.client() as client:
         description = client.get("/openapi.json").json()
@@ -110,10 +110,10 @@ def test_the_description_is_complete(described: tuple[Served, Any, list[str]]) -
             for status, answer in answers.items():
                 if int(status) >= 400:
                     schema = answer["content"]["application/json"]["schema"]
-                    assert schema == {"$ref": "#/components/schemas/ErrorAnswer"}
+                    assert schema == {"$ref": "#/components/schemas/ErrorResponse"}
 
 
-def test_the_page_about_the_api_names_every_route_and_every_error(described: tuple[Served, Any, list[str]]) -> None:
+def test_the_api_page_names_every_route_and_every_error_code(described: tuple[Served, Any, list[str]]) -> None:
     running, _, _ = described
     root = Path(__file__).parents[3]
     page = (root / "docs" / "web-api.md").read_text(encoding="utf-8")
@@ -123,8 +123,8 @@ def test_the_page_about_the_api_names_every_route_and_every_error(described: tup
         shown = path.replace("{source_id}", "{id}")
         assert shown in page or f"`/{shown.rpartition('/')[2]}`" in page, path
     source = "".join(
-        file.read_text(encoding="utf-8") for file in (root / "src" / "comity" / "doors" / "web").glob("*.py")
+        file.read_text(encoding="utf-8") for file in (root / "src" / "comity" / "doors" / "web").rglob("*.py")
     )
-    codes = set(re.findall(r'(?:Refused|refusal)\(\s*\d+,\s*"(\w+)"', source))
+    codes = set(re.findall(r'(?:ApiError|error_response)\(\s*\d+,\s*"(\w+)"', source))
     assert len(codes) > 10
     assert {code for code in codes | {"state_unavailable", "host_busy"} if f"`{code}`" not in page} == set()

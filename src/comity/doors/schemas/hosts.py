@@ -1,4 +1,4 @@
-"""Hosts, their policies, who holds them, and how the whole state stands."""
+"""Response schemas of hosts: summaries, details, policies, robots.txt, leases, and the status of the whole state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from comity.reports.status import Status, WorkerLine
 
 
-class PolicyShown(Schema):
+class PolicyView(Schema):
     """The limits of a host."""
 
     host: str
@@ -28,21 +28,21 @@ class PolicyShown(Schema):
     max_kb_per_page: int
     allow_js: bool
     last_seen_status: str | None
-    is_set: bool = Field(description="false: no operator set any; these are the defaults of a first setting.")
+    is_set: bool = Field(description="false: no operator has set a limit; these are the defaults.")
     is_page_size_set: bool = Field(
-        description="Whether an operator set max_kb_per_page; then it applies to crawls, sources, audits and queries."
+        description="Whether an operator set max_kb_per_page. If so, it applies to crawls, sources, audits and queries."
     )
     binds: dict[str, str] = Field(
         description="What each limit applies to: crawls, sources, audits and queries; source runs; or nothing yet.",
         examples=[{"min_request_interval_ms": "crawls, sources, audits and queries", "max_pages": "source runs"}],
     )
-    note: str | None = Field(description="What of it is kept but not honoured: scripts are not run.")
+    note: str | None = Field(description="A setting that is stored but has no effect: scripts are not run.")
 
 
-def policy_shape(policy: HostPolicy | None, host: str) -> PolicyShown:
-    """The policy of a host; one without its own has the defaults, which apply to nothing."""
+def policy_view(policy: HostPolicy | None, host: str) -> PolicyView:
+    """The policy of a host; without one, the defaults, which bind nothing."""
     found = policy or HostPolicy(host)
-    return PolicyShown(
+    return PolicyView(
         **asdict(found),
         is_set=policy is not None,
         binds=reaches(is_page_size_set=found.is_page_size_set) if policy is not None else {},
@@ -50,15 +50,15 @@ def policy_shape(policy: HostPolicy | None, host: str) -> PolicyShown:
     )
 
 
-class HostListed(Schema):
-    """One host of a listing: a part of what is known of it, under the same names."""
+class HostSummary(Schema):
+    """One host in a list: some of the fields of a host, under the same names."""
 
     domain: str
     status: HostStatus
     pages_crawled: int
     pages_discovered: int
     images_stored: int
-    image_yield_rate: float | None = Field(description="Images stored a page.")
+    image_yield_rate: float | None = Field(description="Images stored per page.")
     last_crawled_at: Instant | None
     block_reason_code: str | None
     block_reason: str | None
@@ -66,26 +66,26 @@ class HostListed(Schema):
     claimed_by: str | None
 
 
-class HostsShown(Schema):
-    """A part of the table of hosts, those crawled last first."""
+class HostList(Schema):
+    """One page of the hosts, most recently crawled first."""
 
-    hosts: list[HostListed]
+    hosts: list[HostSummary]
     limit: int
     offset: int
-    has_more: bool = Field(description="Whether a larger offset gives more.")
+    has_more: bool = Field(description="Whether there are more hosts after this page.")
 
 
-class FrontierShown(Schema):
-    """The URLs of a host by their state."""
+class FrontierCounts(Schema):
+    """The URLs of a host, counted by state."""
 
     queued: int
     done: int
     dropped: int
-    too_deep: int = Field(description="Links that are kept and lie deeper than crawls so far followed.")
+    too_deep: int = Field(description="Stored links that are deeper than any crawl has followed so far.")
 
 
-class ErrorShown(Schema):
-    """One kind of error: `host` and `at` are those of the last, `urls` the first few."""
+class ErrorSummary(Schema):
+    """One kind of error: `host` and `at` are from the latest, `urls` are the first few."""
 
     code: str
     count: int
@@ -94,8 +94,8 @@ class ErrorShown(Schema):
     urls: list[str]
 
 
-class HostShown(Schema):
-    """Everything that is known of a host: the columns of `domains`, its URLs and its policy."""
+class HostView(Schema):
+    """Everything known about a host: the columns of `domains`, its URL counts and its policy."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -103,12 +103,12 @@ class HostShown(Schema):
     domain: str
     parent_domain: str | None
     status: HostStatus
-    is_seeded: bool = Field(description="false: known by name only, and not crawled as a whole.")
+    is_seeded: bool = Field(description="false: the host is known but was not seeded, so whole-site crawls skip it.")
     block_reason: str | None
     block_reason_code: str | None
     first_blocked_at: Instant | None
     cooldown_count: int
-    claimed_by: str | None = Field(description="The worker that holds its lease.")
+    claimed_by: str | None = Field(description="The worker that holds the lease.")
     claim_expires_at: Instant | None
     lease_token: int
     version: int
@@ -116,7 +116,7 @@ class HostShown(Schema):
     pages_crawled: int
     images_found: int
     images_stored: int
-    max_pages_per_run: int | None = Field(description="Bounds a whole-site run.")
+    max_pages_per_run: int | None = Field(description="The page limit of a whole-site run.")
     crawl_depth_reached: int
     image_yield_rate: float | None
     avg_images_per_page: float | None
@@ -132,7 +132,7 @@ class HostShown(Schema):
     next_crawl_after: Instant | None
     updated_at: Instant
     last_crawl_run_id: UUID | None
-    frontier_checkpoint_id: str | None = Field(description="Where its URLs are kept; null where none are left.")
+    frontier_checkpoint_id: str | None = Field(description="Where its URLs are stored; null if none are left.")
     frontier_size: int
     frontier_updated_at: Instant | None
     next_fetch_at: Instant | None
@@ -145,14 +145,14 @@ class HostShown(Schema):
     last_start_at: Instant | None
     is_refresh_due: bool
     refresh_started_at: Instant | None
-    frontier: FrontierShown
-    policy: PolicyShown | None = Field(description="null: no operator set any limit.")
-    errors: list[ErrorShown] = Field(description="Errors among the last visits, by kind.")
+    frontier: FrontierCounts
+    policy: PolicyView | None = Field(description="null: no operator has set a limit.")
+    errors: list[ErrorSummary] = Field(description="Errors of recent visits, by kind.")
 
 
-def host_listed(line: HostLine) -> HostListed:
-    """One host of a listing, under the names of the columns."""
-    return HostListed(
+def host_summary(line: HostLine) -> HostSummary:
+    """One host in a list, under the names of the columns."""
+    return HostSummary(
         domain=line.host,
         status=line.status,
         pages_crawled=line.pages_crawled,
@@ -167,14 +167,14 @@ def host_listed(line: HostLine) -> HostListed:
     )
 
 
-def host_shape(host: HostInFull) -> HostShown:
-    """One host in full."""
+def host_view(host: HostInFull) -> HostView:
+    """One host with all its fields."""
     policy = host.policy
-    return HostShown(
+    return HostView(
         **host.columns,
-        frontier=FrontierShown(queued=host.queued, done=host.done, dropped=host.dropped, too_deep=host.too_deep),
-        errors=[ErrorShown.model_validate(line) for line in host.errors],
-        policy=policy_shape(_policy_from(policy), policy["host"]) if policy is not None else None,
+        frontier=FrontierCounts(queued=host.queued, done=host.done, dropped=host.dropped, too_deep=host.too_deep),
+        errors=[ErrorSummary.model_validate(line) for line in host.errors],
+        policy=policy_view(_policy_from(policy), policy["host"]) if policy is not None else None,
     )
 
 
@@ -182,36 +182,52 @@ def _policy_from(row: Mapping[str, Any]) -> HostPolicy:
     return HostPolicy(**{name: row[name] for name in HostPolicy.__slots__})
 
 
-class HolderShown(Schema):
-    """One holder of leases."""
+class RobotsView(Schema):
+    """The robots.txt of a host, as last fetched."""
+
+    host: str
+    origin: str
+    robots_txt: str | None
+    fetched_at: Instant | None
+    expires_at: Instant | None
+    crawl_delay_ms: int | None
+    disallow: list[str]
+    access: str = Field(description="The outcome of fetching it: parse, allow_all or disallow_all.")
+    http_status: int | None
+    detail: str | None
+    other_origins: list[str] = Field(description="Other origins of the host whose robots.txt is stored.")
+
+
+class HolderView(Schema):
+    """A worker that holds leases."""
 
     claimed_by: str
     hosts: int
-    expired: int = Field(description="Leases that ran out and were not taken over.")
+    expired: int = Field(description="Leases that expired and were not claimed by another worker.")
     earliest_expiry: Instant
 
 
 class StatusCount(Schema):
-    """How many hosts have one status."""
+    """The number of hosts with one status."""
 
     status: HostStatus
     hosts: int
-    waiting: int = Field(description="Those that a worker might take.")
+    waiting: int = Field(description="Hosts that a worker may claim now.")
 
 
-class ClaimsShown(Schema):
-    """Who holds leases, which of them ran out, and which hosts wait for a worker."""
+class ClaimsView(Schema):
+    """Lease holders, expired leases, and hosts waiting for a worker."""
 
-    holders: list[HolderShown]
+    holders: list[HolderView]
     expired: int
     statuses: list[StatusCount]
 
 
-def claims_shape(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsShown:
-    """Claims by worker, claims that ran out and hosts by status, in one document."""
-    return ClaimsShown(
+def claims_view(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsView:
+    """Claims by worker, expired claims and hosts by status, in one document."""
+    return ClaimsView(
         holders=[
-            HolderShown(
+            HolderView(
                 claimed_by=line.holder, hosts=line.hosts, expired=line.expired, earliest_expiry=line.earliest_expiry
             )
             for line in held
@@ -221,8 +237,8 @@ def claims_shape(held: list[HolderLine], counts: list[StatusLine]) -> ClaimsShow
     )
 
 
-class WorkerShown(Schema):
-    """A worker, as the leases that it holds tell of it."""
+class WorkerView(Schema):
+    """A worker, as its leases describe it."""
 
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
@@ -236,36 +252,36 @@ class WorkerShown(Schema):
     first_end: Instant
     run_started_at: Instant | None
     pages: int | None
-    state: str = Field(description="working, silent, ran out, or gone (known on its own machine only).")
+    state: str = Field(description="working, silent, ran out, or gone (known only on its own machine).")
 
 
-class LeasesShown(Schema):
-    """Leases in all."""
+class LeaseCounts(Schema):
+    """Leases, counted over all workers."""
 
     held: int
-    stuck: int = Field(description="Ran out and were not taken over.")
+    stuck: int = Field(description="Expired and not claimed by another worker.")
     silent: int
 
 
-class QueueShown(Schema):
-    """Hosts of one status."""
+class HostQueueView(Schema):
+    """The hosts with one status."""
 
     model_config = ConfigDict(extra="allow")
 
     status: HostStatus
     hosts: int
-    waiting: int = Field(description="Those that a worker might take.")
+    waiting: int = Field(description="Hosts that a worker may claim now.")
 
 
-class UrlsShown(Schema):
-    """URLs still to visit, over all hosts."""
+class UrlCount(Schema):
+    """URLs still to visit, on all hosts."""
 
     urls: int
     is_exact: bool = Field(description="false: an estimate.")
 
 
-class ThroughputShown(Schema):
-    """Fetches within a stretch of time."""
+class ThroughputView(Schema):
+    """Fetches within a period of time."""
 
     seconds: int
     fetches: int
@@ -274,15 +290,15 @@ class ThroughputShown(Schema):
     is_exact: bool
 
 
-class BothThroughputs(Schema):
-    """How fast it goes."""
+class ThroughputWindows(Schema):
+    """Throughput of the last minute and the last hour."""
 
-    minute: ThroughputShown
-    hour: ThroughputShown
+    minute: ThroughputView
+    hour: ThroughputView
 
 
-class DueShown(Schema):
-    """A host that comes back at a time."""
+class DueHostView(Schema):
+    """A host that becomes due again."""
 
     host: str
     status: HostStatus
@@ -290,8 +306,8 @@ class DueShown(Schema):
     at: Instant
 
 
-class RunShown(Schema):
-    """A run."""
+class RunView(Schema):
+    """A crawl run."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -305,24 +321,24 @@ class RunShown(Schema):
     bytes_received: int
 
 
-class StateShown(Schema):
-    """Status of the whole state."""
+class StatusView(Schema):
+    """The status of the whole state."""
 
     model_config = ConfigDict(extra="allow")
 
     at: Instant
-    workers: list[WorkerShown]
-    claims: LeasesShown
-    hosts: list[QueueShown]
-    frontier: UrlsShown
-    throughput: BothThroughputs
-    due_next: list[DueShown]
-    errors: list[ErrorShown]
-    runs: list[RunShown]
+    workers: list[WorkerView]
+    claims: LeaseCounts
+    hosts: list[HostQueueView]
+    frontier: UrlCount
+    throughput: ThroughputWindows
+    due_next: list[DueHostView]
+    errors: list[ErrorSummary]
+    runs: list[RunView]
 
 
-def state_of_worker(line: WorkerLine) -> str:
-    """`gone` is known on this machine only; elsewhere a worker that says nothing is silent until its leases run out."""
+def worker_state(line: WorkerLine) -> str:
+    """The state of a worker; whether its process is gone can be known only on its own machine."""
     from comity.leases.holder import is_dead
 
     if is_dead(line.holder):
@@ -332,10 +348,10 @@ def state_of_worker(line: WorkerLine) -> str:
     return "silent" if line.is_silent else "working"
 
 
-def state_shape(status: Status, state_of: Callable[[WorkerLine], str]) -> StateShown:
-    """Everything that `comity status` shows."""
+def status_view(status: Status, state_of: Callable[[WorkerLine], str]) -> StatusView:
+    """The status as one document."""
     figures = status.figures
-    return StateShown.model_validate(
+    return StatusView.model_validate(
         {
             "at": status.at,
             "workers": [{**asdict(line), "state": state_of(line)} for line in status.workers],

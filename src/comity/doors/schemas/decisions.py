@@ -1,4 +1,4 @@
-"""Decisions: seeds that were added, takedowns, what is known of a URL, and what robots.txt means for it."""
+"""Response schemas of decisions: seeds, takedowns, evidence, why a URL was or was not fetched, robots verdicts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class SeedsAdded(Schema):
-    """What became of a list of seeds."""
+    """The result of adding seeds."""
 
     seeds_read: int
-    hosts_given: int = Field(description="Hosts that the seeds name.")
+    hosts_given: int = Field(description="Hosts named by the seeds.")
     hosts_new: int
     urls_queued: int
-    taken_down: list[str] = Field(description="Hosts and URLs that were left out, since they are taken down.")
+    taken_down: list[str] = Field(description="Hosts and URLs that were skipped because they are taken down.")
 
 
-def seeds_shape(report: SeedReport, *, seeds_read: int) -> SeedsAdded:
-    """What became of a list of seeds."""
+def seeds_added(report: SeedReport, *, seeds_read: int) -> SeedsAdded:
+    """The result of adding seeds."""
     return SeedsAdded(
         seeds_read=seeds_read,
         hosts_given=report.hosts_given,
@@ -41,7 +41,7 @@ def seeds_shape(report: SeedReport, *, seeds_read: int) -> SeedsAdded:
     )
 
 
-class TakedownShown(Schema):
+class TakedownView(Schema):
     """A host or URL that is never fetched, queued or served."""
 
     domain_or_url: str = Field(examples=["example.org/private"])
@@ -49,26 +49,26 @@ class TakedownShown(Schema):
     created_at: Instant
 
 
-class TakedownsShown(Schema):
-    """A part of the takedowns, oldest first."""
+class TakedownList(Schema):
+    """One page of the takedowns, oldest first."""
 
-    takedowns: list[TakedownShown]
+    takedowns: list[TakedownView]
     total: int
     limit: int
     offset: int
 
 
 class TakedownAdded(Schema):
-    """What adding a takedown did."""
+    """The result of adding one takedown."""
 
     domain_or_url: str
-    new: bool = Field(description="false: it was taken down already.")
-    urls_dropped: int = Field(description="URLs that were queued, and are no more.")
+    new: bool = Field(description="false: it was already taken down.")
+    urls_dropped: int = Field(description="Queued URLs that were dropped.")
     postings_closed: int
 
 
 class TakedownsAdded(Schema):
-    """What adding takedowns did."""
+    """The result of adding takedowns."""
 
     takedowns: list[TakedownAdded]
 
@@ -79,13 +79,13 @@ class TakedownRemoved(Schema):
     domain_or_url: str
 
 
-def takedown_shape(stored: StoredTakedown) -> TakedownShown:
-    """An entry as it stands."""
-    return TakedownShown(domain_or_url=stored.entry, reason=stored.reason, created_at=stored.created_at)
+def takedown_view(stored: StoredTakedown) -> TakedownView:
+    """One stored takedown."""
+    return TakedownView(domain_or_url=stored.entry, reason=stored.reason, created_at=stored.created_at)
 
 
 def takedown_added(report: TakedownReport) -> TakedownAdded:
-    """What adding one entry did."""
+    """The result of adding one takedown."""
     return TakedownAdded(
         domain_or_url=report.entry,
         new=report.is_new,
@@ -94,8 +94,8 @@ def takedown_added(report: TakedownReport) -> TakedownAdded:
     )
 
 
-class EvidenceShown(Schema):
-    """A stored decision about a URL, with what led to it."""
+class EvidenceView(Schema):
+    """A stored decision about a URL, with its reason."""
 
     url: str
     type: str = Field(examples=["blocked_by_robots"])
@@ -106,25 +106,25 @@ class EvidenceShown(Schema):
     run_id: UUID | None
 
 
-class EvidencesShown(Schema):
-    """Stored decisions, newest first."""
+class EvidenceList(Schema):
+    """One page of stored decisions, newest first."""
 
-    evidence: list[EvidenceShown]
+    evidence: list[EvidenceView]
     limit: int
     offset: int
     has_more: bool
 
 
 class WhyStep(Schema):
-    """One thing that happened to a URL, or holds for it now."""
+    """One event in the history of a URL, or one fact about it now."""
 
-    at: Instant | None = Field(description="null: it holds now.")
+    at: Instant | None = Field(description="null: the fact applies now.")
     what: str = Field(examples=["found"])
     sentence: str
 
 
-class WhyShown(Schema):
-    """What decided about a URL last, how it came to that, and what would change it."""
+class WhyView(Schema):
+    """The last decision about a URL, its history, and what would change it."""
 
     url: str
     host: str
@@ -132,16 +132,16 @@ class WhyShown(Schema):
     decision: str
     chain: list[WhyStep] = Field(description="From discovery to now.")
     remedy: str
-    would_be_fetched: bool = Field(description="Whether the next crawl of the host fetches it, as far as is known.")
+    would_be_fetched: bool = Field(description="Whether the next crawl of the host is expected to fetch the URL.")
 
 
-def why_shape(state: State, address: WebAddress) -> WhyShown:
-    """Explain a URL; nothing is asked of the site."""
-    return WhyShown.model_validate(asdict(state.why(address)))
+def why_view(state: State, address: WebAddress) -> WhyView:
+    """Explain a URL from stored state; no request goes to the site."""
+    return WhyView.model_validate(asdict(state.why(address)))
 
 
-class VerdictShown(Schema):
-    """Whether robots.txt lets one URL be fetched, with the line that decided."""
+class VerdictView(Schema):
+    """Whether robots.txt allows a URL, with the deciding line."""
 
     allowed: bool
     reason: str
@@ -153,26 +153,26 @@ class VerdictShown(Schema):
     confidence: Confidence
 
 
-class RobotsVerdictShown(Schema):
-    """What robots.txt of an origin says, and what it means for one page."""
+class RobotsVerdictView(Schema):
+    """The robots.txt of an origin, and its verdict on one URL."""
 
     origin: str
     url: str
     agent: str
-    read: str = Field(description="What reading the file came to.")
+    read: str = Field(description="The outcome of fetching the file.")
     http_status: int | None
     version: str | None
     crawl_delay_s: float | None
     sitemaps: list[str]
     disallow: list[str]
-    verdict: VerdictShown
+    verdict: VerdictView
 
 
-def robots_verdict_shape(found: RobotsInForce, address: WebAddress, agent: str) -> RobotsVerdictShown:
-    """Decide for one page and one crawler."""
+def robots_verdict_view(found: RobotsInForce, address: WebAddress, agent: str) -> RobotsVerdictView:
+    """Judge one URL for one crawler."""
     file: RobotsFile | None = found.file
     verdict = file.verdict(agent, address.path) if file is not None else found.verdict(address.path)
-    return RobotsVerdictShown(
+    return RobotsVerdictView(
         origin=found.origin,
         url=address.url,
         agent=agent,
@@ -182,5 +182,5 @@ def robots_verdict_shape(found: RobotsInForce, address: WebAddress, agent: str) 
         crawl_delay_s=verdict.crawl_delay_seconds,
         sitemaps=list(file.sitemaps) if file is not None else [],
         disallow=list(file.for_agent(agent).disallowed()) if file is not None else [],
-        verdict=VerdictShown.model_validate(verdict),
+        verdict=VerdictView.model_validate(verdict),
     )

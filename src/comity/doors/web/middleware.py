@@ -1,0 +1,176 @@
+"""The middleware in front of every route: access, size and type of the body, security headers, unexpected errors.
+
+Bodies are read here, bounded in size and time by the rules of the route, so that no route can forget it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
+
+from comity.clock import Clock
+from comity.doors.web.access import Access, RequestHead
+from comity.doors.web.audiences import RouterRules, RouteTable
+from comity.doors.web.errors import ApiError, response_to
+
+BODY_TIMEOUT_S: Final = 30.0
+SECURITY_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def protect(app: FastAPI, access: Access, clock: Clock) -> None:
+    """Put the middleware in front of an application; raises `AudienceError` if one of its routes has no audience."""
+    app.add_middleware(AccessMiddleware, routes=RouteTable(app.routes), access=access, clock=clock)
+
+
+class AccessMiddleware:
+    """Forwards a request only if its route is declared, its sender is admitted, and its body is acceptable."""
+
+    def __init__(self, app: Application, routes: RouteTable, access: Access, clock: Clock) -> None:
+        self._app = app
+        self._routes = routes
+        self._access = access
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] == "http":
+            await self._handle(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        else:  # no WebSocket can be declared, so none is accepted
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_started = is_read = False
+
+        async def send_guarded(message: Message) -> None:
+            nonlocal has_started
+            if message["type"] == "http.response.start":
+                has_started = True
+                _add_headers(message, scope)
+                if not is_read and _announces_body(scope):  # the rest of the body will not be read
+                    MutableHeaders(scope=message)["Connection"] = "close"
+            await send(message)
+
+        # HEAD is GET without the body, which the server leaves out (RFC 9110 §9.3.2).
+        forwarded = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        try:
+            head = _head_of(scope)
+            match = self._routes.match(forwarded["method"], head.path)
+            caller = await self._access.admit(head, match.rules, self._clock.seconds())
+            forwarded.setdefault("state", {})["caller"] = caller
+            body = await _body(head, match.require_route(), receive)
+            is_read = True
+            await self._app(forwarded, _replay(body, receive), send_guarded)
+        except _ClientLeft:
+            return
+        except Exception as error:
+            response = response_to(error, is_dev=self._access.settings.is_dev)
+            if not has_started:
+                await response(scope, receive, send_guarded)
+
+
+def _add_headers(message: Message, scope: Scope) -> None:
+    headers = MutableHeaders(scope=message)
+    for name, value in SECURITY_HEADERS.items():
+        headers.setdefault(name, value)
+    if scope.get("scheme") == "https":
+        headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+
+
+class _ClientLeft(Exception):
+    """The client disconnected before its body was complete."""
+
+
+def _head_of(scope: Scope) -> RequestHead:
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key = name.decode("latin-1").lower()
+        if key == "host" and key in headers:
+            raise ApiError(403, "host_not_allowed", "the request has more than one Host header")
+        text = value.decode("latin-1")
+        headers[key] = f"{headers[key]}; {text}" if key == "cookie" and key in headers else text
+    client = scope.get("client")
+    return RequestHead(scope["method"], scope["path"], client[0] if client else "", headers)
+
+
+async def _body(head: RequestHead, rules: RouterRules, receive: Receive) -> bytes:
+    """Read the body. What the head announces is checked before the first byte, the rest while reading."""
+    length = head.headers.get("content-length", "")
+    declared = int(length) if length.isdecimal() else 0
+    if declared > rules.max_body_bytes:
+        raise _too_large(rules)
+    content_type = head.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_accepted = content_type in rules.content_types
+    if not is_accepted and (declared or (content_type and "transfer-encoding" in head.headers)):
+        raise _wrong_type(rules)
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            return await _read(receive, rules, is_accepted=is_accepted)
+    except TimeoutError:
+        raise ApiError(422, "bad_input", f"the body did not arrive within {BODY_TIMEOUT_S:g} seconds") from None
+
+
+async def _read(receive: Receive, rules: RouterRules, *, is_accepted: bool) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise _ClientLeft
+        part = message.get("body", b"")
+        size += len(part)
+        if size > rules.max_body_bytes:
+            raise _too_large(rules)
+        if part and not is_accepted:
+            raise _wrong_type(rules)
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _too_large(rules: RouterRules) -> ApiError:
+    return ApiError(413, "too_large", f"the body is larger than {rules.max_body_bytes:,} bytes")
+
+
+def _wrong_type(rules: RouterRules) -> ApiError:
+    accepted = " or ".join(rules.content_types)
+    return ApiError(415, "unsupported_media_type", f"the Content-Type of the body must be {accepted}")
+
+
+def _announces_body(scope: Scope) -> bool:
+    names = {name.lower() for name, value in scope["headers"] if value != b"0"}
+    return b"content-length" in names or b"transfer-encoding" in names
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Hand the body over as one message."""
+    is_sent = False
+
+    async def next_message() -> Message:
+        nonlocal is_sent
+        if is_sent:
+            return await receive()
+        is_sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return next_message

@@ -1,0 +1,217 @@
+"""Request schemas: bodies and query parameters. They check the form of a request; the rooms below check its meaning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any, Final, Literal, TypeVar
+from uuid import UUID
+
+from fastapi import Path, Query, Request
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from comity.doors.web.errors import ApiError, ErrorDetail
+
+SourceTypeName = Literal["html", "rss", "api"]
+StatusName = Literal["active", "paused", "blocked", "deleted"]
+ScheduleChoice = Literal["s0", "adaptive"]
+Body = TypeVar("Body", bound=BaseModel)
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """Refuse query parameters that the route does not have: a misspelled filter must not list everything."""
+    sent = Counter(name for name, _ in request.query_params.multi_items())
+    if not sent:
+        return
+    known = {each.alias: each.field_info for each in request.scope["route"].dependant.query_params}
+    for name, times in sent.items():
+        if name not in known:
+            raise _bad_parameter(name, "unknown query parameter")
+        if times > 1 and "list[" not in str(known[name].annotation):
+            raise _bad_parameter(name, "this query parameter must not be repeated")
+
+
+def _bad_parameter(name: str, message: str) -> ApiError:
+    detail = ErrorDetail(where=f"query.{name[:80]}", message=message)
+    return ApiError(422, "bad_input", f"invalid request: {detail.where}: {message}", details=[detail])
+
+
+def _without_nul(text: str) -> str:
+    """PostgreSQL cannot store NUL in text."""
+    if "\0" in text:
+        raise ValueError("must not contain a NUL character")
+    return text
+
+
+def _on_one_line(text: str) -> str:
+    """For text that is stored and displayed again."""
+    if not text.isprintable():
+        raise ValueError("must not contain line breaks or invisible characters")
+    return text
+
+
+def _whole(number: Any) -> Any:
+    """JSON has one kind of number: 3.0 is an integer."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+_WINDOW: Final = r"^\s*([0-9]{2}:[0-9]{2} ?- ?[0-9]{2}:[0-9]{2}\s*)?$"  # an empty text removes the window
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+Line = Annotated[str, AfterValidator(_on_one_line)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Country = Annotated[str, Field(pattern="^[A-Za-z]{2}$", max_length=2)]
+Address = Annotated[Text, Field(pattern="^[Hh][Tt][Tt][Pp][Ss]?://", max_length=2000)]
+SourceId = Annotated[UUID, Path(description="The id of a source.", examples=["0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"])]
+HostName = Annotated[
+    str,
+    Path(
+        description="A host name, with its port unless it is the default: example.org or example.org:8080.",
+        max_length=300,
+        examples=["example.org"],
+    ),
+]
+Limit = Annotated[int, Query(description="The maximum number of items to return.", ge=1, le=200)]
+Offset = Annotated[int, Query(description="The number of items to skip.", ge=0, le=1_000_000)]
+PageUrl = Annotated[Address, Query(description="The URL of the page.", examples=["https://example.org/private/page"])]
+
+
+def _as_changes(schema: dict[str, Any]) -> None:
+    """Document that at least one field is required, and that missing fields keep their value."""
+    schema["minProperties"] = 1
+    for each in schema["properties"].values():
+        each.pop("default", None)
+
+
+class RequestBody(BaseModel):
+    """A body: types are not coerced, and unknown fields are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class RunRequest(RequestBody):
+    """The source to run."""
+
+    source_id: Annotated[UUID, Field(strict=False, examples=["0b8c9a1e-5d5f-4a53-9a57-3f1f8c1d2e3f"])]
+
+
+class SourceFields(RequestBody):
+    """The fields of a source, except its address."""
+
+    org_name: Annotated[Text, Field(max_length=300)] | None = Field(None, examples=["Example Aid"])
+    source_type: SourceTypeName | None = Field(None, description="The format of the page; html by default.")
+    org_type: Annotated[Text, Field(max_length=40)] | None = Field(
+        None, description="un, ingo, ngo, academic or another; it sets the default frequency.", examples=["ngo"]
+    )
+    parser_hint: Annotated[Text, Field(max_length=20_000)] | None = Field(
+        None, description="How to extract postings, as JSON, if that cannot be detected."
+    )
+    crawl_frequency_days: Annotated[Whole, Field(ge=1, le=365)] | None = Field(None, examples=[3])
+    time_window: Annotated[Text, Field(max_length=32, pattern=_WINDOW)] | None = Field(
+        None, description="The hours in which to run, in the time zone of the organisation.", examples=["22:00-05:00"]
+    )
+    country: Country | None = Field(None, examples=["KE"])
+    time_zone: Annotated[Text, Field(max_length=64)] | None = Field(None, examples=["Africa/Nairobi"])
+    schedule: ScheduleChoice | None = Field(None, description="s0 by default.")
+    importance: Annotated[float, Field(ge=0, le=1000)] | None = Field(None, examples=[1.0])
+
+
+class SourceRequest(SourceFields):
+    """A new source. It is due at once, unless it needs approval."""
+
+    careers_url: Address = Field(examples=["https://example.org/careers"])
+    approved: bool = Field(True, description="false: the source is paused until it is approved.")
+
+    def columns(self) -> dict[str, Any]:
+        """The fields that were sent, except the address."""
+        return self.model_dump(exclude={"careers_url", "approved"}, exclude_none=True)
+
+
+class SourceChanges(SourceFields):
+    """Changes of a source. null removes a value."""
+
+    model_config = ConfigDict(json_schema_extra=_as_changes)
+
+    # A source always has these, so null is not allowed.
+    careers_url: Address = Field("", examples=["https://example.org/jobs"])
+    source_type: SourceTypeName = "html"
+    schedule: ScheduleChoice = "s0"
+    importance: Annotated[float, Field(ge=0, le=1000)] = 1.0
+
+    @model_validator(mode="after")
+    def _has_any(self) -> SourceChanges:
+        return _with_any(self)
+
+
+class SimulationRequest(RequestBody):
+    """Settings to try instead of those of the source."""
+
+    source_type: SourceTypeName | None = None
+    parser_hint: Annotated[Text, Field(max_length=20_000)] | None = None
+    country: Country | None = Field(None, examples=["KE"])
+
+
+class PolicyChanges(RequestBody):
+    """Limits of a host. Limits that are not sent keep their value."""
+
+    model_config = ConfigDict(json_schema_extra=_as_changes)
+
+    max_concurrency: Whole = Field(
+        1, ge=1, le=1000, description="Concurrent requests; applies to crawls, sources, audits and queries."
+    )
+    min_request_interval_ms: Whole = Field(
+        3000,
+        ge=0,
+        le=604_800_000,
+        description="Milliseconds between requests; applies to crawls, sources, audits and queries.",
+    )
+    max_pages: Whole = Field(
+        10,
+        ge=0,
+        le=1_000_000_000,
+        description="Pages per source run. Whole-site runs use max_pages_per_run of the host.",
+    )
+    max_kb_per_page: Whole = Field(
+        1024,
+        ge=1,
+        le=1_000_000,
+        description="Kilobytes per page of a source run; once set, also of crawls, audits and queries.",
+    )
+    allow_js: bool = Field(False, description="Whether to run the scripts of pages. Scripts are not run yet.")
+
+    @model_validator(mode="after")
+    def _has_any(self) -> PolicyChanges:
+        return _with_any(self)
+
+
+class SeedsRequest(RequestBody):
+    """Hosts or URLs to crawl. If one of them is invalid, none is added."""
+
+    seeds: Annotated[list[Annotated[Line, Field(min_length=1, max_length=2000)]], Field(min_length=1, max_length=1000)]
+    source: Annotated[Line, Field(max_length=100)] | None = Field(
+        None, description="Where the seeds come from; stored with each new host.", examples=["friends"]
+    )
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"seeds": ["example.org", "https://example.net/news"]}]})
+
+
+class TakedownsRequest(RequestBody):
+    """Hosts (with their subdomains) or URLs (with everything below them) to take down. All are added, or none."""
+
+    entries: Annotated[list[Annotated[Line, Field(min_length=1, max_length=2000)]], Field(min_length=1, max_length=100)]
+    reason: Annotated[Line, Field(max_length=1000)] | None = Field(
+        None, description="The reason; stored with each entry.", examples=["requested by the owner"]
+    )
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"entries": ["example.org/private"]}]})
+
+
+class LoginRequest(RequestBody):
+    """The admin password."""
+
+    password: str = Field(min_length=1, max_length=1024, json_schema_extra={"format": "password"})
+
+
+def _with_any(body: Body) -> Body:
+    if not body.model_fields_set:
+        raise ValueError("send at least one field to change")
+    return body

@@ -1,0 +1,20 @@
+"""The routes, one module per noun. Every router declares its audience; `ROUTERS` lists those that are served."""
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from comity.doors.web.routes import crawl, decisions, docs, health, hosts, search, seeds, session, sources
+
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    health.router,
+    docs.router,
+    search.router,
+    session.login_router,
+    sources.router,
+    crawl.router,
+    hosts.router,
+    seeds.router,
+    decisions.router,
+    session.router,
+)

@@ -1,0 +1,171 @@
+"""/admin/sources: list, add, change, run and try out sources."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import Query
+
+from comity.doors.schemas.sources import HeadView, RunQueued, SavedSourceView, SimulationView, SourceList, SourceView
+from comity.doors.web.audiences import LARGE_BODY_BYTES, Audience, Router
+from comity.doors.web.errors import ApiError, error_responses
+from comity.doors.web.requests import (
+    Limit,
+    Offset,
+    SimulationRequest,
+    SourceChanges,
+    SourceId,
+    SourceRequest,
+    StatusName,
+    Text,
+)
+from comity.doors.web.routes.crawl import queue_run
+from comity.doors.web.services import Services, WebServices
+from comity.model.errors import ComityError
+from comity.model.source import Source
+from comity.operate.sources import (
+    add_source,
+    approve_source,
+    delete_source,
+    edit_source,
+    ignored_settings,
+    pause_source,
+    resume_source,
+    simulate_extract,
+    source_to_try,
+    test_fetch,
+)
+from comity.reports.sources import list_sources
+
+router = Router(Audience.ADMIN, max_body_bytes=LARGE_BODY_BYTES, prefix="/admin/sources", tags=["sources"])
+
+
+@router.get("", operation_id="list_sources", response_model=SourceList)
+def list_all(
+    services: Services,
+    status: Annotated[StatusName | None, Query(description="By default, all except deleted ones.")] = None,
+    org_type: Annotated[Text | None, Query(max_length=40)] = None,
+    search: Annotated[Text | None, Query(description="Part of the name or the address.", max_length=300)] = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> SourceList:
+    """List sources in the order in which they are due."""
+    found, total = list_sources(
+        services.state.database, status=status, org_type=org_type, containing=search or None, limit=limit, offset=offset
+    )
+    return SourceList(sources=SourceView.list_of(found), total=total, limit=limit, offset=offset)
+
+
+@router.post(
+    "",
+    operation_id="add_source",
+    status_code=201,
+    response_model=SavedSourceView,
+    responses=error_responses(409, 413, 415),
+)
+def add(services: Services, body: SourceRequest) -> SavedSourceView:
+    """Add a source. Its first run is due now."""
+    state = services.state
+    source = add_source(state.database, state.clock, body.careers_url, approved=body.approved, **body.columns())
+    return _saved(services, source)
+
+
+@router.get("/{source_id}", operation_id="get_source", response_model=SourceView, responses=error_responses(404))
+def show(services: Services, source_id: SourceId) -> SourceView:
+    """Show one source. Deleted sources are only listed, with status=deleted."""
+    return SourceView.model_validate(services.source(source_id))
+
+
+@router.patch(
+    "/{source_id}",
+    operation_id="edit_source",
+    response_model=SavedSourceView,
+    responses=error_responses(404, 409, 413, 415),
+)
+def edit(services: Services, source_id: SourceId, body: SourceChanges) -> SavedSourceView:
+    """Change the fields that are sent. null removes a value."""
+    changes = body.model_dump(exclude_unset=True)
+    return _saved(services, edit_source(services.state.database, services.state.clock, source_id, **changes))
+
+
+@router.delete("/{source_id}", operation_id="delete_source", response_model=SourceView, responses=error_responses(404))
+def delete(services: Services, source_id: SourceId) -> SourceView:
+    """Delete a source. Postings that only it lists are closed; its log is kept."""
+    source = delete_source(services.state.database, services.state.clock, source_id)
+    services.notify_search()
+    return SourceView.model_validate(source)
+
+
+@router.post(
+    "/{source_id}/pause", operation_id="pause_source", response_model=SourceView, responses=error_responses(404)
+)
+def pause(services: Services, source_id: SourceId) -> SourceView:
+    """Pause a source until it is resumed."""
+    return SourceView.model_validate(pause_source(services.state.database, services.state.clock, source_id))
+
+
+@router.post(
+    "/{source_id}/resume", operation_id="resume_source", response_model=SourceView, responses=error_responses(404)
+)
+def resume(services: Services, source_id: SourceId) -> SourceView:
+    """Resume a source. It is due now, and its failure count is reset."""
+    return SourceView.model_validate(resume_source(services.state.database, services.state.clock, source_id))
+
+
+@router.post(
+    "/{source_id}/approve", operation_id="approve_source", response_model=SourceView, responses=error_responses(404)
+)
+def approve(services: Services, source_id: SourceId) -> SourceView:
+    """Approve a proposed source. It is due now."""
+    return SourceView.model_validate(approve_source(services.state.database, services.state.clock, source_id))
+
+
+@router.post(
+    "/{source_id}/run",
+    operation_id="run_source",
+    status_code=202,
+    response_model=RunQueued,
+    responses=error_responses(404, 409, 429),
+)
+async def run(services: Services, source_id: SourceId) -> RunQueued:
+    """Run a source now, whether or not it is due. The response does not wait for the run."""
+    return await queue_run(services, source_id)
+
+
+@router.post(
+    "/{source_id}/test-fetch",
+    operation_id="test_fetch_source",
+    response_model=HeadView,
+    responses=error_responses(404, 409, 429),
+)
+async def fetch_head(services: Services, source_id: SourceId) -> HeadView:
+    """Fetch only the headers of the page, under the usual politeness rules."""
+    source = await asyncio.to_thread(services.source, source_id)
+    async with services.trial() as runner:
+        try:
+            return HeadView.model_validate(await test_fetch(runner, source.careers_url))
+        except ComityError as error:
+            if type(error) is not ComityError:
+                raise
+            raise ApiError(409, "not_fetched", str(error)) from None
+
+
+@router.post(
+    "/{source_id}/simulate-extract",
+    operation_id="simulate_extract_source",
+    response_model=SimulationView,
+    responses=error_responses(404, 409, 413, 415, 429),
+)
+async def simulate(services: Services, source_id: SourceId, body: SimulationRequest | None = None) -> SimulationView:
+    """Fetch the first page and show its first three postings. Nothing is stored."""
+    await asyncio.to_thread(services.source, source_id)
+    columns = body.model_dump(exclude_none=True) if body is not None else {}
+    source = await asyncio.to_thread(source_to_try, services.state.database, str(source_id), **columns)
+    async with services.trial() as runner:
+        return SimulationView.model_validate(await simulate_extract(runner, source))
+
+
+def _saved(services: WebServices, source: Source) -> SavedSourceView:
+    notes = ignored_settings(services.state.database, source)
+    return SavedSourceView(**SourceView.model_validate(source).model_dump(), notes=notes)

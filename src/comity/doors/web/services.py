@@ -1,0 +1,178 @@
+"""What the routes work with: the open state, the source runner, the pool of source runs, search, and their limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
+from uuid import UUID
+
+import anyio
+import anyio.to_thread
+from fastapi import Depends, Request
+
+from comity.doors.web.access import Access, Caller
+from comity.doors.web.errors import LOG, ApiError
+from comity.doors.web.sessions import LoginThrottle
+from comity.model.errors import NotFound, StateUnavailable
+from comity.model.search import SearchPage, SearchQuery
+from comity.model.source import Source, SourceStatus
+from comity.reports.sources import find_source
+from comity.upkeep.drain_outbox import EVERY_S
+from comity.upkeep.due_sources import STOP_WITHIN_S
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.search.job_search import JobSearch
+    from comity.upkeep.drain_outbox import OutboxDrain
+    from comity.upkeep.due_sources import Result
+    from comity.upkeep.source_pool import SourcePool
+    from comity.walk.read_source import SourceDesk
+    from comity.walk.request import OnWait
+
+MAX_TRIALS: Final = 4
+MAX_LOGINS: Final = 2
+MAX_SEARCHES: Final = 4
+MAX_WAITING_SEARCHES: Final = 64
+TRIAL_TIMEOUT_S: Final = 120.0
+RESTART_DELAY_S: Final = 60.0
+
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class WebServices:
+    """The services of one application; `scheduler` is None if it is turned off."""
+
+    state: State
+    access: Access
+    source_runner: SourceDesk
+    pool: SourcePool
+    search: JobSearch
+    scheduler: asyncio.Task[None] | None
+    notify_search: Callable[[], None]
+    """Have the search index updated now; may be called from any thread."""
+    throttle: LoginThrottle = field(default_factory=LoginThrottle)
+    trials: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TRIALS))
+    logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_LOGINS))
+    searches: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(MAX_SEARCHES))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the scheduler is running in this process."""
+        return self.scheduler is not None and not self.scheduler.done()
+
+    def source(self, source_id: UUID, *, allow_deleted: bool = False) -> Source:
+        """A source by its id; raises `NotFound` if there is none."""
+        source = find_source(self.state.database, str(source_id))
+        if source.status is SourceStatus.DELETED and not allow_deleted:
+            raise NotFound(f"there is no source {source_id}")
+        return source
+
+    @asynccontextmanager
+    async def trial(self) -> AsyncIterator[SourceDesk]:
+        """The source runner, for a trial: a few at once, each bounded in time."""
+        if self.trials.locked():
+            raise ApiError(429, "too_many_tries", "too many trials at once; try again later", {"Retry-After": "10"})
+        async with self.trials:
+            try:
+                async with asyncio.timeout(TRIAL_TIMEOUT_S):
+                    yield self.source_runner
+            except TimeoutError:
+                raise ApiError(409, "not_fetched", f"no result within {TRIAL_TIMEOUT_S:g} seconds") from None
+
+    async def find_postings(self, query: SearchQuery) -> SearchPage:
+        """Search for the public: a bounded number at once, so that the admin API stays responsive."""
+        if self.searches.statistics().tasks_waiting >= MAX_WAITING_SEARCHES:
+            raise ApiError(429, "too_many_searches", "too many searches at once; try again", {"Retry-After": "2"})
+        return await self.run_public(partial(self.search.query, query))
+
+    async def run_public(self, act: Callable[[], Value]) -> Value:
+        """Run a blocking call for a public route, in one of the threads reserved for those."""
+        return await anyio.to_thread.run_sync(act, limiter=self.searches)
+
+
+@asynccontextmanager
+async def open_services(
+    state: State, access: Access, *, schedules: bool, on_result: Callable[[Result], None], on_wait: OnWait | None = None
+) -> AsyncIterator[WebServices]:
+    """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
+    has_news, stopping = asyncio.Event(), asyncio.Event()
+
+    def on_run(result: Result) -> None:
+        has_news.set()
+        on_result(result)
+
+    async with state.fetcher() as fetcher, state.source_desk(fetcher) as runner:
+        runner.tell_of_waits(on_wait)
+        pool = state.source_pool(runner, on_run, _warn)
+        due = state.due_sources(pool, on_run)
+        scheduler = None
+        if schedules:
+            scheduler = asyncio.create_task(_keep_running("scheduler", partial(due.serve, on_trouble=_warn), stopping))
+        update = partial(_update_search, state.outbox_drain(), has_news, stopping)
+        updating = asyncio.create_task(_keep_running("search update", update, stopping))
+        try:
+            loop = asyncio.get_running_loop()
+
+            def notify_search() -> None:
+                loop.call_soon_threadsafe(has_news.set)
+
+            yield WebServices(state, access, runner, pool, state.search(), scheduler, notify_search)
+        finally:
+            stopping.set()
+            due.stop()
+            await pool.close()
+            if scheduler is not None:
+                await scheduler
+            has_news.set()
+            await asyncio.wait([updating], timeout=STOP_WITHIN_S)
+            updating.cancel()
+
+
+def _warn(sentence: str) -> None:
+    LOG.warning("%s", sentence)
+
+
+async def _update_search(drain: OutboxDrain, has_news: asyncio.Event, stopping: asyncio.Event) -> None:
+    """Drain the outbox when there is news and every few seconds; log an error once, not at every attempt."""
+    last_error: str | None = None
+    while not stopping.is_set():
+        has_news.clear()
+        try:
+            error = (await asyncio.to_thread(drain.drain)).error
+        except StateUnavailable as unavailable:
+            error = str(unavailable)
+        if error is not None and error != last_error:
+            _warn(error)
+        last_error = error
+        with suppress(TimeoutError):
+            async with asyncio.timeout(EVERY_S):
+                await has_news.wait()
+
+
+async def _keep_running(name: str, serve: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
+    """Restart a loop after an unexpected error, following a delay."""
+    while not stopping.is_set():
+        try:
+            await serve()
+        except Exception as error:
+            LOG.error("the %s failed: unexpected %s", name, type(error).__name__, exc_info=error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RESTART_DELAY_S):
+                    await stopping.wait()
+
+
+def _services(request: Request) -> WebServices:
+    return cast(WebServices, request.app.state.services)
+
+
+def _caller(request: Request) -> Caller:
+    return cast(Caller, request.state.caller)
+
+
+Services = Annotated[WebServices, Depends(_services)]
+CurrentCaller = Annotated[Caller, Depends(_caller)]

@@ -1,0 +1,122 @@
+"""docs/json.md: every noun with its commands, its routes and its fields, generated from the schemas.
+
+To write the page again after a change of a schema: `python -m tests.doors.json_page`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from comity.doors.schemas import decisions, hosts, sources
+from comity.doors.schemas.base import Schema
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "json.md"
+_FIRST: Final = "## Host in a list"
+
+
+class Noun(NamedTuple):
+    """A noun: its schema, and the commands and routes that return it."""
+
+    name: str
+    schema: type[Schema]
+    commands: tuple[str, ...]
+    routes: tuple[str, ...]
+    note: str = ""
+
+
+NOUNS: Final = (
+    Noun("host in a list", hosts.HostSummary, ("domains list", "domains top"), ("GET /admin/hosts",)),
+    Noun("host", hosts.HostView, ("domains info",), ("GET /admin/hosts/{host}",)),
+    Noun(
+        "policy", hosts.PolicyView, ("policy show", "policy set"), ("GET, POST /admin/domain_policies/{host}",),
+        "The field `policy` of a host has the same schema, or is null.",
+    ),
+    Noun("claims", hosts.ClaimsView, ("domains claims",), ("GET /admin/claims",)),
+    Noun("status", hosts.StatusView, ("status",), ("GET /admin/status",)),
+    Noun(
+        "run", hosts.RunView, (), (),
+        "The field `runs` of a status is a list of these. The summary of a crawl (`summary` of `comity crawl --json`, "
+        "a line of `comity work --json`) has the same fields and more.",
+    ),
+    Noun("added seeds", decisions.SeedsAdded, ("seeds add", "seeds load", "enqueue"), ("POST /admin/seeds",)),
+    Noun("takedown", decisions.TakedownView, ("takedown list",), ("GET /admin/takedowns",)),
+    Noun("added takedown", decisions.TakedownAdded, ("takedown add",), ("POST /admin/takedowns",)),
+    Noun("removed takedown", decisions.TakedownRemoved, ("takedown remove",), ("DELETE /admin/takedowns",)),
+    Noun("why", decisions.WhyView, ("why",), ("GET /admin/why",)),
+    Noun("evidence", decisions.EvidenceView, (), ("GET /admin/evidence",)),
+    Noun("robots verdict", decisions.RobotsVerdictView, ("robots",), ("GET /admin/robots_verdict",)),
+    Noun(
+        "source", sources.SourceView, ("sources list", "sources add", "sources edit"),
+        ("GET, POST /admin/sources", "GET, PATCH, DELETE /admin/sources/{id}"),
+        "After a change, `notes` lists settings that have no effect.",
+    ),
+    Noun("source run", sources.SourceRunView, ("sources logs",), ("GET /admin/crawl/logs",)),
+    Noun("source status", sources.SourcesStatusView, ("sources status",), ("GET /admin/crawl/status",)),
+    Noun("head of a page", sources.HeadView, ("sources test-fetch",), ("POST /admin/sources/{id}/test-fetch",)),
+    Noun(
+        "simulation", sources.SimulationView, ("sources simulate-extract",),
+        ("POST /admin/sources/{id}/simulate-extract",),
+    ),
+    Noun("posting", sources.PostingView, ("search",), ("GET /search",), "The `posting` of each hit."),
+    Noun("search", sources.SearchResults, ("search",), ("GET /search",)),
+)  # fmt: skip
+
+
+def nouns_as_markdown() -> str:
+    """Every noun as a section with a table of its fields, then the schemas that they contain."""
+    parts: dict[str, dict[str, Any]] = {}
+    for noun in NOUNS:
+        parts |= noun.schema.model_json_schema(mode="serialization", by_alias=True).get("$defs", {})
+    own = {noun.schema.__name__ for noun in NOUNS}
+    named = [_part(name, schema) for name, schema in sorted(parts.items()) if name not in own]
+    return "\n\n".join([*map(_section, NOUNS), "## Nested schemas", *named])
+
+
+def _section(noun: Noun) -> str:
+    schema = noun.schema.model_json_schema(mode="serialization", by_alias=True)
+    parts = [f"## {noun.name[0].upper()}{noun.name[1:]}", str(schema.get("description", ""))]
+    where = [f"`comity {each} --json`" for each in noun.commands] + [f"`{each}`" for each in noun.routes]
+    if where:
+        parts.append(f"From {', '.join(where)}.")
+    if noun.note:
+        parts.append(noun.note)
+    return "\n\n".join([*parts, _fields(schema)])
+
+
+def _part(name: str, schema: dict[str, Any]) -> str:
+    about = " ".join(str(schema.get("description", "")).split())
+    if "enum" in schema:
+        return f"**{name}**: {about} One of {', '.join(f'`{value}`' for value in schema['enum'])}."
+    return f"**{name}**: {about}\n\n{_fields(schema)}"
+
+
+def _fields(schema: dict[str, Any]) -> str:
+    lines = ["| field | type | meaning |", "|---|---|---|"]
+    for name, field in schema["properties"].items():
+        lines.append(f"| `{name}` | {_kind(field)} | {field.get('description', '')} |")
+    return "\n".join(lines)
+
+
+def _kind(field: dict[str, Any]) -> str:
+    if "$ref" in field:
+        return str(field["$ref"]).rpartition("/")[2]
+    if "anyOf" in field:
+        return " or ".join(_kind(each) for each in field["anyOf"])
+    if field.get("type") == "array":
+        return f"list of {_kind(field.get('items', {}))}"
+    if field.get("type") == "object" and isinstance(inner := field.get("additionalProperties"), dict) and inner:
+        return f"object of {_kind(inner)}"
+    if field.get("format") == "date-time":
+        return "time"
+    return str(field.get("format", field.get("type", "any")))
+
+
+def write_page() -> None:
+    """Replace the generated part of the page."""
+    introduction, _, _ = PAGE.read_text(encoding="utf-8").partition(_FIRST)
+    PAGE.write_text(introduction + nouns_as_markdown() + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_page()
