@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from comity.doors.remedies import in_full
 from comity.model.errors import ComityError
 
 LOG: Final = logging.getLogger("comity.web")
@@ -119,7 +120,7 @@ def response_to(error: Exception, *, is_dev: bool) -> JSONResponse:
         status = _STATUS_BY_CODE.get(error.code, 409)
         if status == 503:
             LOG.warning("%s", error)
-        return error_response(status, error.code, _UNAVAILABLE if status == 503 and not is_dev else str(error))
+        return error_response(status, error.code, _UNAVAILABLE if status == 503 and not is_dev else in_full(error))
     LOG.error("unexpected %s", type(error).__name__, exc_info=error if is_dev else None)
     return error_response(500, "internal", f"unexpected {type(error).__name__}" if is_dev else "internal error")
 
