@@ -29,7 +29,7 @@ from comity.settings import Settings
 
 # The walk, the fetcher and the store are slow to import, and most commands need none of them.
 if TYPE_CHECKING:
-    from comity.fetch.fetcher import Fetcher
+    from comity.fetch.fetcher import CurlFetcher
     from comity.fetch.settings import ProxySettings
     from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from comity.walk.crawl_hooks import CrawlHooks
     from comity.walk.listing_reader import ListingReader
     from comity.walk.read_source import SourceDesk
-    from comity.walk.robots_in_force import RobotsInForce
-    from comity.walk.robots_keeper import RobotsTerms
+    from comity.walk.robots.in_force import RobotsInForce
+    from comity.walk.robots.keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
 
 REREAD_EVERY_S: Final = 600.0
@@ -103,7 +103,7 @@ class State:
 
     def crawl(
         self,
-        fetcher: Fetcher,
+        fetcher: CurlFetcher,
         hosts: Collection[str] | None,
         hooks: CrawlHooks | None = None,
         sink: MakeSink | None = None,
@@ -165,7 +165,7 @@ class State:
             images,
         )
 
-    async def reread_robots(self, fetcher: Fetcher) -> None:
+    async def reread_robots(self, fetcher: CurlFetcher) -> None:
         """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
         from comity.upkeep.reread_robots import reread_robots
 
@@ -207,7 +207,7 @@ class State:
             content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
         )
 
-    def source_desk(self, fetcher: Fetcher, reader: ListingReader | None = None) -> SourceDesk:
+    def source_desk(self, fetcher: CurlFetcher, reader: ListingReader | None = None) -> SourceDesk:
         """Where sources are run and tried out; an asynchronous context."""
         from comity.walk.normalize_job import normalized
         from comity.walk.plan_source import SourcePlanner
@@ -298,7 +298,7 @@ class State:
         except ValueError as error:
             raise BadInput("COMITY_PROXY", str(error)) from None
 
-    async def read_robots(self, fetcher: Fetcher, address: WebAddress) -> RobotsInForce:
+    async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
         """What robots.txt of an address's origin says now."""
         from comity.walk.read_robots import read_robots
 
@@ -325,7 +325,7 @@ class State:
         return replace(profile, interval_s=interval_s, retry_limit=retries, max_retry_backoff_s=most_s)
 
     def _robots_terms(self) -> RobotsTerms:
-        from comity.walk.robots_keeper import RobotsTerms
+        from comity.walk.robots.keeper import RobotsTerms
 
         settings = self.settings
         return RobotsTerms(
@@ -335,13 +335,13 @@ class State:
             timeouts=self._fetch_limits(settings.max_response_bytes),
         )
 
-    def fetcher(self) -> Fetcher:
+    def fetcher(self) -> CurlFetcher:
         """A client that says who we are and refuses what it must."""
-        from comity.fetch.fetcher import Fetcher
+        from comity.fetch.fetcher import CurlFetcher
         from comity.fetch.settings import WANTED_CONNECTIONS, FetchSettings, raise_connection_limit
 
         settings = self.settings
-        return Fetcher(
+        return CurlFetcher(
             FetchSettings(
                 user_agent=settings.identity,
                 contact=settings.contact,

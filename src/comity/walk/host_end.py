@@ -9,7 +9,7 @@ from comity.model.host import HostEnding
 from comity.model.run import EndReason, Exhausted
 from comity.rules.endings import HostRunEnd, host_reason
 from comity.walk.leased_host import LeasedHost
-from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots.in_force import RobotsInForce
 
 
 class LeftOver(NamedTuple):

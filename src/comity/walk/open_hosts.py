@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Final
 
 from comity.clock import Clock
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.frontier.store import FrontierUnavailable
 from comity.model.host import HostStatus
 from comity.model.run import EndReason, Exhausted
@@ -49,7 +49,7 @@ class OpenHosts:
         desk: HostDesk,
         thread: Patience,
         settling: Settling,
-        fetcher: Fetcher,
+        fetcher: CurlFetcher,
         clock: Clock,
         terms: CrawlTerms,
         progress: Progress,

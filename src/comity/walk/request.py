@@ -8,7 +8,7 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.model.fetch import FetchFailure, FetchRequest, Response
 from comity.model.gate import AnswerKind, Observation, Reservation, SlotTimeout, Wait
 from comity.model.host import HostPolicy, Lease
@@ -46,7 +46,7 @@ class Requests:
     """Lets requests go, each with a start that the host's gate has granted."""
 
     def __init__(
-        self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
+        self, fetcher: CurlFetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
     ) -> None:
         self._fetcher = fetcher
         self.on_end: Callable[[LeasedHost], None] = lambda _host: None  # told of requests made on another's behalf

@@ -29,9 +29,9 @@ from comity.rules.robots.verdict import RobotsFile, parse_robots
 from comity.rules.takedown import Takedowns
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost
-from comity.walk.request import Requests, Unstarted
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_record import RobotsRecord, keep_robots, noted_as, record_of
+from comity.walk.request import NotStarted, Requests
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.record import RobotsRecord, keep_robots, noted_as, record_of
 
 # More than is parsed, so that a long file is read as far as the rules go instead of closing its site.
 _MOST_BYTES: Final = 5 * MAX_BYTES
@@ -231,7 +231,7 @@ class RobotsKeeper:
                 limits=self._limits,
             )
             asked = await self._requests.ask(holder, request, Purpose.ROBOTS, may_go=partial(self._is_up, address))
-            if isinstance(asked, Unstarted):
+            if isinstance(asked, NotStarted):
                 return RobotsPostponed(asked.why or Wait(self._clock(), WaitReason.DELAY))
             host.unsettled.requests.append(asked.row)
             if isinstance(asked.result, FetchFailure):

@@ -12,7 +12,7 @@ from comity.model.run import CrawlScope
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules
 from comity.walk.request import Requests
-from comity.walk.robots_keeper import HostOf, RobotsKeeper
+from comity.walk.robots.keeper import HostOf, RobotsKeeper
 
 
 @dataclass(frozen=True, slots=True)
