@@ -30,11 +30,12 @@ from comity.settings import Settings
 
 # The walk, the fetcher and the store are slow to import, and most commands need none of them.
 if TYPE_CHECKING:
-    from comity.fetch.fetcher import Fetcher
+    from comity.fetch.fetcher import CurlFetcher
     from comity.fetch.settings import ProxySettings
     from comity.frontier.redis_store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
+    from comity.model.fetch import Fetcher
     from comity.rules.tracking import TrackingRules
     from comity.search.engine import SearchEngine
     from comity.search.served import JobSearch
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from comity.walk.crawl_hooks import CrawlHooks
     from comity.walk.listing_reader import ListingReader
     from comity.walk.read_source import SourceDesk
-    from comity.walk.robots_in_force import RobotsInForce
-    from comity.walk.robots_keeper import RobotsTerms
+    from comity.walk.robots.in_force import RobotsInForce
+    from comity.walk.robots.keeper import RobotsTerms
     from comity.walk.run_desk import RunDesk
 
 REREAD_EVERY_S: Final = 600.0
@@ -327,7 +328,7 @@ class State:
         return replace(profile, interval_s=interval_s, retry_limit=retries, max_retry_backoff_s=most_s)
 
     def _robots_terms(self) -> RobotsTerms:
-        from comity.walk.robots_keeper import RobotsTerms
+        from comity.walk.robots.keeper import RobotsTerms
 
         settings = self.settings
         return RobotsTerms(
@@ -337,13 +338,13 @@ class State:
             timeouts=self._fetch_limits(settings.max_response_bytes),
         )
 
-    def fetcher(self) -> Fetcher:
+    def fetcher(self) -> CurlFetcher:
         """A client that says who we are and refuses what it must."""
-        from comity.fetch.fetcher import Fetcher
+        from comity.fetch.fetcher import CurlFetcher
         from comity.fetch.settings import WANTED_CONNECTIONS, FetchSettings, raise_connection_limit
 
         settings = self.settings
-        return Fetcher(
+        return CurlFetcher(
             FetchSettings(
                 user_agent=settings.identity,
                 contact=settings.contact,

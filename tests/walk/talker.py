@@ -12,7 +12,7 @@ import sys
 
 from comity.clock import SystemClock
 from comity.database.connection import Database, open_database
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.settings import FetchSettings
 from comity.leases.room import Leases, LeaseTerms
 from comity.model.errors import LeaseLost
@@ -36,7 +36,7 @@ async def talk(database: Database, host_name: str, url: str, seconds: float) -> 
     ends_at = clock.seconds() + seconds
     made = 0
     settings = FetchSettings("talker/1.0", allowed_networks=("127.0.0.0/8",), max_concurrency=TASKS)
-    async with Fetcher(settings, clock.seconds) as fetcher:
+    async with CurlFetcher(settings, clock.seconds) as fetcher:
         requests = Requests(fetcher, Capacity(TASKS), clock.seconds)
         while clock.seconds() < ends_at:
             leases.free_own_dead()

@@ -35,7 +35,7 @@ _SCHEME: Final = re.compile(r"[\x00-\x20]*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _WEB_SCHEMES: Final = {"http:": 80, "https:": 443}
 
 
-class Fetcher:
+class CurlFetcher:
     """Asks politely once: no redirect, no cookie, no second try. Must be closed; lives on one event loop.
 
     `now` gives wall time in seconds; durations are measured apart from it.

@@ -6,12 +6,15 @@ that misbehaves is an expected result, not an exception.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 Method = Literal["GET", "HEAD", "POST"]
+
+OnSent = Callable[[], None]
+"""Called when the way to the host is open and the request goes out; must not wait or raise."""
 
 
 class Headers:
@@ -240,3 +243,26 @@ class FetchFailure:
     headers: Headers = field(default=NO_HEADERS)
     address: str | None = None
     wire_bytes: int = 0
+
+
+class Fetcher(Protocol):
+    """Gets what is at a URL: libcurl does (`fetch.fetcher`), and so may a browser or a simulated web.
+
+    Only the walk calls it, once for each start that a host's gate has granted.
+    """
+
+    async def get(self, request: FetchRequest, on_sent: OnSent | None = None) -> Response | FetchFailure:
+        """Make one request: no redirect, no second try. Never raises for what a server or a URL does."""
+        ...
+
+    def look(self) -> None:
+        """Let requests that have just begun go out, and note answers that have come, without waiting for the loop."""
+        ...
+
+    def forget_host(self, host: str) -> int:
+        """Close what is kept open to a host whose lease ends; give the number of connections."""
+        ...
+
+    def close(self) -> None:
+        """End what is in flight as cancelled; may be called again."""
+        ...

@@ -16,11 +16,11 @@ from uuid import UUID, uuid4
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.extract.apart import ApartReader
-from comity.fetch.fetcher import Fetcher
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.leases.room import Leases
 from comity.model.budget import Exhausted
 from comity.model.end_reason import EndReason
+from comity.model.fetch import Fetcher
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
@@ -40,13 +40,13 @@ from comity.walk.patience import Patience
 from comity.walk.progress import Progress, RunSummary, forget_outcomes, note_outcome
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.request import Requests
-from comity.walk.robots_keeper import RobotsKeeper
+from comity.walk.robots.keeper import RobotsKeeper
 from comity.walk.run_desk import RunDesk
 from comity.walk.run_end import RunEnd
-from comity.walk.settle import Settled
+from comity.walk.settle.settler import Settled
 from comity.walk.settling import Settling
 from comity.walk.spending import Spending
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
 
 _WATCH_EVERY_S: Final = 0.2
 _GRACE_S: Final = 25.0  # for what is in flight when a run is stopped; it ends within 30
@@ -130,7 +130,7 @@ class Crawl:
         self.unsettled = 0  # outcomes that are not yet committed
         self._meter = RunMeter(hooks.meter, self, clock.seconds, leases.terms.renew_every_s)
 
-    def _make_dispatcher(self, rooms: VisitRooms, capacity: Capacity) -> Dispatcher:
+    def _make_dispatcher(self, rooms: VisitContext, capacity: Capacity) -> Dispatcher:
         hooks = self._hooks
         sitemaps = SitemapReader(rooms, self._settling, self._terms.sitemap_bounds, self._on_listed)
         dispatcher = Dispatcher(

@@ -19,10 +19,10 @@ from comity.walk.crawl_host import HostDesk
 from comity.walk.crawl_terms import CrawlTerms
 from comity.walk.host_board import HostBoard
 from comity.walk.request import Requests
-from comity.walk.robots_keeper import RobotsKeeper
+from comity.walk.robots.keeper import RobotsKeeper
 from comity.walk.run_budget import RunBudget
-from comity.walk.settle import RetryTerms, Settler
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.settle.settler import RetryTerms, Settler
+from comity.walk.visit.context import VisitContext
 
 
 def settler_for(
@@ -102,9 +102,9 @@ def visit_rooms_for(
     apart: ApartReader,
     takedowns: Callable[[], Takedowns],
     clock: Clock,
-) -> VisitRooms:
+) -> VisitContext:
     """What every visit of a run asks and uses."""
-    return VisitRooms(
+    return VisitContext(
         requests=requests,
         robots=robots,
         host_of=board.host_of,

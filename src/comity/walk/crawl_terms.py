@@ -13,7 +13,7 @@ from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
-from comity.walk.robots_keeper import RobotsTerms
+from comity.walk.robots.keeper import RobotsTerms
 
 
 @dataclass(frozen=True, slots=True)

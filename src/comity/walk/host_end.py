@@ -10,7 +10,7 @@ from comity.model.end_reason import EndReason
 from comity.model.host import HostEnding
 from comity.rules.run_ending import HostLeft, host_reason
 from comity.walk.leased_host import LeasedHost
-from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots.in_force import RobotsInForce
 
 
 class LeftOver(NamedTuple):

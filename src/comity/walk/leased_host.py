@@ -21,7 +21,7 @@ from comity.model.sitemap import PageHints, SitemapRow
 from comity.rules.policy_reach import page_bytes_for_any_door
 from comity.rules.politeness import limits_for
 from comity.rules.traps import TrapWatch
-from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots.in_force import RobotsInForce
 
 UNQUEUED_MOST: Final = 10_000  # URLs that are noted as seen and not queued, of one host in one run
 PATIENCE_S: Final = 60.0  # a host that cannot be asked anything for longer than this is given back meanwhile

@@ -10,10 +10,10 @@ from math import inf
 from typing import Any, Final
 
 from comity.clock import Clock
-from comity.fetch.fetcher import Fetcher
 from comity.frontier.store import FrontierUnavailable
 from comity.model.budget import Exhausted
 from comity.model.end_reason import EndReason
+from comity.model.fetch import Fetcher
 from comity.model.host import HostStatus
 from comity.model.traps import TrapCode
 from comity.walk.crawl_hooks import HostShare

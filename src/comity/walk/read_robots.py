@@ -7,9 +7,9 @@ from collections.abc import Callable
 from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.fetch.fetcher import Fetcher
 from comity.leases.room import Leases
 from comity.model.errors import ComityError, HostBusy
+from comity.model.fetch import Fetcher
 from comity.model.gate import DoorProfile
 from comity.rules.canonical import WebAddress
 from comity.rules.takedown import Takedowns
@@ -18,8 +18,8 @@ from comity.walk.database_thread import DatabaseThread
 from comity.walk.host_board import HostBoard
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Requests
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
 
 
 async def read_robots(

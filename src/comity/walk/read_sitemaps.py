@@ -34,8 +34,8 @@ from comity.walk.decisions import (
 from comity.walk.leased_host import PATIENCE_S, UNQUEUED_MOST, LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.settling import Settling
-from comity.walk.visit import REDIRECTS, follow
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.visit import REDIRECTS, follow
 
 SITEMAPS_FRESH_FOR_S: Final = 24 * 3600.0  # after this the whole plan is made anew
 _PROTOCOL_BYTES: Final = 52_428_800
@@ -71,7 +71,7 @@ class SitemapReader:
     """Reads the sitemaps of one host after the other, each when its host asks for it."""
 
     def __init__(
-        self, rooms: VisitRooms, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
+        self, rooms: VisitContext, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
     ) -> None:
         self._rooms = rooms
         self._settling = settling

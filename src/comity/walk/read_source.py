@@ -22,11 +22,10 @@ from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.source_values import page_from, source_from
 from comity.extract.apart import ApartReader
-from comity.fetch.fetcher import Fetcher
 from comity.leases.holder import is_dead, machine_name
 from comity.leases.room import Leases
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
-from comity.model.fetch import FetchLimits
+from comity.model.fetch import Fetcher, FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.job import JobFound, JobPosting
 from comity.model.ledger import LedgerRow
@@ -55,10 +54,10 @@ from comity.walk.host_board import HostBoard
 from comity.walk.listing_reader import ListingReader
 from comity.walk.plan_source import missed_opening
 from comity.walk.request import OnWait, Requests
-from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
+from comity.walk.robots.keeper import RobotsKeeper, RobotsTerms
 from comity.walk.settle_source import FinishedRun, Plan, SourceSettling
 from comity.walk.source_pages import SourcePages, SourceVisit
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
 
 RUN_S: Final = 900.0  # a run takes no longer; half of what a lock lasts
 BUSY_FOR: Final = timedelta(minutes=10)
@@ -122,14 +121,14 @@ class SourceDesk:
         """Have every wait for a host told, or none of them."""
         self._requests.on_wait = on_wait
 
-    def _rooms(self, fetcher: Fetcher) -> VisitRooms:
+    def _rooms(self, fetcher: Fetcher) -> VisitContext:
         terms, seconds = self._terms, self._clock.seconds
         requests = Requests(fetcher, Capacity(_AT_ONCE), seconds)
         alike = terms.collapse_subdomains
         robots = RobotsKeeper(
             self._database, self._thread, requests, terms.robots, seconds, self._takedowns_now, collapse=alike
         )
-        return VisitRooms(
+        return VisitContext(
             requests=requests,
             robots=robots,
             host_of=self._board.host_of,

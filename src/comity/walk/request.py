@@ -8,8 +8,7 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from comity.fetch.fetcher import Fetcher
-from comity.model.fetch import FetchFailure, FetchRequest, Response
+from comity.model.fetch import Fetcher, FetchFailure, FetchRequest, Response
 from comity.model.gate import Answer, Observation, Reservation, SlotTimeout, Wait
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow, Purpose

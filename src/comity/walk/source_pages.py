@@ -24,8 +24,8 @@ from comity.rules.jobs.post_question import question_for
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.source_rows import source_fetch
-from comity.walk.visit import REDIRECTS, follow
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.visit import REDIRECTS, follow
 
 # Listings are text: no assets, whatever the page refers to.
 LISTING_TYPES: Final = ContentTypeRules(
@@ -82,7 +82,7 @@ class SourcePages:
 
     def __init__(
         self,
-        rooms: VisitRooms,
+        rooms: VisitContext,
         read_listing: ReadListing,
         profile: DoorProfile,
         before_request: Callable[[], Awaitable[None]],

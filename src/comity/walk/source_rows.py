@@ -8,7 +8,7 @@ from comity.model.outcome import Trail
 from comity.model.source import Obstacle
 from comity.rules.canonical import WebAddress
 from comity.walk.leased_host import LeasedHost
-from comity.walk.settle_rows import pages_asked
+from comity.walk.settle.rows import pages_asked
 
 BY_SOURCE = "source"
 """`fetches.discovery_type` of a page that was asked for by the run of a source, not by a crawl."""

@@ -20,7 +20,7 @@ from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
     from comity.rules.canonical import WebAddress
-    from comity.walk.robots_in_force import RobotsInForce
+    from comity.walk.robots.in_force import RobotsInForce
 
 _PANEL = "Explain"
 _STEP_AT = 20  # the column in which a step of the chain begins

@@ -29,7 +29,7 @@ from comity.walk.crawl import Crawl
 from comity.walk.crawl_hooks import CrawlHooks
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.progress import Progress, RunSummary
-from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots.in_force import RobotsInForce
 
 _log: Final = logging.getLogger("comity")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from comity.operate.takedown import StoredTakedown, TakedownReport
     from comity.rules.canonical import WebAddress
     from comity.rules.robots import RobotsFile
-    from comity.walk.robots_in_force import RobotsInForce
+    from comity.walk.robots.in_force import RobotsInForce
 
 
 class SeedsAdded(Shape):

@@ -41,8 +41,8 @@ from comity.store.images import ImageStore
 from comity.store.sink import PageSink, is_full
 from comity.walk.leased_host import Unsettled
 from comity.walk.refresh import requeue_changed
-from comity.walk.settle_images import ImageRows, ImageTotals, files_of, write_images
-from comity.walk.settle_rows import ANSWERED, fetch_row, known_before, page_record
+from comity.walk.settle.images import ImageRows, ImageTotals, files_of, write_images
+from comity.walk.settle.rows import ANSWERED, fetch_row, known_before, page_record
 
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
 

@@ -33,11 +33,11 @@ from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
 from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
 from comity.walk.leased_host import LeasedHost
-from comity.walk.read_page import read_page, target_of
 from comity.walk.request import Asked, Unstarted
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_keeper import NEVER_ASKED, RobotsPostponed, RobotsRefused
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.keeper import NEVER_ASKED, RobotsPostponed, RobotsRefused
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.page import read_page, target_of
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _BUSY_FOR_S: Final = 2.0  # the first time that a redirect leads to a host that somebody else holds
@@ -59,7 +59,7 @@ class RobotsWanted:
     origin: str
 
 
-def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | RobotsWanted | Refused | Postponed:
+def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitContext) -> Cleared | RobotsWanted | Refused | Postponed:
     """Ask takedowns and robots.txt about a URL of a host, from memory."""
     address = resolve_link(entry.url, entry.url, collapse=rooms.scope.collapse_subdomains)
     if address is None:
@@ -88,7 +88,7 @@ def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | Ro
     return Cleared(entry, address, verdict, robots.version)
 
 
-async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: VisitRooms) -> Outcome:
+async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: VisitContext) -> Outcome:
     """Take one leased URL to its end, whatever that is; `slot` is the start that its host's gate granted."""
     trail = Trail()
     try:
@@ -98,7 +98,7 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
         raise
 
 
-async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, rooms: VisitRooms) -> Outcome:
+async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, rooms: VisitContext) -> Outcome:
     entry, address = cleared.entry, cleared.address
     trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
     asked: Asked | Unstarted = await rooms.requests.send(
@@ -142,7 +142,7 @@ async def follow(
     entry: QueuedUrl,
     address: WebAddress,
     trail: Trail,
-    rooms: VisitRooms,
+    rooms: VisitContext,
     *,
     purpose: Purpose = Purpose.REDIRECT,
     limits: FetchLimits | None = None,
@@ -197,7 +197,7 @@ async def follow(
     return asked
 
 
-def _take_cookies(response: Response, trail: Trail, rooms: VisitRooms) -> None:
+def _take_cookies(response: Response, trail: Trail, rooms: VisitContext) -> None:
     """Keep what a redirect sets until the end of this visit: many sites set a cookie and send the visitor back."""
     if response.status in REDIRECTS and "set-cookie" in response.headers:
         said = response.headers.get_all("set-cookie")
@@ -222,7 +222,7 @@ def _turn_to(
     address: WebAddress,
     plain: WebAddress,
     robots: RobotsInForce,
-    rooms: VisitRooms,
+    rooms: VisitContext,
 ) -> Refused:
     """Visit a host by http, because there is no https: the entry is replaced, and the host remembers it that way."""
     trail, now = Trail(), rooms.clock()
@@ -243,14 +243,14 @@ def _turn_to(
     return Refused(entry, trail, str(EvidenceType.NO_HTTPS), reason, now)
 
 
-def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, rooms: VisitRooms) -> FetchRequest:
+def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, rooms: VisitContext) -> FetchRequest:
     """What is asked of a host, within the bounds of a page or of an image."""
     if entry.is_image:
         return FetchRequest(address.url, limits=holder.fetch_limits(rooms.image_limits), content_types=IMAGE_TYPES)
     return FetchRequest(address.url, limits=holder.fetch_limits(rooms.limits), content_types=rooms.scope.content_types)
 
 
-def _conditional(request: FetchRequest, entry: QueuedUrl, rooms: VisitRooms) -> FetchRequest:
+def _conditional(request: FetchRequest, entry: QueuedUrl, rooms: VisitContext) -> FetchRequest:
     """Ask a page that was seen before only for what is new; where it led on, that is asked of the last hop."""
     seen = entry.seen
     if seen is None or seen.final_url != request.url:
@@ -261,7 +261,7 @@ def _conditional(request: FetchRequest, entry: QueuedUrl, rooms: VisitRooms) -> 
 
 
 def _covered(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, covered: str, trail: Trail, rooms: VisitRooms
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, covered: str, trail: Trail, rooms: VisitContext
 ) -> Refused:
     now = rooms.clock()
     trail.evidence.append(taken_down(host, address, covered, now))
@@ -273,7 +273,7 @@ def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
     return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"
 
 
-def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitRooms) -> Postponed:
+def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitContext) -> Postponed:
     """Another host cannot be asked now; every time that happens, this one has more patience."""
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
@@ -285,7 +285,9 @@ def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail,
     return Postponed(entry, trail, "host_busy", now + wait_s)
 
 
-def _trapped(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: TrapRefusal, rooms: VisitRooms) -> Refused:
+def _trapped(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: TrapRefusal, rooms: VisitContext
+) -> Refused:
     """More is known of its kind than when the link was let in."""
     trail, now = Trail(), rooms.clock()
     if is_worth_keeping(trap):
@@ -300,7 +302,7 @@ def _denied(
     robots: RobotsInForce,
     verdict: RobotsVerdict,
     trail: Trail,
-    rooms: VisitRooms,
+    rooms: VisitContext,
 ) -> Refused | Postponed:
     now = rooms.clock()
     trail.evidence.append(robots_evidence(host, address, verdict, now))
@@ -357,7 +359,7 @@ async def _conclude(
     response: Response,
     retry_after_s: float | None,
     trail: Trail,
-    rooms: VisitRooms,
+    rooms: VisitContext,
 ) -> Outcome:
     """Name what the last answer of the chain means."""
     answer = Answered(

@@ -19,7 +19,7 @@ from comity.model.robots import RobotsAccess
 from comity.rules.ledger_chain import START, chained, microseconds
 from comity.rules.robots import parsed_part
 from comity.rules.robots_parse import product_token
-from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots.in_force import RobotsInForce
 
 
 class RobotsRecord(NamedTuple):

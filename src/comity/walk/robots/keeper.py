@@ -31,8 +31,8 @@ from comity.rules.takedown import Takedowns
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Requests, Unstarted
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_record import RobotsRecord, keep_robots, noted_as, record_of
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.record import RobotsRecord, keep_robots, noted_as, record_of
 
 # More than is parsed, so that a long file is read as far as the rules go instead of closing its site.
 _MOST_BYTES: Final = 5 * MAX_BYTES

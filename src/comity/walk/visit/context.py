@@ -12,11 +12,11 @@ from comity.model.scope import CrawlScope
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules
 from comity.walk.request import Requests
-from comity.walk.robots_keeper import HostOf, RobotsKeeper
+from comity.walk.robots.keeper import HostOf, RobotsKeeper
 
 
 @dataclass(frozen=True, slots=True)
-class VisitRooms:
+class VisitContext:
     """The step rooms that a visit passes through, and the terms under which it does."""
 
     requests: Requests
