@@ -105,10 +105,10 @@ def measured(repeat: int, takedowns: Takedowns) -> dict[str, float]:
                 ("known", links(page), f"{ORIGIN}/list/{page}"),
             ):
                 began = time.process_time_ns()
-                await admit_links(host, hrefs, seen, base=base, depth=2, found_on=page, rooms=terms)
+                await admit_links(host, hrefs, seen, base=base, depth=2, found_on=page, context=terms)
                 times[name].append((time.process_time_ns() - began) / 1000)
             base = f"{ORIGIN}/list/{page}"
-            timed("images", lambda b=base, i=images: admit_images(host, i, base=b, depth=2, found_on=1, rooms=terms))
+            timed("images", lambda b=base, i=images: admit_images(host, i, base=b, depth=2, found_on=1, context=terms))
 
     asyncio.run(run())
     return {name: statistics.median(each) for name, each in times.items()}

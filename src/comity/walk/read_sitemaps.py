@@ -19,21 +19,14 @@ from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
-from comity.model.traps import NO_PAGES
+from comity.rules.admission import KNOWN, Admitted, admit, of_link
 from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
-from comity.walk.decisions import (
-    is_denial_kept,
-    is_worth_keeping,
-    is_worth_noting,
-    robots_evidence,
-    taken_down,
-    trap_evidence,
-)
 from comity.walk.leased_host import PATIENCE_S, UNQUEUED_MOST, LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.settling import Settling
+from comity.walk.visit.admit import record_denial
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
 
@@ -71,9 +64,9 @@ class SitemapReader:
     """Reads the sitemaps of one host after the other, each when its host asks for it."""
 
     def __init__(
-        self, rooms: VisitContext, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
+        self, context: VisitContext, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
     ) -> None:
-        self._rooms = rooms
+        self._context = context
         self._settling = settling
         self._bounds = bounds
         self._on_found = on_found
@@ -91,8 +84,8 @@ class SitemapReader:
             origin,
             named,
             bounds=self._bounds,
-            collapse=self._rooms.scope.collapse_subdomains,
-            tracking=self._rooms.tracking,
+            collapse=self._context.scope.collapse_subdomains,
+            tracking=self._context.tracking,
             earlier=earlier,
         )
         # A run that is cut off before the last of them must know that there are more.
@@ -117,7 +110,7 @@ class SitemapReader:
         """Ask once more for files that could not be asked for; gives those for which that still holds."""
         left: list[tuple[PlannedSitemap, float]] = []
         for planned, not_before in put_off:
-            wait_s = not_before - self._rooms.clock()
+            wait_s = not_before - self._context.clock()
             if wait_s > PATIENCE_S or host.is_stopped:
                 continue  # it stays planned, and is read when the host is taken again
             await self._pause(host, wait_s)
@@ -127,16 +120,16 @@ class SitemapReader:
         return left
 
     async def _pause(self, host: LeasedHost, wait_s: float) -> None:
-        until = self._rooms.clock() + wait_s
+        until = self._context.clock() + wait_s
         while not host.is_stopped:
-            left_s = until - self._rooms.clock()
+            left_s = until - self._context.clock()
             if left_s <= 0:
                 return
             await asyncio.sleep(min(left_s, _LOOK_MOST_S))
 
     async def _give_way(self, host: LeasedHost, begun: int) -> None:
         """Let a page go first: who asks for one file after the other stands before the pages at every start."""
-        clock, next_start_at = self._rooms.clock, host.gate.next_start_at
+        clock, next_start_at = self._context.clock, host.gate.next_start_at
         until = max(clock(), min(next_start_at(), clock() + PATIENCE_S)) + _GIVE_WAY_S
         while len(host.work) and host.tally.begun == begun and not host.is_stopped:
             now = clock()
@@ -154,7 +147,7 @@ class SitemapReader:
         if unread is None:
             return None
         if unread.state is SitemapState.PLANNED or (unread.is_worth_a_try and attempt < _TRIES):
-            now = self._rooms.clock()
+            now = self._context.clock()
             not_before = unread.not_before if unread.not_before is not None else now
             if unread.is_blocked and not_before - now > PATIENCE_S:
                 host.waits_until = not_before  # the host itself asked for patience, and comes back after it
@@ -186,7 +179,7 @@ class SitemapReader:
         return None
 
     def _limits(self, most_bytes: int) -> FetchLimits:
-        limits = self._rooms.limits
+        limits = self._context.limits
         return replace(
             limits,
             max_body_bytes=most_bytes,
@@ -204,12 +197,12 @@ class SitemapReader:
 
     async def _chain(self, host: LeasedHost, planned: PlannedSitemap, limits: FetchLimits) -> Response | _Unread:
         """One attempt, redirect by redirect."""
-        rooms, address, trail = self._rooms, planned.address, Trail()
+        context, address, trail = self._context, planned.address, Trail()
         entry = QueuedUrl(address.url, address.key, 0)
         purpose = Purpose.SITEMAP
         try:
-            for _hop in range(rooms.max_redirects + 1):
-                step = await follow(host, entry, address, trail, rooms, purpose=purpose, limits=limits)
+            for _hop in range(context.max_redirects + 1):
+                step = await follow(host, entry, address, trail, context, purpose=purpose, limits=limits)
                 if not isinstance(step, Asked):
                     return _not_asked(step)
                 trail.requests.append(step.row)
@@ -219,11 +212,11 @@ class SitemapReader:
                 location = result.headers.get("location") if result.status in REDIRECTS else None
                 if location is None:
                     return result if 200 <= result.status < 300 else _answered(result.status)
-                target = resolve_location(location, result.url, collapse=rooms.scope.collapse_subdomains)
+                target = resolve_location(location, result.url, collapse=context.scope.collapse_subdomains)
                 if target is None:
                     return _Unread(SitemapState.MISSING, f"redirected to {location[:200]!r}", result.status)
                 address, purpose = target, Purpose.REDIRECT
-            return _Unread(SitemapState.MISSING, f"more than {rooms.max_redirects} redirects")
+            return _Unread(SitemapState.MISSING, f"more than {context.max_redirects} redirects")
         finally:
             host.unsettled.requests += trail.requests
             host.unsettled.evidence += trail.evidence
@@ -233,7 +226,7 @@ class SitemapReader:
         kind, entries = SitemapKind.NOT_A_SITEMAP, 0
         nested: list[SitemapEntry] = []
         problems: set[str] = set()
-        clock, collapse = self._rooms.clock, self._rooms.scope.collapse_subdomains
+        clock, collapse = self._context.clock, self._context.scope.collapse_subdomains
         began = clock()
         found_at = resolve_link(response.url, response.url, collapse=collapse) or planned.address
         for chunk in iter_entries(response.body, content_type=response.content_type):
@@ -278,8 +271,8 @@ class SitemapReader:
 
     def _pass_over(self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str) -> None:
         """Note an entry of a sitemap that is not taken."""
-        rooms = self._rooms
-        address = resolve_link(loc, found_at.url, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
+        context = self._context
+        address = resolve_link(loc, found_at.url, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
         if address is not None:
             is_ours = address.host == host.name
             code = UnqueuedCode.SITEMAP_LIMIT if is_ours else UnqueuedCode.OTHER_HOST
@@ -287,38 +280,21 @@ class SitemapReader:
 
     def _admit(self, host: LeasedHost, listed: Iterable[tuple[WebAddress, SitemapEntry]], found_on: int) -> None:
         """Ask of each page what is asked of a link."""
-        rooms, now = self._rooms, self._rooms.clock()
-        takedowns, links, evidence = rooms.takedowns(), host.unsettled.links, host.unsettled.evidence
+        context, now, unsettled = self._context, self._context.clock(), host.unsettled
+        trap = host.traps.judge if host.traps is not None else None
+        terms = of_link(host.name, host.work.is_met, context.takedowns(), host.robots.get, trap, _DEPTH)
         found: list[FrontierEntry] = []
         for address, entry in listed:
-            hints = PageHints(*entry[1:]) if entry[1:] != _UNSAID else None
-            if host.work.is_met(address.key):
-                if hints is not None:  # what is said of a known page is kept too
-                    host.unsettled.hints.append((address.key, hints))
-                continue
-            covered = takedowns.covering(address)
-            robots = host.robots.get(address.origin)
-            verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None
-            url, key, code = address.url, address.key, None
-            if covered is not None:
-                code = UnqueuedCode.TAKEDOWN
-                evidence.append(taken_down(host, address, covered, now))
-            elif verdict is not None and not verdict.allowed:
-                code = UnqueuedCode.ROBOTS
-                host.tally.refused_by_robots += 1
-                if is_denial_kept(host):
-                    evidence.append(robots_evidence(host, address, verdict, now))
-            elif host.traps is not None and (trap := host.traps.judge(address.path, _DEPTH)) is not None:
-                code = UnqueuedCode.TRAP if is_worth_noting(trap) else None
-                host.tally.refused_as_trap += trap.code not in NO_PAGES
-                if is_worth_keeping(trap):
-                    evidence.append(trap_evidence(host, address, trap, now))
-            else:
-                found.append(FrontierEntry(url, key, _DEPTH, 0, hints, FoundBy.SITEMAP, found_on))
-            if code is not None:
-                host.note_unqueued(url, key, code, FoundBy.SITEMAP, found_on)
-        links += found
-        if host.unsettled:
+            decision = admit(address, terms)
+            if isinstance(decision, Admitted):
+                hints = _hints(entry)
+                found.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints, FoundBy.SITEMAP, found_on))
+            elif decision is not KNOWN:
+                record_denial(host, address, decision, (FoundBy.SITEMAP, found_on), now, unsettled.evidence)
+            elif (hints := _hints(entry)) is not None:  # what is said of a known page is kept too
+                unsettled.hints.append((address.key, hints))
+        unsettled.links += found
+        if unsettled:
             self._settling.put_news(host)
         if found:
             host.work.found(found)
@@ -338,7 +314,7 @@ class SitemapReader:
         """Remember how a file came out; it is settled with everything that it said."""
         if host.is_given_directly and planned.is_guess and state is SitemapState.MISSING:
             return  # the next crawl of a direct URL looks for sitemaps again
-        now = self._rooms.clock()
+        now = self._context.clock()
         row = _row(planned, state)._replace(status=status, kind=kind, entries=entries, detail=detail, asked_at=now)
         host.unsettled.sitemaps.append(row)
         self._settling.put_news(host)
@@ -346,6 +322,11 @@ class SitemapReader:
 
 def _row(planned: PlannedSitemap, state: SitemapState) -> SitemapRow:
     return SitemapRow(planned.address.url, planned.address.key, planned.depth, planned.is_guess, state)
+
+
+def _hints(entry: SitemapEntry) -> PageHints | None:
+    """What a sitemap says of a page besides its address."""
+    return PageHints(*entry[1:]) if entry[1:] != _UNSAID else None
 
 
 def _not_asked(step: object) -> _Unread:

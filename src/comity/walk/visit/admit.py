@@ -1,19 +1,23 @@
-"""Admit: what a page links to becomes frontier entries, or evidence of why not.
+"""Admit: what a page links to and shows becomes frontier entries, or evidence of why not.
 
-Canonical form, scope, takedown, robots and traps are asked in that order, cheapest first; a link that was met on this
-host before costs one look-up.
+`rules.admission` decides; here is what a host remembers of links, so that one that was met before costs one look-up,
+and what is recorded of those that are not queued. It runs inside the visit: only there are the links' page and its trap
+watch at hand, and what leaves is data, a few new entries instead of every link.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
 from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
-from comity.model.traps import NO_PAGES
-from comity.rules.canonical import resolve_link
+from comity.model.robots import RobotsVerdict
+from comity.model.traps import NO_PAGES, TrapRefusal
+from comity.rules.admission import KNOWN, Admitted, Denied, Terms, admit, of_image, of_link, of_withheld_link
+from comity.rules.canonical import WebAddress, origin_of, resolve_link
 from comity.rules.traps import PageWatch
 from comity.walk.decisions import (
     is_denial_kept,
@@ -26,49 +30,9 @@ from comity.walk.decisions import (
 from comity.walk.leased_host import UNQUEUED_MOST, LeasedHost
 from comity.walk.visit.context import VisitContext
 
-
-def admit_images(
-    host: LeasedHost, addresses: Sequence[str], *, base: str, depth: int, found_on: int, rooms: VisitContext
-) -> tuple[list[FrontierEntry], list[FrontierEntry], list[Evidence]]:
-    """The images of a page that are on its host and may be asked for, those of them not met before, and why not others.
-
-    What is on another host is left there: only whoever holds that host may ask it.
-    """
-    found: dict[int, FrontierEntry] = {}
-    new: list[FrontierEntry] = []
-    refused: list[Evidence] = []
-    takedowns, now, collapse = rooms.takedowns(), rooms.clock(), rooms.scope.collapse_subdomains
-    for written in addresses:
-        address = resolve_link(written, base, collapse=collapse)
-        if address is None or address.key in found:
-            continue
-        if address.host != host.name:
-            host.note_unqueued(address.url, address.key, UnqueuedCode.OTHER_HOST, FoundBy.IMAGE, found_on)
-            continue
-        is_met = host.work.is_met_as_image(address.key)
-        covered = takedowns.covering(address)
-        robots = host.robots.get(address.origin)
-        verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None
-        if covered is not None:
-            if not is_met:
-                refused.append(taken_down(host, address, covered, now))
-                host.note_unqueued(address.url, address.key, UnqueuedCode.TAKEDOWN, FoundBy.IMAGE, found_on)
-        elif verdict is not None and not verdict.allowed:
-            if not is_met:
-                refused.append(robots_evidence(host, address, verdict, now))
-                host.note_unqueued(address.url, address.key, UnqueuedCode.ROBOTS, FoundBy.IMAGE, found_on)
-        else:
-            entry = found[address.key] = FrontierEntry(
-                address.url, address.key, depth, IMAGE_PRIORITY, None, FoundBy.IMAGE, found_on
-            )
-            if not is_met:
-                new.append(entry)
-    return list(found.values()), new, refused
-
-
-_WITHOUT_PATH = ("/", "http://", "https://")
-_ORIGINS_REMEMBERED = 4
-_AT_ONCE = 500
+_WITHOUT_PATH: Final = ("/", "http://", "https://")
+_ORIGINS_REMEMBERED: Final = 4
+_BATCH: Final = 500
 
 
 async def admit_links(
@@ -79,113 +43,150 @@ async def admit_links(
     base: str,
     depth: int,
     found_on: int,
-    rooms: VisitContext,
+    context: VisitContext,
     found_by: FoundBy = FoundBy.LINK,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """Turn addresses written on the page `found_on`, at `depth - 1`, into entries for the frontier of its host.
 
-    Links that lie deeper than is followed are remembered apart: one that is found nearer to a seed later is new.
+    Links deeper than is followed are remembered apart: one that is found nearer to a seed later is new.
     """
     entries: list[FrontierEntry] = []
-    refused: list[Evidence] = []
-    origin = base[: base.index("/", 8)]
-    remembered = host.met if depth <= rooms.scope.max_depth else host.met_too_deep
-    met = remembered.get(origin)
-    if met is None:
-        met = set()
-        if len(remembered) < _ORIGINS_REMEMBERED:  # a page may call any origin its base
-            remembered[origin] = met
+    evidence: list[Evidence] = []
+    is_too_deep = depth > context.scope.max_depth
+    met = _remembered(host.met_too_deep if is_too_deep else host.met, base)
     if len(met) > host.links_remembered:
         met.clear()
-    # What does not depend on the page's own path and was met before needs no second look; most links of most pages.
+    # An address that does not depend on the page's path and was met before is known; so are most links of most pages.
     new = set(hrefs) - met
-    if new:
-        fresh = [href for href in hrefs if href in new]
-        met.update(href for href in fresh if href.startswith(_WITHOUT_PATH))
-        for first in range(0, len(fresh), _AT_ONCE):
-            if first:
-                await asyncio.sleep(0)  # a page of ten thousand links holds nobody up
-            some = fresh[first : first + _AT_ONCE]
-            _admit(host, some, page, base, depth, (found_by, found_on), rooms, entries, refused)
-    return entries, refused
+    if not new:
+        return entries, evidence
+    fresh = [href for href in hrefs if href in new]
+    met.update(href for href in fresh if href.startswith(_WITHOUT_PATH))
+    is_known = host.work.is_met_too_deep if is_too_deep else host.work.is_met_as_link
+    trap = page.judge if page is not None else None
+    for first in range(0, len(fresh), _BATCH):
+        if first:
+            await asyncio.sleep(0)  # a page of ten thousand links does not hold up the others
+        terms = of_link(host.name, is_known, context.takedowns(), host.robots.get, trap, depth)
+        _admit(host, fresh[first : first + _BATCH], terms, base, (found_by, found_on), context, entries, evidence)
+    return entries, evidence
 
 
-async def pass_over(
-    host: LeasedHost, hrefs: Sequence[str], code: UnqueuedCode, *, base: str, found_on: int, rooms: VisitContext
+def admit_images(
+    host: LeasedHost, addresses: Sequence[str], *, base: str, depth: int, found_on: int, context: VisitContext
+) -> tuple[list[FrontierEntry], list[FrontierEntry], list[Evidence]]:
+    """The images of a page that are on its host and may be fetched, those of them not met before, and why not others.
+
+    An image on another host is left there: only the holder of that host may fetch it.
+    """
+    found: dict[int, FrontierEntry] = {}
+    new: list[FrontierEntry] = []
+    evidence: list[Evidence] = []
+    now, collapse = context.clock(), context.scope.collapse_subdomains
+    terms = of_image(host.name, context.takedowns(), host.robots.get)
+    for written in addresses:
+        address = resolve_link(written, base, collapse=collapse)
+        if address is None or address.key in found:
+            continue
+        decision = admit(address, terms)
+        is_met = address.host == host.name and host.work.is_met_as_image(address.key)
+        if isinstance(decision, Admitted):
+            entry = found[address.key] = FrontierEntry(
+                address.url, address.key, depth, IMAGE_PRIORITY, None, FoundBy.IMAGE, found_on
+            )
+            if not is_met:
+                new.append(entry)
+        elif not is_met:
+            record_denial(host, address, decision, (FoundBy.IMAGE, found_on), now, evidence)
+    return list(found.values()), new, evidence
+
+
+async def withhold_links(
+    host: LeasedHost, hrefs: Sequence[str], code: UnqueuedCode, *, base: str, found_on: int, context: VisitContext
 ) -> None:
     """Note addresses that are written on a page and not followed; one that was met as a link is none of them."""
-    origin = base[: base.index("/", 8)]
-    passed = host.passed.get(origin)
-    if passed is None:
-        passed = set()
-        if len(host.passed) < _ORIGINS_REMEMBERED:
-            host.passed[origin] = passed
-    new = set(hrefs) - host.met.get(origin, set()) - passed
+    withheld = _remembered(host.passed, base)
+    new = set(hrefs) - host.met.get(origin_of(base), set()) - withheld
     if len(host.unqueued) >= UNQUEUED_MOST:
         host.unsettled.unrecorded += len(new)
         return
-    if len(passed) > host.links_remembered:
-        passed.clear()
-    passed.update(href for href in new if href.startswith(_WITHOUT_PATH))
-    collapse, tracking = rooms.scope.collapse_subdomains, rooms.tracking
+    if len(withheld) > host.links_remembered:
+        withheld.clear()
+    withheld.update(href for href in new if href.startswith(_WITHOUT_PATH))
+    collapse, tracking = context.scope.collapse_subdomains, context.tracking
+    terms = of_withheld_link(host.name, host.work.knows)
     for number, href in enumerate(new):
-        if number % _AT_ONCE == _AT_ONCE - 1:
+        if number % _BATCH == _BATCH - 1:
             await asyncio.sleep(0)
         address = resolve_link(href, base, collapse=collapse, tracking=tracking)
-        if address is None or (address.host == host.name and host.work.knows(address.key)):
+        if address is None or (decision := admit(address, terms)) is KNOWN:
             continue
-        why = code if address.host == host.name else UnqueuedCode.OTHER_HOST
+        why = code if isinstance(decision, Admitted) else UnqueuedCode.OTHER_HOST
         host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
+
+
+def record_denial(
+    host: LeasedHost,
+    address: WebAddress,
+    denied: Denied,
+    found: tuple[FoundBy, int],
+    now: float,
+    evidence: list[Evidence],
+) -> None:
+    """Record why a URL that was found is not queued: a note for each, and evidence in full for the first of a kind.
+
+    Images that robots.txt forbids do not count among the pages that it does: by these a run ends as denied.
+    """
+    why = denied.evidence
+    if why is None:
+        code = UnqueuedCode.OTHER_HOST
+    elif isinstance(why, RobotsVerdict):
+        code = UnqueuedCode.ROBOTS
+        is_page = found[0] is not FoundBy.IMAGE
+        host.tally.refused_by_robots += is_page
+        if not is_page or is_denial_kept(host):
+            evidence.append(robots_evidence(host, address, why, now))
+    elif isinstance(why, TrapRefusal):
+        code = UnqueuedCode.TRAP
+        host.tally.refused_as_trap += why.code not in NO_PAGES
+        if is_worth_keeping(why):
+            evidence.append(trap_evidence(host, address, why, now))
+        if not is_worth_noting(why):
+            return
+    else:
+        code = UnqueuedCode.TAKEDOWN
+        evidence.append(taken_down(host, address, str(why), now))
+    host.note_unqueued(address.url, address.key, code, *found)
 
 
 def _admit(
     host: LeasedHost,
     hrefs: Sequence[str],
-    page: PageWatch | None,
+    terms: Terms,
     base: str,
-    depth: int,
     found: tuple[FoundBy, int],
-    rooms: VisitContext,
+    context: VisitContext,
     entries: list[FrontierEntry],
-    refused: list[Evidence],
+    evidence: list[Evidence],
 ) -> None:
-    collapse, tracking, takedowns, now = (
-        rooms.scope.collapse_subdomains,
-        rooms.tracking,
-        rooms.takedowns(),
-        rooms.clock(),
-    )
-    is_met = host.work.is_met_as_link if depth <= rooms.scope.max_depth else host.work.is_met_too_deep
+    collapse, tracking, now, depth = context.scope.collapse_subdomains, context.tracking, context.clock(), terms.depth
     for href in hrefs:
         address = resolve_link(href, base, collapse=collapse, tracking=tracking)
         if address is None:
             continue
-        url, key = address.url, address.key
-        if address.host != host.name:
-            host.note_unqueued(url, key, UnqueuedCode.OTHER_HOST, *found)
-            continue
-        if is_met(key):
-            continue
-        covered = takedowns.covering(address)
-        if covered is not None:
-            refused.append(taken_down(host, address, covered, now))
-            host.note_unqueued(url, key, UnqueuedCode.TAKEDOWN, *found)
-            continue
-        robots = host.robots.get(address.origin)
-        # While the file cannot be read nothing is forbidden for good: it is asked about again before the visit.
-        verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None
-        if verdict is not None and not verdict.allowed:
-            host.tally.refused_by_robots += 1
-            if is_denial_kept(host):
-                refused.append(robots_evidence(host, address, verdict, now))
-            host.note_unqueued(url, key, UnqueuedCode.ROBOTS, *found)
-            continue
-        trap = page.judge(address.path, depth) if page is not None else None
-        if trap is not None:
-            host.tally.refused_as_trap += trap.code not in NO_PAGES
-            if is_worth_keeping(trap):
-                refused.append(trap_evidence(host, address, trap, now))
-            if is_worth_noting(trap):
-                host.note_unqueued(url, key, UnqueuedCode.TRAP, *found)
-            continue
-        entries.append(FrontierEntry(url, key, depth, 0, None, *found))
+        decision = admit(address, terms)
+        if isinstance(decision, Admitted):
+            entries.append(FrontierEntry(address.url, address.key, depth, 0, None, *found))
+        elif decision is not KNOWN:
+            record_denial(host, address, decision, found, now, evidence)
+
+
+def _remembered(by_origin: dict[str, set[str]], base: str) -> set[str]:
+    """The links as written that were met from pages of an origin."""
+    origin = origin_of(base)
+    met = by_origin.get(origin)
+    if met is None:
+        met = set()
+        if len(by_origin) < _ORIGINS_REMEMBERED:  # a page may call any origin its base
+            by_origin[origin] = met
+    return met

@@ -28,6 +28,7 @@ from comity.model.outcome import (
 from comity.model.robots import RobotsVerdict
 from comity.model.scope import IMAGE_TYPES
 from comity.model.traps import NO_PAGES, TrapRefusal
+from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, admit, of_fetch, of_redirect
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
@@ -35,7 +36,7 @@ from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down,
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.robots.in_force import RobotsInForce
-from comity.walk.robots.keeper import NEVER_ASKED, RobotsPostponed, RobotsRefused
+from comity.walk.robots.keeper import NEVER_ASKED, RobotsPostponed
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.page import read_page, target_of
 
@@ -52,6 +53,14 @@ class Cleared(NamedTuple):
     robots_version: str | None
 
 
+class _Granted(NamedTuple):
+    """A URL that was not queued and may be fetched, from its host's holder."""
+
+    holder: LeasedHost
+    verdict: RobotsVerdict
+    robots_version: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class RobotsWanted:
     """robots.txt of this origin must be read before anything else."""
@@ -59,57 +68,53 @@ class RobotsWanted:
     origin: str
 
 
-def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitContext) -> Cleared | RobotsWanted | Refused | Postponed:
-    """Ask takedowns and robots.txt about a URL of a host, from memory."""
-    address = resolve_link(entry.url, entry.url, collapse=rooms.scope.collapse_subdomains)
+def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared | RobotsWanted | Refused | Postponed:
+    """Ask once more, from memory, whether a queued URL of a host may be fetched."""
+    address = resolve_link(entry.url, entry.url, collapse=context.scope.collapse_subdomains)
     if address is None:
-        return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", rooms.clock())
-    covered = rooms.takedowns().covering(address)
-    if covered is not None:
-        return _covered(host, entry, address, covered, Trail(), rooms)
-    refused = host.refused.get(address.origin)
-    if refused is not None:
-        return _not_asked(host, entry, address, refused, Trail())
-    robots = rooms.robots.known(host, address.origin)
-    if robots is None:
-        if entry.priority == GUESSED_SCHEME_PRIORITY:
-            host.guessed.add(address.origin)
-        return RobotsWanted(address.origin)
-    if entry.depth == 0 and robots.lacks_tls and (plain := _without_tls(host, entry)) is not None:
-        return _turn_to(host, entry, address, plain, robots, rooms)
-    verdict = robots.verdict(address.path)
-    if not verdict.allowed:
-        return _denied(host, entry, address, robots, verdict, Trail(), rooms)
+        return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", context.clock())
+    origin = address.origin
+    robots = context.robots.known(host, origin)
     # A page that was visited before is no step further into an endless space.
     watch = host.traps if entry.seen is None and not entry.is_image else None
-    trap = watch.recheck(address.path, entry.depth) if watch is not None else None
-    if trap is not None:
-        return _trapped(host, entry, address, trap, rooms)
-    return Cleared(entry, address, verdict, robots.version)
+    trap = watch.recheck if watch is not None else None
+    decision = admit(address, of_fetch(context.takedowns(), host.refused, lambda _origin: robots, trap, entry.depth))
+    if decision is ROBOTS_UNKNOWN:
+        if entry.priority == GUESSED_SCHEME_PRIORITY:
+            host.guessed.add(origin)
+        return RobotsWanted(origin)
+    if entry.depth == 0 and robots is not None and robots.lacks_tls and _is_about_robots(decision):
+        plain = _without_tls(host, entry)
+        if plain is not None:
+            return _turn_to(host, entry, address, plain, robots, context)
+    if isinstance(decision, Denied):
+        return _denied(host, entry, address, decision, Trail(), context)
+    assert robots is not None and decision.verdict is not None
+    return Cleared(entry, address, decision.verdict, robots.version)
 
 
-async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: VisitContext) -> Outcome:
+async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
     """Take one leased URL to its end, whatever that is; `slot` is the start that its host's gate granted."""
     trail = Trail()
     try:
-        return await _take(host, cleared, slot, trail, rooms)
+        return await _take(host, cleared, slot, trail, context)
     except BaseException:  # cancelled on its way: what was asked until then is recorded all the same
         host.unsettled.requests += trail.requests
         raise
 
 
-async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, rooms: VisitContext) -> Outcome:
+async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, context: VisitContext) -> Outcome:
     entry, address = cleared.entry, cleared.address
     trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
-    asked: Asked | Unstarted = await rooms.requests.send(
+    asked: Asked | Unstarted = await context.requests.send(
         host,
         slot,
-        _conditional(_request(host, entry, address, rooms), entry, rooms),
+        _conditional(_request(host, entry, address, context), entry, context),
         Purpose.PAGE if not entry.is_image else Purpose.IMAGE,
         verdict=cleared.verdict,
         robots_version=cleared.robots_version,
     )
-    for hops in range(rooms.max_redirects + 1):
+    for hops in range(context.max_redirects + 1):
         if isinstance(asked, Unstarted):
             return _postponed(entry, trail, asked.why)
         trail.requests.append(asked.row)
@@ -118,23 +123,23 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             return _failure(host, entry, address, response, trail)
         location = response.headers.get("location") if response.status in REDIRECTS else None
         if location is None:
-            return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, rooms)
-        target = resolve_location(location, response.url, collapse=rooms.scope.collapse_subdomains)
+            return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, context)
+        target = resolve_location(location, response.url, collapse=context.scope.collapse_subdomains)
         if target is None:
-            return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", rooms.clock())
-        if hops == rooms.max_redirects:
+            return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", context.clock())
+        if hops == context.max_redirects:
             break
         if hops == 0:
-            _take_cookies(response, trail, rooms)
+            _take_cookies(response, trail, context)
         address = target
         if address.key != entry.key and not (address.host == host.name and host.work.knows(address.key)):
             code = UnqueuedCode.REDIRECT_TARGET
             host.note_unqueued(address.url, address.key, code, FoundBy.REDIRECT, entry.key)
-        step = await follow(host, entry, address, trail, rooms)
+        step = await follow(host, entry, address, trail, context)
         if not isinstance(step, Asked | Unstarted):
             return step
         asked = step
-    return Refused(entry, trail, "too_many_redirects", f"more than {rooms.max_redirects} redirects", rooms.clock())
+    return Refused(entry, trail, "too_many_redirects", f"more than {context.max_redirects} redirects", context.clock())
 
 
 async def follow(
@@ -142,7 +147,7 @@ async def follow(
     entry: QueuedUrl,
     address: WebAddress,
     trail: Trail,
-    rooms: VisitContext,
+    context: VisitContext,
     *,
     purpose: Purpose = Purpose.REDIRECT,
     limits: FetchLimits | None = None,
@@ -152,56 +157,79 @@ async def follow(
 
     With limits of its own it takes any type of content; `like` is the whole request, but for its address.
     """
-    covered = rooms.takedowns().covering(address)
-    if covered is not None:
-        return _covered(host, entry, address, covered, trail, rooms)
-    holder = host if address.host == host.name else await rooms.host_of(address)
-    if holder is None:
-        return _busy(host, entry, address, trail, rooms)
-    robots = rooms.robots.known(holder, address.origin) or await rooms.robots.in_force(
-        holder, address.origin, rooms.host_of
-    )
-    if holder is not host:  # nobody else settles what a guest was asked
-        trail.requests.extend(holder.unsettled.requests)
-        holder.unsettled.requests.clear()
-    if isinstance(robots, RobotsRefused):
-        return _not_asked(host, entry, address, robots.failure, trail)
-    if isinstance(robots, RobotsPostponed):
-        return _busy(host, entry, address, trail, rooms) if holder is not host else _postponed(entry, trail, robots.why)
-    verdict = robots.verdict(address.path)
-    if not verdict.allowed:
-        return _denied(host, entry, address, robots, verdict, trail, rooms)
-    trail.evidence.append(robots_evidence(host, address, verdict, rooms.clock()))
-    request = _request(holder, entry, address, rooms)
+    found = await _admitted(host, entry, address, trail, context)
+    if not isinstance(found, _Granted):
+        return found
+    holder, verdict = found.holder, found.verdict
+    trail.evidence.append(robots_evidence(host, address, verdict, context.clock()))
+    request = _request(holder, entry, address, context)
     if limits is not None:
         request = request._replace(limits=limits, content_types=ANY_CONTENT_TYPE)
     if like is not None:
         request = like._replace(url=address.url)
-    if trail.cookies and (field := cookie_field(trail.cookies, address.url, rooms.clock())) is not None:
+    if trail.cookies and (field := cookie_field(trail.cookies, address.url, context.clock())) is not None:
         request = request._replace(headers=(*request.headers, ("Cookie", field)))
-    asked = await rooms.requests.ask(
+    asked = await context.requests.ask(
         holder,
-        _conditional(request, entry, rooms),
+        _conditional(request, entry, context),
         purpose,
         verdict=verdict,
-        robots_version=robots.version,
-        may_go=lambda: rooms.takedowns().covering(address) is None,
+        robots_version=found.robots_version,
+        may_go=lambda: context.takedowns().covering(address) is None,
     )
     if isinstance(asked, Unstarted):
         if asked.why is None:  # taken down while it waited for its start
-            return _covered(host, entry, address, rooms.takedowns().covering(address) or "", trail, rooms)
+            covered = context.takedowns().covering(address) or ""
+            return _denied(host, entry, address, Denied(DenialCode.TAKEN_DOWN, covered), trail, context)
         if holder is not host:
-            return _busy(host, entry, address, trail, rooms)
+            return _busy(host, entry, address, trail, context)
     elif isinstance(asked.result, Response):
-        _take_cookies(asked.result, trail, rooms)
+        _take_cookies(asked.result, trail, context)
     return asked
 
 
-def _take_cookies(response: Response, trail: Trail, rooms: VisitContext) -> None:
+async def _admitted(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext
+) -> _Granted | Refused | Postponed:
+    """Ask whether a URL that was not queued may be fetched, and lease its host for it.
+
+    Asked first from memory, so that nothing is leased or read for what is taken down.
+    """
+    holder = host if address.host == host.name else None
+    robots = context.robots.known(host, address.origin) if holder is not None else None
+    decision = admit(
+        address, of_redirect(context.takedowns(), host.refused if holder else None, lambda _origin: robots)
+    )
+    if decision is ROBOTS_UNKNOWN:
+        holder = holder or await context.host_of(address)
+        if holder is None:
+            return _busy(host, entry, address, trail, context)
+        found = await context.robots.in_force(holder, address.origin, context.host_of)
+        if holder is not host:  # no one else settles the requests to a guest
+            trail.requests.extend(holder.unsettled.requests)
+            holder.unsettled.requests.clear()
+        if isinstance(found, RobotsPostponed):
+            if holder is not host:
+                return _busy(host, entry, address, trail, context)
+            return _postponed(entry, trail, found.why)
+        robots = found if isinstance(found, RobotsInForce) else None
+        decision = admit(address, of_redirect(context.takedowns(), holder.refused, lambda _origin: robots))
+    if isinstance(decision, Denied):
+        return _denied(host, entry, address, decision, trail, context)
+    assert holder is not None and robots is not None and decision.verdict is not None
+    return _Granted(holder, decision.verdict, robots.version)
+
+
+def _take_cookies(response: Response, trail: Trail, context: VisitContext) -> None:
     """Keep what a redirect sets until the end of this visit: many sites set a cookie and send the visitor back."""
     if response.status in REDIRECTS and "set-cookie" in response.headers:
         said = response.headers.get_all("set-cookie")
-        trail.cookies = cookies_after(trail.cookies, response.url, said, rooms.clock())
+        trail.cookies = cookies_after(trail.cookies, response.url, said, context.clock())
+
+
+def _is_about_robots(decision: Admitted | Denied) -> bool:
+    """Whether a decision got as far as robots.txt: what is taken down is not looked for elsewhere."""
+    return isinstance(decision, Admitted) or isinstance(decision.evidence, RobotsVerdict)
 
 
 def _without_tls(host: LeasedHost, entry: QueuedUrl) -> WebAddress | None:
@@ -222,10 +250,10 @@ def _turn_to(
     address: WebAddress,
     plain: WebAddress,
     robots: RobotsInForce,
-    rooms: VisitContext,
+    context: VisitContext,
 ) -> Refused:
     """Visit a host by http, because there is no https: the entry is replaced, and the host remembers it that way."""
-    trail, now = Trail(), rooms.clock()
+    trail, now = Trail(), context.clock()
     host.without_tls.add(address.origin)
     if host.home == address.origin:
         host.home = plain.origin
@@ -243,29 +271,23 @@ def _turn_to(
     return Refused(entry, trail, str(EvidenceType.NO_HTTPS), reason, now)
 
 
-def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, rooms: VisitContext) -> FetchRequest:
+def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, context: VisitContext) -> FetchRequest:
     """What is asked of a host, within the bounds of a page or of an image."""
     if entry.is_image:
-        return FetchRequest(address.url, limits=holder.fetch_limits(rooms.image_limits), content_types=IMAGE_TYPES)
-    return FetchRequest(address.url, limits=holder.fetch_limits(rooms.limits), content_types=rooms.scope.content_types)
+        return FetchRequest(address.url, limits=holder.fetch_limits(context.image_limits), content_types=IMAGE_TYPES)
+    return FetchRequest(
+        address.url, limits=holder.fetch_limits(context.limits), content_types=context.scope.content_types
+    )
 
 
-def _conditional(request: FetchRequest, entry: QueuedUrl, rooms: VisitContext) -> FetchRequest:
+def _conditional(request: FetchRequest, entry: QueuedUrl, context: VisitContext) -> FetchRequest:
     """Ask a page that was seen before only for what is new; where it led on, that is asked of the last hop."""
     seen = entry.seen
     if seen is None or seen.final_url != request.url:
         return request
-    if rooms.finds_images and not seen.images_read and not entry.is_image:
+    if context.finds_images and not seen.images_read and not entry.is_image:
         return request  # nobody looked for its images yet
     return request._replace(etag=seen.etag, last_modified=seen.last_modified)
-
-
-def _covered(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, covered: str, trail: Trail, rooms: VisitContext
-) -> Refused:
-    now = rooms.clock()
-    trail.evidence.append(taken_down(host, address, covered, now))
-    return Refused(entry, trail, "taken_down", _there(entry, address, f"taken down: {covered}"), now)
 
 
 def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
@@ -273,11 +295,11 @@ def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
     return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"
 
 
-def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitContext) -> Postponed:
+def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext) -> Postponed:
     """Another host cannot be asked now; every time that happens, this one has more patience."""
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
-    now, host_id = rooms.clock(), host.lease.host_id
+    now, host_id = context.clock(), host.lease.host_id
     content = {"code": "host_busy", "reason": f"it redirects to {address.url[:500]}, whose host another worker holds"}
     trail.evidence.append(
         Evidence(host_id, entry.url, entry.key, EvidenceType.POSTPONED, content, {"url": entry.url}, "high", now)
@@ -285,33 +307,27 @@ def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail,
     return Postponed(entry, trail, "host_busy", now + wait_s)
 
 
-def _trapped(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: TrapRefusal, rooms: VisitContext
-) -> Refused:
-    """More is known of its kind than when the link was let in."""
-    trail, now = Trail(), rooms.clock()
-    if is_worth_keeping(trap):
-        trail.evidence.append(trap_evidence(host, address, trap, now))
-    return Refused(entry, trail, "trap" if trap.code not in NO_PAGES else str(trap.code), trap.reason, now)
-
-
 def _denied(
-    host: LeasedHost,
-    entry: QueuedUrl,
-    address: WebAddress,
-    robots: RobotsInForce,
-    verdict: RobotsVerdict,
-    trail: Trail,
-    rooms: VisitContext,
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, denied: Denied, trail: Trail, context: VisitContext
 ) -> Refused | Postponed:
-    now = rooms.clock()
-    trail.evidence.append(robots_evidence(host, address, verdict, now))
-    if not robots.is_unreachable:
-        return Refused(entry, trail, "robots_denied", _there(entry, address, verdict.reason), now)
+    """What a denial means for the URL that is visited, with its evidence."""
+    now, why = context.clock(), denied.evidence
+    if isinstance(why, FetchFailure):
+        return _not_asked(host, entry, address, why, trail)
+    if isinstance(why, TrapRefusal):  # more is known of its kind than when the link was let in
+        if is_worth_keeping(why):
+            trail.evidence.append(trap_evidence(host, address, why, now))
+        return Refused(entry, trail, "trap" if why.code not in NO_PAGES else str(why.code), why.reason, now)
+    if not isinstance(why, RobotsVerdict):
+        trail.evidence.append(taken_down(host, address, str(why), now))
+        return Refused(entry, trail, "taken_down", _there(entry, address, f"taken down: {why}"), now)
+    trail.evidence.append(robots_evidence(host, address, why, now))
+    if denied.code is DenialCode.ROBOTS:
+        return Refused(entry, trail, "robots_denied", _there(entry, address, why.reason), now)
     if address.host == host.name:
         # Nothing was forbidden: the URL is still to be visited once the file can be read.
-        return Postponed(entry, trail, "robots_unreachable", robots.expires_at)
-    return Refused(entry, trail, "robots_unreachable", _there(entry, address, verdict.reason), now)
+        return Postponed(entry, trail, "robots_unreachable", host.robots[address.origin].expires_at)
+    return Refused(entry, trail, "robots_unreachable", _there(entry, address, why.reason), now)
 
 
 def _postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) -> Postponed:
@@ -359,7 +375,7 @@ async def _conclude(
     response: Response,
     retry_after_s: float | None,
     trail: Trail,
-    rooms: VisitContext,
+    context: VisitContext,
 ) -> Outcome:
     """Name what the last answer of the chain means."""
     answer = Answered(
@@ -384,7 +400,7 @@ async def _conclude(
     if 200 <= status < 300 and entry.is_image:
         return _image(entry, response, answer, trail)
     if 200 <= status < 300:
-        return await read_page(host, entry, response, answer, trail, rooms)
+        return await read_page(host, entry, response, answer, trail, context)
     if status == 304 and entry.seen is not None and entry.seen.final_url == response.url:
         # RFC 9110 §15.4.5: what the answer does not repeat is as it was.
         seen = entry.seen
