@@ -1,4 +1,4 @@
-"""The robots.txt of one origin as it holds now: read, confirmed, or judged by its absence."""
+"""The robots.txt of one origin as it is in force now: read, confirmed, or judged by its absence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from comity.rules.robots import AgentRules, RobotsFile
 
 @dataclass(frozen=True, slots=True)
 class RobotsInForce:
-    """Answers every question about one origin until it expires."""
+    """Decides about every URL of one origin until it expires."""
 
     origin: str
     reading: RobotsReading
@@ -22,12 +22,12 @@ class RobotsInForce:
 
     @property
     def version(self) -> str | None:
-        """Which file was read."""
+        """The digest of the file that was read."""
         return self.file.version if self.file is not None else None
 
     @property
     def crawl_delay_s(self) -> float | None:
-        """How long this origin asks to be left in peace between requests."""
+        """The delay between requests that this origin asks for."""
         return self.rules.crawl_delay_seconds if self.rules is not None else None
 
     @property

@@ -1,4 +1,4 @@
-"""What the state keeps of a robots.txt that came into force: the cache row, the file by its digest, a ledger note.
+"""robots.txt as the state stores it: the cache row, the file by its digest, and a ledger note.
 
 All three are written in one transaction, so that the ledger can say which file decided at any moment.
 """
@@ -7,33 +7,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 
 from comity.database import ledger
 from comity.database import robots as robots_table
+from comity.database.instants import from_seconds, to_seconds
+from comity.model.fetch import Response
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerNote, NoteKind
-from comity.model.robots import RobotsAccess
+from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.ledger_chain import START, chained, microseconds
-from comity.rules.robots import parsed_part
+from comity.rules.robots import parse_robots, parsed_part
 from comity.rules.robots_parse import product_token
 from comity.walk.robots.in_force import RobotsInForce
 
+_READ: Final = (RobotsAccess.PARSE, RobotsAccess.UNCHANGED)
+
 
 class RobotsRecord(NamedTuple):
-    """One reading of robots.txt, ready to be written."""
+    """One reading of robots.txt, ready to be stored."""
 
     values: dict[str, Any]
     note: LedgerNote
     body: bytes
     is_cached: bool = False
-    """Whether the cache row is there already and only the note is new."""
+    """Whether the cache row exists and only the note is new."""
 
 
 def record_of(lease: Lease, found: RobotsInForce, agent: str, now: float, body: bytes) -> RobotsRecord:
-    """What is to be written of robots.txt as it is in force from now on."""
+    """What is stored of a robots.txt that is in force from now on."""
     token = product_token(agent)
     detail = json.dumps({"access": _access(found), "agent": token, "status": found.reading.http_status})
     note = LedgerNote(
@@ -51,12 +56,12 @@ def record_of(lease: Lease, found: RobotsInForce, agent: str, now: float, body: 
 
 
 def noted_as(found: RobotsInForce, agent: str) -> str:
-    """Identifies a note by everything that it puts in force."""
+    """A digest of everything that a note puts in force."""
     return chained(START, (found.version, _access(found), product_token(agent), microseconds(found.expires_at)))
 
 
-def keep_robots(connection: Connection, records: Sequence[RobotsRecord]) -> None:
-    """Write readings."""
+def store_robots(connection: Connection, records: Sequence[RobotsRecord]) -> None:
+    """Store readings."""
     files = {record.note.version: parsed_part(record.body) for record in records if record.note.version is not None}
     ledger.keep_versions(connection, files)
     for record in records:
@@ -70,3 +75,62 @@ def keep_robots(connection: Connection, records: Sequence[RobotsRecord]) -> None
 def _access(found: RobotsInForce) -> str:
     access = found.reading.access
     return str(RobotsAccess.PARSE if access is RobotsAccess.UNCHANGED else access)
+
+
+def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
+    """What a row of the cache says, under the operator's present choice for files that could not be read."""
+    access = RobotsAccess(row.access)
+    reading = RobotsReading(access, Confidence.HIGH, row.detail or "robots.txt from the cache", row.http_status)
+    if is_unread(reading):
+        allowed = unreachable is RobotsUnreachable.ALLOW
+        access = RobotsAccess.ALLOW_ALL if allowed else RobotsAccess.DISALLOW_ALL
+        reading = replace(reading, access=access, confidence=Confidence.LOW if allowed else Confidence.HIGH)
+    # Named by its content, whatever version the row says: it may have been edited.
+    file = parse_robots(robots_body(row)) if access is RobotsAccess.PARSE else None
+    rules = file.for_agent(agent) if file is not None else None
+    return RobotsInForce(row.origin, reading, file, rules, to_seconds(row.expires_at) or 0.0)
+
+
+def robots_body(row: Any) -> bytes:
+    """The file as it came, from a row of the cache."""
+    return bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
+
+
+def is_unread(reading: RobotsReading) -> bool:
+    """Whether the file could not be read, whatever is concluded from that (RFC 9309 §2.3.1.4)."""
+    status = reading.http_status
+    return reading.access not in _READ and (status is None or status == 429 or status >= 500)
+
+
+def cache_values(host: str, found: RobotsInForce, response: Response | None, row: Any, now: float) -> dict[str, Any]:
+    """The cache row; a copy that was confirmed only gets a new date."""
+    unchanged = found.reading.access is RobotsAccess.UNCHANGED
+    body = robots_body(row) if unchanged else (response.body if found.file is not None and response else None)
+    text = _text(body) if body is not None else None
+    delay = found.crawl_delay_s
+    return {
+        "origin": found.origin,
+        "host": host,
+        "robots_txt": text if text is not None or body is None else body.decode("utf-8", "replace").replace("\0", "�"),
+        "raw": None if text is not None else body,
+        "fetched_at": from_seconds(now),
+        "expires_at": from_seconds(found.expires_at),
+        "crawl_delay_ms": round(delay * 1000) if delay is not None else None,
+        "disallow": list(found.rules.disallowed()) if found.rules is not None else None,
+        "access": str(RobotsAccess.PARSE if unchanged else found.reading.access),
+        "http_status": found.reading.http_status,
+        "version": found.version,
+        "etag": (response.headers.get("etag") if response else None) or (row.etag if unchanged else None),
+        "last_modified": (response.headers.get("last-modified") if response else None)
+        or (row.last_modified if unchanged else None),
+        "detail": found.reading.reason,
+    }
+
+
+def _text(body: bytes) -> str | None:
+    """The bytes as text, if text holds them exactly (PostgreSQL takes no NUL)."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text

@@ -89,7 +89,8 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
             return _turn_to(host, entry, address, plain, robots, context)
     if isinstance(decision, Denied):
         return _denied(host, entry, address, decision, Trail(), context)
-    assert robots is not None and decision.verdict is not None
+    assert robots is not None
+    assert decision.verdict is not None
     return Cleared(entry, address, decision.verdict, robots.version)
 
 
@@ -216,7 +217,9 @@ async def _admitted(
         decision = admit(address, of_redirect(context.takedowns(), holder.refused, lambda _origin: robots))
     if isinstance(decision, Denied):
         return _denied(host, entry, address, decision, trail, context)
-    assert holder is not None and robots is not None and decision.verdict is not None
+    assert holder is not None
+    assert robots is not None
+    assert decision.verdict is not None
     return _Granted(holder, decision.verdict, robots.version)
 
 
