@@ -1,4 +1,4 @@
-"""Reading a host's sitemaps: files asked for one by one under its gate, their pages into the frontier.
+"""Read a host's sitemaps: fetch the files one by one under its gate, and queue the pages that they list.
 
 It goes on beside the visits of the same host. What was asked for is remembered with its entries, so that a run that is
 cut off goes on with the next file.
@@ -30,16 +30,16 @@ from comity.walk.visit.admit import record_denial
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
 
-SITEMAPS_FRESH_FOR_S: Final = 24 * 3600.0  # after this the whole plan is made anew
+SITEMAPS_FRESH_FOR_S: Final = 24 * 3600.0  # after this the whole plan is made again
 _PROTOCOL_BYTES: Final = 52_428_800
 _SMALL_BYTES: Final = 6_000_000  # most files of 50,000 entries
-_LARGE_AT_ONCE: Final = 4  # files of the protocol's size are held in memory; the rest of the hosts wait for room
-_ROOM_WAIT_S: Final = 0.5
-_ROOM_WAITS: Final = 240
+_LARGE_AT_ONCE: Final = 4  # files of the protocol's largest size that are held in memory; other hosts wait
+_LARGE_WAIT_S: Final = 0.5
+_LARGE_WAITS: Final = 240
 _TRIES: Final = 3
-_ROUNDS: Final = 3  # in which files that could not be asked for get another chance
+_ROUNDS: Final = 3  # of further tries for files that could not be fetched
 _UNSETTLED_MOST: Final = 2000
-_LONGER: Final = 2.0  # how much more time than a page a file may take: it may be ten times as large
+_LONGER: Final = 2.0  # times the time-out of a page: a file may be ten times as large
 _GIVE_WAY_S: Final = 1.0
 _HELD_UP_S: Final = 0.005
 _LOOK_LEAST_S: Final = 0.005
@@ -49,7 +49,7 @@ _UNSAID: Final = (None, None, None)
 
 
 class _Unread(NamedTuple):
-    """A file that gave nothing, and what is noted of it."""
+    """A file that could not be read, and what is recorded of it."""
 
     state: SitemapState
     detail: str
@@ -61,7 +61,7 @@ class _Unread(NamedTuple):
 
 
 class SitemapReader:
-    """Reads the sitemaps of one host after the other, each when its host asks for it."""
+    """Reads the sitemaps of hosts, each host by a call of its own."""
 
     def __init__(
         self, context: VisitContext, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
@@ -75,7 +75,7 @@ class SitemapReader:
     async def read(self, host: LeasedHost, origin: str) -> None:
         """Read everything that the plan of a host names; robots.txt of the origin is in force."""
         if host.sitemaps is None:
-            return  # somebody began with it a moment ago
+            return  # another task began a moment ago
         earlier, host.sitemaps = host.sitemaps, None
         robots = host.robots.get(origin)
         named = robots.file.sitemaps if robots is not None and robots.file is not None else ()
@@ -88,7 +88,7 @@ class SitemapReader:
             tracking=self._context.tracking,
             earlier=earlier,
         )
-        # A run that is cut off before the last of them must know that there are more.
+        # A run that is interrupted before the last of them must know that there are more.
         host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in plan.waiting() if not each.is_guess]
         put_off: list[tuple[PlannedSitemap, float]] = []
         while not host.is_stopped and (planned := plan.next()) is not None:
@@ -102,17 +102,17 @@ class SitemapReader:
         for planned in plan.left_out():
             self._note(host, planned, SitemapState.REFUSED, detail="more than are read of one host")
         if host.unsettled:
-            self._settling.put_news(host)  # nothing comes after this that would have it settled
+            self._settling.put_news(host)  # no later outcome would take it along
 
     async def _read_again(
         self, host: LeasedHost, plan: SitemapPlan, put_off: list[tuple[PlannedSitemap, float]]
     ) -> list[tuple[PlannedSitemap, float]]:
-        """Ask once more for files that could not be asked for; gives those for which that still holds."""
+        """Try files again that could not be fetched; gives those that still could not."""
         left: list[tuple[PlannedSitemap, float]] = []
         for planned, not_before in put_off:
             wait_s = not_before - self._context.clock()
             if wait_s > PATIENCE_S or host.is_stopped:
-                continue  # it stays planned, and is read when the host is taken again
+                continue  # it stays planned, and is read when the host is leased again
             await self._pause(host, wait_s)
             if not host.is_stopped:
                 again = await self._read_one(host, plan, planned)
@@ -128,7 +128,7 @@ class SitemapReader:
             await asyncio.sleep(min(left_s, _LOOK_MOST_S))
 
     async def _give_way(self, host: LeasedHost, begun: int) -> None:
-        """Let a page go first: who asks for one file after the other stands before the pages at every start."""
+        """Let a page go first: files that are fetched in a row would take every start before the pages."""
         clock, next_start_at = self._context.clock, host.gate.next_start_at
         until = max(clock(), min(next_start_at(), clock() + PATIENCE_S)) + _GIVE_WAY_S
         while len(host.work) and host.tally.begun == begun and not host.is_stopped:
@@ -138,7 +138,7 @@ class SitemapReader:
             await asyncio.sleep(min(max(next_start_at() - now, _LOOK_LEAST_S), _LOOK_MOST_S))
 
     async def _read_one(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap) -> float | None:
-        """Ask for a file, a few times if the way or the server fails; gives when to ask for one that was put off."""
+        """Fetch a file, a few times if the network or the server fails; gives when to try one that was put off."""
         for attempt in range(1, _TRIES + 1):
             unread = await self._attempt(host, plan, planned)
             if unread is None or not unread.is_worth_a_try or attempt == _TRIES or host.is_stopped:
@@ -150,19 +150,19 @@ class SitemapReader:
             now = self._context.clock()
             not_before = unread.not_before if unread.not_before is not None else now
             if unread.is_blocked and not_before - now > PATIENCE_S:
-                host.waits_until = not_before  # the host itself asked for patience, and comes back after it
+                host.waits_until = not_before  # the host asked us to wait; it is leased again after that
             return not_before
         self._note(host, planned, unread.state, status=unread.status, detail=unread.detail)
         return None
 
     async def _attempt(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap) -> _Unread | None:
-        """Ask once and take what is said, with more room if the file is large; None if it was taken."""
+        """Fetch and read a file once, with a larger limit if it is large; None if it was read."""
         if self._large >= _LARGE_AT_ONCE:
             unread = await self._ask(host, plan, planned, self._limits(_SMALL_BYTES))
             if unread is None or not unread.is_too_large:
                 return unread
-            if not await self._room(host):
-                return _Unread(SitemapState.PLANNED, "there was no room for it")
+            if not await self._wait_for_large(host):
+                return _Unread(SitemapState.PLANNED, "too many large files were being read")
         self._large += 1
         try:
             return await self._ask(host, plan, planned, self._limits(_PROTOCOL_BYTES))
@@ -175,7 +175,7 @@ class SitemapReader:
         found = await self._chain(host, planned, limits)
         if isinstance(found, _Unread):
             return found
-        await self._take(host, plan, planned, found)
+        await self._read_entries(host, plan, planned, found)
         return None
 
     def _limits(self, most_bytes: int) -> FetchLimits:
@@ -187,12 +187,12 @@ class SitemapReader:
             total_timeout_s=_LONGER * limits.total_timeout_s,
         )
 
-    async def _room(self, host: LeasedHost) -> bool:
-        """Wait until few enough large files are held; gives whether there is room."""
-        for _turn in range(_ROOM_WAITS):
+    async def _wait_for_large(self, host: LeasedHost) -> bool:
+        """Wait until few enough large files are in memory; gives whether that is so."""
+        for _turn in range(_LARGE_WAITS):
             if self._large < _LARGE_AT_ONCE or host.is_stopped:
                 break
-            await asyncio.sleep(_ROOM_WAIT_S)
+            await asyncio.sleep(_LARGE_WAIT_S)
         return self._large < _LARGE_AT_ONCE and not host.is_stopped
 
     async def _chain(self, host: LeasedHost, planned: PlannedSitemap, limits: FetchLimits) -> Response | _Unread:
@@ -221,8 +221,10 @@ class SitemapReader:
             host.unsettled.requests += trail.requests
             host.unsettled.evidence += trail.evidence
 
-    async def _take(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap, response: Response) -> None:
-        """Bring the entries of a file to the frontier, a few hundred at a time, and plan what it names."""
+    async def _read_entries(
+        self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap, response: Response
+    ) -> None:
+        """Queue the entries of a file, a few hundred at a time, and plan the files that it names."""
         kind, entries = SitemapKind.NOT_A_SITEMAP, 0
         nested: list[SitemapEntry] = []
         problems: set[str] = set()
@@ -235,7 +237,7 @@ class SitemapReader:
             problems.update(map(str, chunk.problems))
             entries += len(chunk.entries)
             self._admit(host, self._accepted(host, plan, planned, found_at, chunk.entries), planned.address.key)
-            # Everybody else gets as much time as this file took; most take next to none.
+            # The other tasks get as much time as this file took; most take next to none.
             spent_s = clock() - began
             await asyncio.sleep(spent_s if spent_s > _HELD_UP_S else 0)
             news = host.unsettled
@@ -243,7 +245,7 @@ class SitemapReader:
                 await self._settling.flush(host)
             began = clock()
             if host.is_lost:
-                return  # whoever holds the host now reads it again
+                return  # the next holder of the host reads it again
         if kind is SitemapKind.NOT_A_SITEMAP:
             self._note(host, planned, SitemapState.MISSING, status=response.status, detail="it is not a sitemap")
             return
@@ -267,10 +269,10 @@ class SitemapReader:
             elif len(host.unqueued) >= UNQUEUED_MOST:
                 host.unsettled.unrecorded += 1
             else:
-                self._pass_over(host, planned, found_at, entry.loc)
+                self._record_unqueued(host, planned, found_at, entry.loc)
 
-    def _pass_over(self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str) -> None:
-        """Note an entry of a sitemap that is not taken."""
+    def _record_unqueued(self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str) -> None:
+        """Record an entry of a sitemap that is not queued."""
         context = self._context
         address = resolve_link(loc, found_at.url, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
         if address is not None:
@@ -279,7 +281,7 @@ class SitemapReader:
             host.note_unqueued(address.url, address.key, code, FoundBy.SITEMAP, planned.address.key)
 
     def _admit(self, host: LeasedHost, listed: Iterable[tuple[WebAddress, SitemapEntry]], found_on: int) -> None:
-        """Ask of each page what is asked of a link."""
+        """Admit the pages that a sitemap lists, as links are admitted."""
         context, now, unsettled = self._context, self._context.clock(), host.unsettled
         trap = host.traps.judge if host.traps is not None else None
         terms = of_link(host.name, host.work.is_met, context.takedowns(), host.robots.get, trap, _DEPTH)
@@ -291,7 +293,7 @@ class SitemapReader:
                 found.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints, FoundBy.SITEMAP, found_on))
             elif decision is not KNOWN:
                 record_denial(host, address, decision, (FoundBy.SITEMAP, found_on), now, unsettled.evidence)
-            elif (hints := _hints(entry)) is not None:  # what is said of a known page is kept too
+            elif (hints := _hints(entry)) is not None:  # what a sitemap says of a known page counts too
                 unsettled.hints.append((address.key, hints))
         unsettled.links += found
         if unsettled:
@@ -311,7 +313,7 @@ class SitemapReader:
         entries: int = 0,
         detail: str | None = None,
     ) -> None:
-        """Remember how a file came out; it is settled with everything that it said."""
+        """Record how reading a file ended; it is settled together with its entries."""
         if host.is_given_directly and planned.is_guess and state is SitemapState.MISSING:
             return  # the next crawl of a direct URL looks for sitemaps again
         now = self._context.clock()
@@ -330,7 +332,7 @@ def _hints(entry: SitemapEntry) -> PageHints | None:
 
 
 def _not_asked(step: object) -> _Unread:
-    """The host was not asked: what we will not ask is noted, what could not be asked now stays planned."""
+    """No request was made: what may not be fetched is recorded, what could not be fetched now stays planned."""
     if isinstance(step, Refused):
         return _Unread(SitemapState.REFUSED, f"{step.code}: {step.reason}")
     why = step.why if isinstance(step, Unstarted) else None

@@ -1,8 +1,8 @@
 """Admit: what a page links to and shows becomes frontier entries, or evidence of why not.
 
 `rules.admission` decides; here is what a host remembers of links, so that one that was met before costs one look-up,
-and what is recorded of those that are not queued. It runs inside the visit: only there are the links' page and its trap
-watch at hand, and what leaves is data, a few new entries instead of every link.
+and what is recorded of those that are not queued. It runs inside the visit, where the page's trap watch and the
+host's memory of links are: what leaves as data is a few new entries, not every link of the page.
 """
 
 from __future__ import annotations

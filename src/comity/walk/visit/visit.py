@@ -1,4 +1,4 @@
-"""Visit: one URL through takedown, robots, gate, fetch and extraction, hop by hop. A visit writes nothing."""
+"""Visit: one URL through admission, gate, fetch and extraction, redirect by redirect. A visit writes nothing."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from comity.walk.visit.context import VisitContext
 from comity.walk.visit.page import read_page, target_of
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_BUSY_FOR_S: Final = 2.0  # the first time that a redirect leads to a host that somebody else holds
+_BUSY_FOR_S: Final = 2.0  # the first time that a redirect leads to a host that another worker holds; doubled each time
 
 
 class Cleared(NamedTuple):
-    """A URL that may be asked for as soon as its host's gate opens."""
+    """A URL that may be fetched as soon as its host's gate opens."""
 
     entry: QueuedUrl
     address: WebAddress
@@ -86,7 +86,7 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
     if entry.depth == 0 and robots is not None and robots.lacks_tls and _is_about_robots(decision):
         plain = _without_tls(host, entry)
         if plain is not None:
-            return _turn_to(host, entry, address, plain, robots, context)
+            return _visit_by_http(host, entry, address, plain, robots, context)
     if isinstance(decision, Denied):
         return _denied(host, entry, address, decision, Trail(), context)
     assert robots is not None
@@ -95,11 +95,11 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
 
 
 async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
-    """Take one leased URL to its end, whatever that is; `slot` is the start that its host's gate granted."""
+    """Visit one URL of a leased host; `slot` is the start that the host's gate granted."""
     trail = Trail()
     try:
         return await _take(host, cleared, slot, trail, context)
-    except BaseException:  # cancelled on its way: what was asked until then is recorded all the same
+    except BaseException:  # cancelled: the requests made so far are still recorded
         host.unsettled.requests += trail.requests
         raise
 
@@ -154,9 +154,9 @@ async def follow(
     limits: FetchLimits | None = None,
     like: FetchRequest | None = None,
 ) -> Asked | Unstarted | Outcome:
-    """One more hop, with everything that is asked before it: takedown, lease, robots, gate.
+    """Fetch a URL that was not queued: admission, lease, gate, request.
 
-    With limits of its own it takes any type of content; `like` is the whole request, but for its address.
+    With `limits` any type of content is accepted; `like` is the whole request, except its address.
     """
     found = await _admitted(host, entry, address, trail, context)
     if not isinstance(found, _Granted):
@@ -224,19 +224,19 @@ async def _admitted(
 
 
 def _take_cookies(response: Response, trail: Trail, context: VisitContext) -> None:
-    """Keep what a redirect sets until the end of this visit: many sites set a cookie and send the visitor back."""
+    """Keep cookies that a redirect sets until the end of this visit: many sites set one and send the visitor back."""
     if response.status in REDIRECTS and "set-cookie" in response.headers:
         said = response.headers.get_all("set-cookie")
         trail.cookies = cookies_after(trail.cookies, response.url, said, context.clock())
 
 
 def _is_about_robots(decision: Admitted | Denied) -> bool:
-    """Whether a decision got as far as robots.txt: what is taken down is not looked for elsewhere."""
+    """Whether admission got as far as robots.txt: what is taken down is not looked for at another address."""
     return isinstance(decision, Admitted) or isinstance(decision.evidence, RobotsVerdict)
 
 
 def _without_tls(host: LeasedHost, entry: QueuedUrl) -> WebAddress | None:
-    """Where to look instead of an https address at which nothing speaks TLS.
+    """The http address to visit instead of an https address where nothing speaks TLS.
 
     Only if https was not asked for, or http was named as well: what was asked for is not replaced by less.
     """
@@ -247,7 +247,7 @@ def _without_tls(host: LeasedHost, entry: QueuedUrl) -> WebAddress | None:
     return address
 
 
-def _turn_to(
+def _visit_by_http(
     host: LeasedHost,
     entry: QueuedUrl,
     address: WebAddress,
@@ -255,7 +255,7 @@ def _turn_to(
     robots: RobotsInForce,
     context: VisitContext,
 ) -> Refused:
-    """Visit a host by http, because there is no https: the entry is replaced, and the host remembers it that way."""
+    """Visit a host by http because there is no https: replace the entry, and remember it for the host."""
     trail, now = Trail(), context.clock()
     host.without_tls.add(address.origin)
     if host.home == address.origin:
@@ -275,7 +275,7 @@ def _turn_to(
 
 
 def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, context: VisitContext) -> FetchRequest:
-    """What is asked of a host, within the bounds of a page or of an image."""
+    """The request for a page or an image, with its limits."""
     if entry.is_image:
         return FetchRequest(address.url, limits=holder.fetch_limits(context.image_limits), content_types=IMAGE_TYPES)
     return FetchRequest(
@@ -284,22 +284,22 @@ def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, context:
 
 
 def _conditional(request: FetchRequest, entry: QueuedUrl, context: VisitContext) -> FetchRequest:
-    """Ask a page that was seen before only for what is new; where it led on, that is asked of the last hop."""
+    """Make the request for a known page conditional; of a redirect chain only the last hop."""
     seen = entry.seen
     if seen is None or seen.final_url != request.url:
         return request
     if context.finds_images and not seen.images_read and not entry.is_image:
-        return request  # nobody looked for its images yet
+        return request  # its images were not looked for yet
     return request._replace(etag=seen.etag, last_modified=seen.last_modified)
 
 
 def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
-    """A reason, with the address that it is about where a redirect led there."""
+    """A reason, with the address that it is about if a redirect led there."""
     return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"
 
 
 def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext) -> Postponed:
-    """Another host cannot be asked now; every time that happens, this one has more patience."""
+    """Put a URL off because another host cannot be asked now; each time for longer."""
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
     now, host_id = context.clock(), host.lease.host_id
@@ -317,7 +317,7 @@ def _denied(
     now, why = context.clock(), denied.evidence
     if isinstance(why, FetchFailure):
         return _not_asked(host, entry, address, why, trail)
-    if isinstance(why, TrapRefusal):  # more is known of its kind than when the link was let in
+    if isinstance(why, TrapRefusal):  # more is known of its kind than when it was queued
         if is_worth_keeping(why):
             trail.evidence.append(trap_evidence(host, address, why, now))
         return Refused(entry, trail, "trap" if why.code not in NO_PAGES else str(why.code), why.reason, now)
@@ -340,7 +340,7 @@ def _postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) -
 
 
 def _not_asked(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Refused:
-    """We would not ask there, and say why."""
+    """Refuse a URL because a crawler never asks its address, with evidence."""
     at, reason = failure.started_at, failure.detail
     content = {"reason": reason, "address": failure.address}
     trail.evidence.append(
@@ -359,13 +359,13 @@ def _not_asked(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure:
 
 
 def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Outcome:
-    """What a request without a usable answer means for the URL."""
+    """The outcome of a request without a usable answer."""
     kind = failure.kind
     if kind in NEVER_ASKED:
         return _not_asked(host, entry, address, failure, trail)
     if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):
         entry = entry._replace(priority=LINKED_IMAGE_PRIORITY)
-    # As the ledger has it: each row in `fetches` can be found there by its start.
+    # As in the ledger: a row of `fetches` is found there by its start.
     at, code, reason = trail.requests[0].started_at, str(kind), failure.detail
     ending = Failed if kind.is_network or kind is FailureKind.CANCELLED else Rejected
     return ending(entry, trail, code, reason, at, failure.elapsed_s, failure.status, failure.wire_bytes)
@@ -380,7 +380,7 @@ async def _conclude(
     trail: Trail,
     context: VisitContext,
 ) -> Outcome:
-    """Name what the last answer of the chain means."""
+    """The outcome that the last answer of a redirect chain means."""
     answer = Answered(
         final_url=response.url,
         redirect_count=hops,
@@ -405,7 +405,7 @@ async def _conclude(
     if 200 <= status < 300:
         return await read_page(host, entry, response, answer, trail, context)
     if status == 304 and entry.seen is not None and entry.seen.final_url == response.url:
-        # RFC 9110 §15.4.5: what the answer does not repeat is as it was.
+        # RFC 9110 §15.4.5: fields that the answer does not repeat are unchanged.
         seen = entry.seen
         return NotModified(
             entry,
@@ -418,7 +418,7 @@ async def _conclude(
 
 
 def _image(entry: QueuedUrl, response: Response, answer: Answered, trail: Trail) -> ImageFetched | Rejected:
-    """Look at the first octets of what came: they say what it is, not the server."""
+    """Read the type of an image from its first bytes, not from what the server says."""
     shape = read_image(response.body)
     if shape is not None:
         return ImageFetched(entry, trail, answer, response.body, shape)
