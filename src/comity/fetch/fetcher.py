@@ -26,7 +26,7 @@ from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.proxied_names import ProxiedNames
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer
-from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, Response
+from comity.model.fetch import Ask, FailureKind, FetchFailure, FetchRequest, NotAllowed, OnSent, Response
 from comity.rules.address_guard import decide_name, decide_port, parse_networks
 
 # What the canonical form of nearly every URL looks like; anything else is read again by the WHATWG rules.
@@ -77,7 +77,7 @@ class CurlFetcher:
         """How many sockets are open, in use or kept."""
         return self._connections.count()
 
-    async def get(self, request: FetchRequest, on_sent: Callable[[], None] | None = None) -> Response | FetchFailure:
+    async def get(self, request: FetchRequest, on_sent: OnSent | None = None) -> Response | FetchFailure:
         """Make one request. Never raises for what a server or a URL does; cancelling ends it at once.
 
         `on_sent` is called when the way to the host is open and the request goes out; it must not wait or raise.
@@ -124,6 +124,10 @@ class CurlFetcher:
             self._free.append(transfer)
             if self._waiting:
                 self._wake_next()
+
+    async def get_page(self, request: FetchRequest, ask: Ask) -> Response | FetchFailure | NotAllowed:
+        """Get a page, which takes one request."""
+        return await ask(request, self.get)
 
     def look(self) -> None:
         """Let requests that have just begun go out, and note answers that have come, without waiting for the loop."""

@@ -18,6 +18,7 @@ page, so it makes an object only where evidence or a robots.txt verdict must be 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
@@ -86,7 +87,8 @@ TrapCheck = Callable[[str, int], TrapRefusal | None]
 """Judges a path with its query, at a depth."""
 
 
-class Terms(NamedTuple):
+@dataclass(slots=True)  # not frozen, which would make each of them slow to build
+class Terms:
     """What is asked at one stage, and what is in force there; a question that is None or empty is not asked."""
 
     host: str | None = None
@@ -102,29 +104,28 @@ class Terms(NamedTuple):
 
 def admit(address: WebAddress, terms: Terms) -> Admitted | Denied:
     """Ask everything that a stage asks about a URL; the first question that it does not pass decides."""
-    host, is_known, covering, refused, robots_of, is_fetch, trap_check, depth = terms
-    if host is not None and address.host != host:
+    if terms.host is not None and address.host != terms.host:
         return OTHER_HOST
-    if is_known is not None and is_known(address.key):
+    if terms.is_known is not None and terms.is_known(address.key):
         return KNOWN
-    if covering is not None and (entry := covering(address)) is not None:
+    if terms.covering is not None and (entry := terms.covering(address)) is not None:
         return Denied(DenialCode.TAKEN_DOWN, entry)
-    if refused and (failure := refused.get(address.origin)) is not None:
+    if terms.refused and (failure := terms.refused.get(address.origin)) is not None:
         return Denied(DenialCode.ADDRESS_REFUSED, failure)
     verdict = None
-    if robots_of is not None:
-        robots = robots_of(address.origin)
+    if terms.robots is not None:
+        robots = terms.robots(address.origin)
         if robots is None:
-            if is_fetch:
+            if terms.is_fetch:
                 return ROBOTS_UNKNOWN
-        elif is_fetch or not robots.is_unreachable:
+        elif terms.is_fetch or not robots.is_unreachable:
             verdict = robots.verdict(address.path)
             if not verdict.allowed:
                 code = DenialCode.ROBOTS_UNREACHABLE if robots.is_unreachable else DenialCode.ROBOTS
                 return Denied(code, verdict)
-    if trap_check is not None and (trap := trap_check(address.path, depth)) is not None:
+    if terms.trap is not None and (trap := terms.trap(address.path, terms.depth)) is not None:
         return Denied(DenialCode.TRAP, trap)
-    return Admitted(verdict) if is_fetch else ADMITTED
+    return Admitted(verdict) if terms.is_fetch else ADMITTED
 
 
 def of_link(

@@ -1,4 +1,4 @@
-"""One request to a leased host: through its gate, out, and into the ledger. Nothing else calls the fetcher."""
+"""One request to a leased host: through its gate, out, and into the ledger. Every request of a fetcher goes here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from comity.model.fetch import Fetcher, FetchFailure, FetchRequest, Response
+from comity.model.fetch import Fetcher, FetchFailure, FetchRequest, Response, Send
 from comity.model.gate import Answer, Observation, Reservation, SlotTimeout, Wait
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerRow, Purpose
@@ -48,7 +48,7 @@ class Requests:
     def __init__(
         self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
     ) -> None:
-        self._fetcher = fetcher
+        self.fetcher = fetcher
         self.on_end: Callable[[LeasedHost], None] = lambda _host: None  # told of requests made on another's behalf
         self.on_wait = on_wait
         self._capacity = capacity
@@ -63,6 +63,7 @@ class Requests:
         verdict: RobotsVerdict | None = None,
         robots_version: str | None = None,
         may_go: Callable[[], bool] | None = None,
+        send: Send | None = None,
     ) -> Asked | Unstarted:
         """Wait for the host's next start, make the request, and tell the gate what it showed.
 
@@ -77,7 +78,9 @@ class Requests:
             host.gate.finish(slot)
             return Unstarted(None)
         try:
-            return await self.send(host, slot, request, purpose, verdict=verdict, robots_version=robots_version)
+            return await self.send(
+                host, slot, request, purpose, verdict=verdict, robots_version=robots_version, send=send
+            )
         finally:
             self.on_end(host)
 
@@ -95,15 +98,16 @@ class Requests:
         *,
         verdict: RobotsVerdict | None = None,
         robots_version: str | None = None,
+        send: Send | None = None,
     ) -> Asked:
-        """Use a start that the gate has granted just now."""
+        """Use a start that the gate has granted just now; `send` makes the request, by default the fetcher's `get`."""
         self._capacity.take()
         # The limits as they are now: an edit while the request is under way does not bind it.
         started = _Started(host.lease, host.next_request_number(), host.gate.limits.max_concurrency, host.policy)
         seen, status, retry_after_s, is_over = _NOTHING, None, None, False
         try:
             on_sent = partial(self._note_sent, host, slot) if host.gate.is_to_be_told_when_sent(slot) else None
-            result = await self._fetcher.get(request, on_sent)
+            result = await (send or self.fetcher.get)(request, on_sent)
             status = result.status
             if status == 429 or status == 503:
                 server_date = result.server_date if isinstance(result, Response) else None
@@ -144,7 +148,7 @@ class Requests:
 
     def look(self) -> None:
         """Have requests go out, and answers noted, before the next page is read: hosts' delays count from these."""
-        self._fetcher.look()
+        self.fetcher.look()
 
     def _note_sent(self, host: LeasedHost, slot: Reservation) -> None:
         host.gate.note_sent(slot)

@@ -94,8 +94,8 @@ def fetch_row(
 
 
 def pages_asked(trail: Trail) -> list[LedgerRow]:
-    """The hops of a visit: its requests without those for robots.txt."""
-    return [row for row in trail.requests if row.purpose is not Purpose.ROBOTS]
+    """The hops of a visit: its requests without those for robots.txt and for parts of a page."""
+    return [row for row in trail.requests if row.purpose is not Purpose.ROBOTS and row.purpose is not Purpose.PART]
 
 
 def page_record(run_id: UUID, outcome: Outcome, row: FetchRow, *, with_headers: bool) -> PageRecord:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 from comity.extract.images import read_image
@@ -10,7 +11,7 @@ from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import GUESSED_SCHEME_PRIORITY, LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl
-from comity.model.gate import Reservation, SlotTimeout, Wait
+from comity.model.gate import Reservation
 from comity.model.ledger import Purpose
 from comity.model.outcome import (
     Answered,
@@ -27,21 +28,21 @@ from comity.model.outcome import (
 )
 from comity.model.robots import RobotsVerdict
 from comity.model.scope import IMAGE_TYPES
-from comity.model.traps import NO_PAGES, TrapRefusal
-from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, admit, of_fetch, of_redirect
+from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, admit, of_fetch
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
-from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
+from comity.walk.decisions import robots_evidence
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Asked, Unstarted
 from comity.walk.robots.in_force import RobotsInForce
-from comity.walk.robots.keeper import NEVER_ASKED, RobotsPostponed
+from comity.walk.robots.keeper import NEVER_ASKED
 from comity.walk.visit.context import VisitContext
+from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
 from comity.walk.visit.page import read_page, target_of
+from comity.walk.visit.refusals import busy, denied, not_asked, postponed
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_BUSY_FOR_S: Final = 2.0  # the first time that a redirect leads to a host that another worker holds; doubled each time
 
 
 class Cleared(NamedTuple):
@@ -49,14 +50,6 @@ class Cleared(NamedTuple):
 
     entry: QueuedUrl
     address: WebAddress
-    verdict: RobotsVerdict
-    robots_version: str | None
-
-
-class _Granted(NamedTuple):
-    """A URL that was not queued and may be fetched, from its host's holder."""
-
-    holder: LeasedHost
     verdict: RobotsVerdict
     robots_version: str | None
 
@@ -88,7 +81,7 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
         if plain is not None:
             return _visit_by_http(host, entry, address, plain, robots, context)
     if isinstance(decision, Denied):
-        return _denied(host, entry, address, decision, Trail(), context)
+        return denied(host, entry, address, decision, Trail(), context)
     assert robots is not None
     assert decision.verdict is not None
     return Cleared(entry, address, decision.verdict, robots.version)
@@ -107,18 +100,20 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: 
 async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, context: VisitContext) -> Outcome:
     entry, address = cleared.entry, cleared.address
     trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
-    asked: Asked | Unstarted = await context.requests.send(
+    request = _conditional(_request(host, entry, address, context), entry, context)
+    purpose = Purpose.PAGE if not entry.is_image else Purpose.IMAGE
+    send = partial(
+        context.requests.send,
         host,
         slot,
-        _conditional(_request(host, entry, address, context), entry, context),
-        Purpose.PAGE if not entry.is_image else Purpose.IMAGE,
+        purpose=purpose,
         verdict=cleared.verdict,
         robots_version=cleared.robots_version,
     )
+    asked = await _get(host, entry, request, send, trail, context)
     for hops in range(context.max_redirects + 1):
         if isinstance(asked, Unstarted):
-            return _postponed(entry, trail, asked.why)
-        trail.requests.append(asked.row)
+            return postponed(entry, trail, asked.why)
         response = asked.result
         if isinstance(response, FetchFailure):
             return _failure(host, entry, address, response, trail)
@@ -136,7 +131,7 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
         if address.key != entry.key and not (address.host == host.name and host.work.knows(address.key)):
             code = UnqueuedCode.REDIRECT_TARGET
             host.note_unqueued(address.url, address.key, code, FoundBy.REDIRECT, entry.key)
-        step = await follow(host, entry, address, trail, context)
+        step = await follow(host, entry, address, trail, context, as_page=True)
         if not isinstance(step, Asked | Unstarted):
             return step
         asked = step
@@ -153,15 +148,17 @@ async def follow(
     purpose: Purpose = Purpose.REDIRECT,
     limits: FetchLimits | None = None,
     like: FetchRequest | None = None,
+    as_page: bool = False,
 ) -> Asked | Unstarted | Outcome:
     """Fetch a URL that was not queued: admission, lease, gate, request.
 
-    With `limits` any type of content is accepted; `like` is the whole request, except its address.
+    With `limits` any type of content is accepted; `like` is the whole request, except its address. Fetched as a page,
+    its requests are in the trail; otherwise the caller puts the one request there.
     """
-    found = await _admitted(host, entry, address, trail, context)
-    if not isinstance(found, _Granted):
-        return found
-    holder, verdict = found.holder, found.verdict
+    granted = await grant(host, entry, address, trail, context, leads="it redirects to")
+    if not isinstance(granted, Granted):
+        return granted
+    holder, verdict = granted.holder, granted.verdict
     trail.evidence.append(robots_evidence(host, address, verdict, context.clock()))
     request = _request(holder, entry, address, context)
     if limits is not None:
@@ -170,57 +167,37 @@ async def follow(
         request = like._replace(url=address.url)
     if trail.cookies and (field := cookie_field(trail.cookies, address.url, context.clock())) is not None:
         request = request._replace(headers=(*request.headers, ("Cookie", field)))
-    asked = await context.requests.ask(
+    request = _conditional(request, entry, context)
+    ask = partial(
+        context.requests.ask,
         holder,
-        _conditional(request, entry, context),
-        purpose,
+        purpose=purpose,
         verdict=verdict,
-        robots_version=found.robots_version,
+        robots_version=granted.robots_version,
         may_go=lambda: context.takedowns().covering(address) is None,
     )
+    asked = await (_get(host, entry, request, ask, trail, context) if as_page else ask(request))
     if isinstance(asked, Unstarted):
         if asked.why is None:  # taken down while it waited for its start
             covered = context.takedowns().covering(address) or ""
-            return _denied(host, entry, address, Denied(DenialCode.TAKEN_DOWN, covered), trail, context)
+            return denied(host, entry, address, Denied(DenialCode.TAKEN_DOWN, covered), trail, context)
         if holder is not host:
-            return _busy(host, entry, address, trail, context)
+            return busy(host, entry, address, trail, context, leads="it redirects to")
     elif isinstance(asked.result, Response):
         _take_cookies(asked.result, trail, context)
     return asked
 
 
-async def _admitted(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext
-) -> _Granted | Refused | Postponed:
-    """Ask whether a URL that was not queued may be fetched, and lease its host for it.
-
-    Asked first from memory, so that nothing is leased or read for what is taken down.
-    """
-    holder = host if address.host == host.name else None
-    robots = context.robots.known(host, address.origin) if holder is not None else None
-    decision = admit(
-        address, of_redirect(context.takedowns(), host.refused if holder else None, lambda _origin: robots)
-    )
-    if decision is ROBOTS_UNKNOWN:
-        holder = holder or await context.host_of(address)
-        if holder is None:
-            return _busy(host, entry, address, trail, context)
-        found = await context.robots.in_force(holder, address.origin, context.host_of)
-        if holder is not host:  # no one else settles the requests to a guest
-            trail.requests.extend(holder.unsettled.requests)
-            holder.unsettled.requests.clear()
-        if isinstance(found, RobotsPostponed):
-            if holder is not host:
-                return _busy(host, entry, address, trail, context)
-            return _postponed(entry, trail, found.why)
-        robots = found if isinstance(found, RobotsInForce) else None
-        decision = admit(address, of_redirect(context.takedowns(), holder.refused, lambda _origin: robots))
-    if isinstance(decision, Denied):
-        return _denied(host, entry, address, decision, trail, context)
-    assert holder is not None
-    assert robots is not None
-    assert decision.verdict is not None
-    return _Granted(holder, decision.verdict, robots.version)
+async def _get(
+    host: LeasedHost, entry: QueuedUrl, request: FetchRequest, first: FirstRequest, trail: Trail, context: VisitContext
+) -> Asked | Unstarted:
+    """Get a page with all the requests that it takes, or an image with its one; they join the trail."""
+    if not entry.is_image:
+        return await fetch_page(host, entry, request, first, trail, context)
+    asked = await first(request)
+    if isinstance(asked, Asked):
+        trail.requests.append(asked.row)
+    return asked
 
 
 def _take_cookies(response: Response, trail: Trail, context: VisitContext) -> None:
@@ -293,76 +270,11 @@ def _conditional(request: FetchRequest, entry: QueuedUrl, context: VisitContext)
     return request._replace(etag=seen.etag, last_modified=seen.last_modified)
 
 
-def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
-    """A reason, with the address that it is about if a redirect led there."""
-    return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"
-
-
-def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext) -> Postponed:
-    """Put a URL off because another host cannot be asked now; each time for longer."""
-    host.tally.busy_elsewhere += 1
-    wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
-    now, host_id = context.clock(), host.lease.host_id
-    content = {"code": "host_busy", "reason": f"it redirects to {address.url[:500]}, whose host another worker holds"}
-    trail.evidence.append(
-        Evidence(host_id, entry.url, entry.key, EvidenceType.POSTPONED, content, {"url": entry.url}, "high", now)
-    )
-    return Postponed(entry, trail, "host_busy", now + wait_s)
-
-
-def _denied(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, denied: Denied, trail: Trail, context: VisitContext
-) -> Refused | Postponed:
-    """What a denial means for the URL that is visited, with its evidence."""
-    now, why = context.clock(), denied.evidence
-    if isinstance(why, FetchFailure):
-        return _not_asked(host, entry, address, why, trail)
-    if isinstance(why, TrapRefusal):  # more is known of its kind than when it was queued
-        if is_worth_keeping(why):
-            trail.evidence.append(trap_evidence(host, address, why, now))
-        return Refused(entry, trail, "trap" if why.code not in NO_PAGES else str(why.code), why.reason, now)
-    if not isinstance(why, RobotsVerdict):
-        trail.evidence.append(taken_down(host, address, str(why), now))
-        return Refused(entry, trail, "taken_down", _there(entry, address, f"taken down: {why}"), now)
-    trail.evidence.append(robots_evidence(host, address, why, now))
-    if denied.code is DenialCode.ROBOTS:
-        return Refused(entry, trail, "robots_denied", _there(entry, address, why.reason), now)
-    if address.host == host.name:
-        # Nothing was forbidden: the URL is still to be visited once the file can be read.
-        return Postponed(entry, trail, "robots_unreachable", host.robots[address.origin].expires_at)
-    return Refused(entry, trail, "robots_unreachable", _there(entry, address, why.reason), now)
-
-
-def _postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) -> Postponed:
-    if isinstance(why, Wait):
-        return Postponed(entry, trail, str(why.reason), why.until)
-    return Postponed(entry, trail, "slot_timeout")
-
-
-def _not_asked(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Refused:
-    """Refuse a URL because a crawler never asks its address, with evidence."""
-    at, reason = failure.started_at, failure.detail
-    content = {"reason": reason, "address": failure.address}
-    trail.evidence.append(
-        Evidence(
-            host.lease.host_id,
-            address.url,
-            address.key,
-            EvidenceType.ADDRESS_REFUSED,
-            content,
-            {"url": address.url},
-            "high",
-            at,
-        )
-    )
-    return Refused(entry, trail, str(failure.kind), _there(entry, address, reason), at)
-
-
 def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Outcome:
     """The outcome of a request without a usable answer."""
     kind = failure.kind
     if kind in NEVER_ASKED:
-        return _not_asked(host, entry, address, failure, trail)
+        return not_asked(host, entry, address, failure, trail)
     if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):
         entry = entry._replace(priority=LINKED_IMAGE_PRIORITY)
     # As in the ledger: a row of `fetches` is found there by its start.
