@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from comity.model.fetch import FailureKind
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
-from comity.rules.first_contact import NO_TLS
 from comity.rules.robots import AgentRules, RobotsFile
 
 
@@ -40,15 +38,14 @@ class RobotsInForce:
         """Why the file could not be read: a code, the status if there was one, a sentence."""
         if not self.is_unreachable:
             return None
-        status, reason = self.reading.http_status, self.reading.reason
-        named = next((str(kind) for kind in FailureKind if f"({kind})" in reason or f"({kind};" in reason), "")
-        named = named or "robots_unreachable"
-        return named if status is None else f"http_{status}", status, reason
+        status, failure = self.reading.http_status, self.reading.failure
+        code = f"http_{status}" if status is not None else str(failure or "robots_unreachable")
+        return code, status, self.reading.reason
 
     @property
     def lacks_tls(self) -> bool:
         """Whether nothing speaks TLS where the file should be."""
-        return self.reading.http_status is None and NO_TLS in self.reading.reason
+        return self.reading.lacks_tls
 
     def verdict(self, path: str) -> RobotsVerdict:
         """Decide for a path with its query."""

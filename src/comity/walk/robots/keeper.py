@@ -248,10 +248,12 @@ class RobotsKeeper:
                     return RobotsRefused(asked.result)
                 kind = asked.result.kind
                 what = f"it leads to {url[:200]}: {asked.result.detail}" if kind in NEVER_ASKED else str(kind)
-                is_final = kind.is_refusal
+                is_final, has_no_tls = kind.is_refusal, False
                 if hops == 0 and url.startswith("https:") and lacks_tls(kind, asked.result.detail):
-                    what, is_final = f"{kind}; {NO_TLS}", origin in host.guessed
-                return read_failure(what, unreachable=unreachable), None, is_final
+                    what, is_final, has_no_tls = f"{kind}; {NO_TLS}", origin in host.guessed, True
+                failure = kind if kind not in NEVER_ASKED else None
+                reading = read_failure(what, failure, lacks_tls=has_no_tls, unreachable=unreachable)
+                return reading, None, is_final
             response = asked.result
             location = response.headers.get("location")
             if may_follow_redirect(response.status, hops) and location:

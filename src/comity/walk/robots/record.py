@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from comity.database import ledger
 from comity.database import robots as robots_table
 from comity.database.instants import from_seconds, to_seconds
-from comity.model.fetch import Response
+from comity.model.fetch import FailureKind, Response
 from comity.model.lease import Lease
 from comity.model.ledger import LedgerNote, NoteKind
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
@@ -80,7 +80,14 @@ def _access(found: RobotsInForce) -> str:
 def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
     """What a row of the cache says, under the operator's present choice for files that could not be read."""
     access = RobotsAccess(row.access)
-    reading = RobotsReading(access, Confidence.HIGH, row.detail or "robots.txt from the cache", row.http_status)
+    reading = RobotsReading(
+        access,
+        Confidence.HIGH,
+        row.detail or "robots.txt from the cache",
+        row.http_status,
+        FailureKind(row.failure) if row.failure is not None else None,
+        row.lacks_tls,
+    )
     if is_unread(reading):
         allowed = unreachable is RobotsUnreachable.ALLOW
         access = RobotsAccess.ALLOW_ALL if allowed else RobotsAccess.DISALLOW_ALL
@@ -124,6 +131,8 @@ def cache_values(host: str, found: RobotsInForce, response: Response | None, row
         "last_modified": (response.headers.get("last-modified") if response else None)
         or (row.last_modified if unchanged else None),
         "detail": found.reading.reason,
+        "failure": str(found.reading.failure) if found.reading.failure is not None else None,
+        "lacks_tls": found.reading.lacks_tls,
     }
 
 
