@@ -21,7 +21,7 @@ from comity.model.gate import DOOR_PROFILES, Door
 from comity.model.ledger import Purpose
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import LeasedHost
-from comity.walk.request import Asked, Requests
+from comity.walk.request import Exchange, Requests
 from tests.walk.site import come_before_others
 
 TASKS = 8
@@ -54,7 +54,7 @@ async def _use(host: LeasedHost, leases: Leases, requests: Requests, url: str) -
 
     async def ask(number: int) -> int:
         asked = await requests.ask(host, FetchRequest(f"{url}?{number}"), Purpose.PAGE)
-        return isinstance(asked, Asked)
+        return isinstance(asked, Exchange)
 
     tasks = [asyncio.create_task(ask(number)) for number in range(TASKS)]
     await asyncio.sleep(stays_s)

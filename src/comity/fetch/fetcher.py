@@ -130,7 +130,7 @@ class CurlFetcher:
         return await ask(request, self.get)
 
     def look(self) -> None:
-        """Let requests that have just begun go out, and note answers that have come, without waiting for the loop."""
+        """Send requests that have just started, and note answers that have come, without waiting for the event loop."""
         if self._engine is not None and not self._closed:
             self._engine.look()
 
@@ -200,7 +200,7 @@ class CurlFetcher:
         return self._engine
 
     async def _free_transfer(self) -> Transfer | None:
-        """A transfer that nobody uses: made now, or waited for; None once closed."""
+        """A free transfer: a new one, or one that is waited for; None once closed."""
         assert self._loop is not None
         while not self._closed:
             if self._free:

@@ -24,7 +24,7 @@ from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
 from comity.walk.leased_host import PATIENCE_S, UNQUEUED_MOST, LeasedHost
-from comity.walk.request import Asked, Unstarted
+from comity.walk.request import Exchange, NotStarted
 from comity.walk.settling import Settling
 from comity.walk.visit.admit import record_denial
 from comity.walk.visit.context import VisitContext
@@ -203,7 +203,7 @@ class SitemapReader:
         try:
             for _hop in range(context.max_redirects + 1):
                 step = await follow(host, entry, address, trail, context, purpose=purpose, limits=limits)
-                if not isinstance(step, Asked):
+                if not isinstance(step, Exchange):
                     return _not_asked(step)
                 trail.requests.append(step.row)
                 result = step.result
@@ -335,7 +335,7 @@ def _not_asked(step: object) -> _Unread:
     """No request was made: what may not be fetched is recorded, what could not be fetched now stays planned."""
     if isinstance(step, Refused):
         return _Unread(SitemapState.REFUSED, f"{step.code}: {step.reason}")
-    why = step.why if isinstance(step, Unstarted) else None
+    why = step.why if isinstance(step, NotStarted) else None
     not_before = why.until if isinstance(why, Wait) else getattr(step, "not_before", None)
     is_blocked = isinstance(why, Wait) and why.reason is WaitReason.BLOCK
     return _Unread(SitemapState.PLANNED, "put off", not_before=not_before, is_blocked=is_blocked)

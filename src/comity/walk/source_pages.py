@@ -22,7 +22,7 @@ from comity.rules.backoff import is_retryable, retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_question import question_for
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
-from comity.walk.request import Asked, Unstarted
+from comity.walk.request import Exchange, NotStarted
 from comity.walk.source_rows import source_fetch
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
@@ -268,7 +268,7 @@ class SourcePages:
             step = await follow(
                 host, entry, address, trail, rooms, purpose=purpose, like=_conditional(like, address, known)
             )
-            if not isinstance(step, Asked):
+            if not isinstance(step, Exchange):
                 asked.result = None
                 return _not_asked(step, address.host), False
             trail.requests.append(step.row)
@@ -323,7 +323,7 @@ def _not_asked(step: object, host: str) -> Obstacle:
         if step.code == "host_busy":
             return _busy(host)
         return _impatient(step.not_before, host)
-    why = step.why if isinstance(step, Unstarted) else None
+    why = step.why if isinstance(step, NotStarted) else None
     if isinstance(why, Wait):
         return _impatient(why.until, host)
     if isinstance(why, SlotTimeout):

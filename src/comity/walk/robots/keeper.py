@@ -30,7 +30,7 @@ from comity.rules.robots_parse import MAX_BYTES
 from comity.rules.takedown import Takedowns
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost
-from comity.walk.request import Requests, Unstarted
+from comity.walk.request import NotStarted, Requests
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.record import (
     RobotsRecord,
@@ -240,7 +240,7 @@ class RobotsKeeper:
                 limits=self._limits,
             )
             asked = await self._requests.ask(holder, request, Purpose.ROBOTS, may_go=partial(self._is_up, address))
-            if isinstance(asked, Unstarted):
+            if isinstance(asked, NotStarted):
                 return RobotsPostponed(asked.why or Wait(self._clock(), WaitReason.DELAY))
             host.unsettled.requests.append(asked.row)
             if isinstance(asked.result, FetchFailure):

@@ -17,7 +17,7 @@ from comity.rules.admission import ROBOTS_UNKNOWN, Denied, admit, of_redirect
 from comity.rules.canonical import WebAddress, resolve_link
 from comity.walk.decisions import robots_evidence
 from comity.walk.leased_host import LeasedHost
-from comity.walk.request import Asked, Unstarted
+from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import RobotsPostponed
 from comity.walk.visit.context import VisitContext
@@ -37,7 +37,7 @@ class Granted(NamedTuple):
 class FirstRequest(Protocol):
     """Makes the first request of a page, whose URL is admitted already."""
 
-    def __call__(self, request: FetchRequest, *, send: Send | None = None) -> Awaitable[Asked | Unstarted]:
+    def __call__(self, request: FetchRequest, *, send: Send | None = None) -> Awaitable[Exchange | NotStarted]:
         """Make it when its host's gate lets it start."""
         ...
 
@@ -83,14 +83,14 @@ async def fetch_page(
     first: FirstRequest,
     trail: Trail,
     context: VisitContext,
-) -> Asked | Unstarted:
+) -> Exchange | NotStarted:
     """Have the fetcher get a page, with as many requests as that takes; all of them join the trail."""
     page = _PageRequests(host, entry, first, trail, context)
     result = await context.requests.fetcher.get_page(request, page.ask)
     asked = page.first
     if asked is None:
         raise RuntimeError("a fetcher must make every request of a page through `ask`")
-    if isinstance(asked, Unstarted) or isinstance(result, NotAllowed) or result is asked.result:
+    if isinstance(asked, NotStarted) or isinstance(result, NotAllowed) or result is asked.result:
         return asked
     return asked._replace(result=result)
 
@@ -110,7 +110,7 @@ class _PageRequests:
         self._context = context
         self._place = len(trail.requests)
         self._parts_left = _PARTS_MOST
-        self.first: Asked | Unstarted | None = None
+        self.first: Exchange | NotStarted | None = None
 
     async def ask(self, request: FetchRequest, send: Send) -> Response | FetchFailure | NotAllowed:
         """Make one request of the page; see `model.fetch.Ask`."""
@@ -118,7 +118,7 @@ class _PageRequests:
         if begin is None:
             return await self._ask_part(request, send)
         self.first = asked = await begin(request, send=send)
-        if isinstance(asked, Unstarted):
+        if isinstance(asked, NotStarted):
             return NotAllowed("put_off")
         # Before those of its parts: by the start of the first request the ledger finds the row in `fetches`.
         self._trail.requests.insert(self._place, asked.row)
@@ -145,7 +145,7 @@ class _PageRequests:
             may_go=lambda: context.takedowns().covering(address) is None,
             send=send,
         )
-        if isinstance(asked, Unstarted):
+        if isinstance(asked, NotStarted):
             return NotAllowed("put_off" if asked.why is not None else "taken_down")
         self._trail.requests.append(asked.row)
         return asked.result

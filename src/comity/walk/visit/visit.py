@@ -34,7 +34,7 @@ from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
 from comity.walk.decisions import robots_evidence
 from comity.walk.leased_host import LeasedHost
-from comity.walk.request import Asked, Unstarted
+from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import NEVER_ASKED
 from comity.walk.visit.context import VisitContext
@@ -112,7 +112,7 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
     )
     asked = await _get(host, entry, request, send, trail, context)
     for hops in range(context.max_redirects + 1):
-        if isinstance(asked, Unstarted):
+        if isinstance(asked, NotStarted):
             return postponed(entry, trail, asked.why)
         response = asked.result
         if isinstance(response, FetchFailure):
@@ -132,7 +132,7 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             code = UnqueuedCode.REDIRECT_TARGET
             host.note_unqueued(address.url, address.key, code, FoundBy.REDIRECT, entry.key)
         step = await follow(host, entry, address, trail, context, as_page=True)
-        if not isinstance(step, Asked | Unstarted):
+        if not isinstance(step, Exchange | NotStarted):
             return step
         asked = step
     return Refused(entry, trail, "too_many_redirects", f"more than {context.max_redirects} redirects", context.clock())
@@ -149,7 +149,7 @@ async def follow(
     limits: FetchLimits | None = None,
     like: FetchRequest | None = None,
     as_page: bool = False,
-) -> Asked | Unstarted | Outcome:
+) -> Exchange | NotStarted | Outcome:
     """Fetch a URL that was not queued: admission, lease, gate, request.
 
     With `limits` any type of content is accepted; `like` is the whole request, except its address. Fetched as a page,
@@ -177,7 +177,7 @@ async def follow(
         may_go=lambda: context.takedowns().covering(address) is None,
     )
     asked = await (_get(host, entry, request, ask, trail, context) if as_page else ask(request))
-    if isinstance(asked, Unstarted):
+    if isinstance(asked, NotStarted):
         if asked.why is None:  # taken down while it waited for its start
             covered = context.takedowns().covering(address) or ""
             return denied(host, entry, address, Denied(DenialCode.TAKEN_DOWN, covered), trail, context)
@@ -190,12 +190,12 @@ async def follow(
 
 async def _get(
     host: LeasedHost, entry: QueuedUrl, request: FetchRequest, first: FirstRequest, trail: Trail, context: VisitContext
-) -> Asked | Unstarted:
+) -> Exchange | NotStarted:
     """Get a page with all the requests that it takes, or an image with its one; they join the trail."""
     if not entry.is_image:
         return await fetch_page(host, entry, request, first, trail, context)
     asked = await first(request)
-    if isinstance(asked, Asked):
+    if isinstance(asked, Exchange):
         trail.requests.append(asked.row)
     return asked
 
