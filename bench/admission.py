@@ -24,13 +24,12 @@ from typing import Any
 
 from comity.model.fetch import DEFAULT_LIMITS
 from comity.model.gate import DOOR_PROFILES, Door, GateMemory
-from comity.model.host import HostStatus
-from comity.model.lease import Lease
+from comity.model.host import HostStatus, Lease
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading
-from comity.model.scope import CrawlScope
-from comity.rules.robots import parse_robots
+from comity.model.run import CrawlScope
+from comity.rules.robots.verdict import parse_robots
 from comity.rules.takedown import Takedowns
-from comity.rules.traps import TrapWatch
+from comity.rules.traps.watch import TrapWatch
 from comity.walk.leased_host import LeasedHost
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.visit.admit import admit_images, admit_links

@@ -15,13 +15,12 @@ from weakref import WeakKeyDictionary
 from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, file_of, open_database
 from comity.database.schema import ensure_current
-from comity.leases.room import Leases, LeaseTerms
-from comity.model.budget import Budget
+from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import BadInput
 from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
 from comity.model.robots import RobotsUnreachable
-from comity.model.scope import CrawlScope
+from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
@@ -32,13 +31,13 @@ from comity.settings import Settings
 if TYPE_CHECKING:
     from comity.fetch.fetcher import CurlFetcher
     from comity.fetch.settings import ProxySettings
-    from comity.frontier.redis_store import RedisFrontier
+    from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
     from comity.model.fetch import Fetcher
     from comity.rules.tracking import TrackingRules
     from comity.search.engine import SearchEngine
-    from comity.search.served import JobSearch
+    from comity.search.job_search import JobSearch
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
@@ -249,8 +248,7 @@ class State:
         """Where postings are found: a Meilisearch if one is named, the state itself otherwise."""
         settings = self.settings
         if settings.meili_url:
-            from comity.search.meili_http import MeiliLink
-            from comity.search.meilisearch import MeiliSearch
+            from comity.search.meilisearch import MeiliLink, MeiliSearch
 
             return MeiliSearch(MeiliLink(settings.meili_url, settings.meili_key), settings.meili_index)
         from comity.search.database_engine import DatabaseSearch
@@ -259,7 +257,7 @@ class State:
 
     def search(self) -> JobSearch:
         """Search as the doors serve it."""
-        from comity.search.served import JobSearch
+        from comity.search.job_search import JobSearch
 
         return JobSearch(self.database, self.clock, self.search_engine())
 
@@ -360,7 +358,7 @@ class State:
 
 def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> FrontierStore:
     """The store that the settings name, unless the URLs of this state are in the other one."""
-    from comity.database.frontier_place import FrontierPlace, where_frontiers_are
+    from comity.database.frontier.journal import FrontierPlace, frontier_place
     from comity.frontier.sql_store import own_frontier
 
     if not redis_url:
@@ -370,7 +368,7 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
             "COMITY_REDIS_URL needs a state that can be shared: set COMITY_DATABASE_URL to a postgresql:// URL"
         )
     with database.read() as connection:
-        place = where_frontiers_are(connection)
+        place = frontier_place(connection)
     if place is FrontierPlace.HERE:
         raise BadInput(
             "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it; "
@@ -385,7 +383,7 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
 
 
 def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFrontier:
-    from comity.frontier.redis_store import RedisFrontier
+    from comity.frontier.redis.store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)
 

@@ -10,7 +10,7 @@ from comity.model.errors import HostBusy
 from comity.model.host import HostStatus
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading
 from comity.rules.canonical import WebAddress
-from comity.rules.robots import parse_robots
+from comity.rules.robots.verdict import parse_robots
 from comity.upkeep.reread_robots import reread_robots
 from comity.walk.robots.in_force import RobotsInForce
 

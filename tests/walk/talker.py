@@ -14,7 +14,7 @@ from comity.clock import SystemClock
 from comity.database.connection import Database, open_database
 from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.settings import FetchSettings
-from comity.leases.room import Leases, LeaseTerms
+from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import LeaseLost
 from comity.model.fetch import FetchRequest
 from comity.model.gate import DOOR_PROFILES, Door

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from comity.model.discovery import FoundBy
+from comity.model.frontier import FoundBy
 from tests.walk.crawling import DONE, DROPPED, QUEUED, Place
 from tests.walk.site import Answer, Web, page, redirect
 

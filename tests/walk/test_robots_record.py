@@ -11,10 +11,9 @@ from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.model.fetch import FailureKind
 from comity.model.gate import GateMemory
-from comity.model.host import HostStatus
-from comity.model.lease import Lease
+from comity.model.host import HostStatus, Lease
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsUnreachable
-from comity.rules.robots_access import read_failure, read_status
+from comity.rules.robots.access import read_failure, read_status
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.record import cache_values, record_of, robots_from_row, store_robots
 from tests.database.states import MovedClock

@@ -29,13 +29,13 @@ from sqlalchemy import (
     true,
 )
 
-from comity.database.column_kinds import at_least as _at_least
-from comity.database.column_kinds import count as _count
-from comity.database.column_kinds import partial_index as _partial
-from comity.database.column_kinds import row_id as _id
-from comity.database.column_kinds import written_at as _now
-from comity.database.spelling import indexed_order
+from comity.database.dialects import indexed_order
 from comity.database.types import JsonDocument, RowNumber, UtcDateTime
+from comity.database.types import at_least as _at_least
+from comity.database.types import count as _count
+from comity.database.types import partial_index as _partial
+from comity.database.types import row_id as _id
+from comity.database.types import written_at as _now
 from comity.model.host import HostStatus
 
 metadata: Final = MetaData(

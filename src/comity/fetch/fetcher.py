@@ -19,13 +19,11 @@ import ada_url
 import pycurl
 
 from comity.fetch.connections import Connections
-from comity.fetch.dialler import Dialler
-from comity.fetch.easy_options import apply_settings
+from comity.fetch.dialler import Dialler, ProxiedNames
 from comity.fetch.engine import Engine
 from comity.fetch.head import encode_headers, request_headers
-from comity.fetch.proxied_names import ProxiedNames
 from comity.fetch.settings import FetchSettings
-from comity.fetch.transfer import Transfer
+from comity.fetch.transfer import Transfer, apply_settings
 from comity.model.fetch import Ask, FailureKind, FetchFailure, FetchRequest, NotAllowed, OnSent, Response
 from comity.rules.address_guard import decide_name, decide_port, parse_networks
 

@@ -17,12 +17,11 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.extract.apart import ApartReader
 from comity.frontier.store import FrontierStore, FrontierUnavailable
-from comity.leases.room import Leases
-from comity.model.budget import Exhausted
-from comity.model.end_reason import EndReason
+from comity.leases.leases import Leases
 from comity.model.fetch import Fetcher
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
+from comity.model.run import EndReason, Exhausted
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink

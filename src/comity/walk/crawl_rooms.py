@@ -10,7 +10,7 @@ from comity.database.connection import Database
 from comity.extract.apart import ApartReader
 from comity.frontier.at_hand import KEYS_MOST
 from comity.frontier.store import FrontierStore
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from comity.model.budget import Exhausted
-from comity.model.end_reason import EndReason
 from comity.model.host import HostEnding
-from comity.rules.run_ending import HostLeft, host_reason
+from comity.model.run import EndReason, Exhausted
+from comity.rules.endings import HostRunEnd, host_reason
 from comity.walk.leased_host import LeasedHost
 from comity.walk.robots.in_force import RobotsInForce
 
@@ -28,7 +27,7 @@ def reason_of(
 ) -> EndReason:
     """Why a host is left; `ended_by` is what ended the whole run."""
     return host_reason(
-        HostLeft(
+        HostRunEnd(
             queued=left.queued + left.unread_sitemaps,
             too_deep=left.too_deep,
             block=ending.reason,

@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from comity.clock import Clock
 from comity.frontier.store import FrontierUnavailable
-from comity.model.budget import Exhausted
-from comity.model.end_reason import EndReason
 from comity.model.fetch import Fetcher
 from comity.model.host import HostStatus
+from comity.model.run import EndReason, Exhausted
 from comity.model.traps import TrapCode
 from comity.walk.crawl_hooks import HostShare
 from comity.walk.crawl_host import WINDOW, HostDesk

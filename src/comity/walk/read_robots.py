@@ -7,7 +7,7 @@ from collections.abc import Callable
 from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.errors import ComityError, HostBusy
 from comity.model.fetch import Fetcher
 from comity.model.gate import DoorProfile

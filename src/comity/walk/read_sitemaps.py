@@ -11,17 +11,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from comity.extract.sitemap import iter_entries
-from comity.model.discovery import FoundBy, UnqueuedCode
+from comity.extract.sitemap.read import iter_entries
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, Response
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
 from comity.rules.admission import KNOWN, Admitted, admit, of_link
-from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
+from comity.rules.politeness.backoff import retry_delay
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
 from comity.walk.leased_host import PATIENCE_S, UNQUEUED_MOST, LeasedHost
 from comity.walk.request import Exchange, NotStarted

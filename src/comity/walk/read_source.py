@@ -16,21 +16,21 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import ledger
-from comity.database import sources as sources_table
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.database.source_values import page_from, source_from
+from comity.database.ledger import ledger
+from comity.database.sources import rows as sources_table
+from comity.database.sources.rows import page_from, source_from
 from comity.extract.apart import ApartReader
 from comity.leases.holder import is_dead, machine_name
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import Fetcher, FetchLimits
 from comity.model.gate import DoorProfile
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobFound, JobPosting
 from comity.model.ledger import LedgerRow
-from comity.model.policy import SCRIPTS_NOT_RUN
-from comity.model.scope import CrawlScope
+from comity.model.run import CrawlScope
 from comity.model.source import (
     HeadRead,
     KnownPage,
@@ -45,7 +45,7 @@ from comity.model.source import (
     Trouble,
 )
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.rules.jobs.several_places import joined_over_pages
+from comity.rules.jobs.merge_places import joined_over_pages
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns
 from comity.walk.capacity import Capacity

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.seen_pages import last_seen
+from comity.database.records import last_seen
 from comity.frontier.store import FrontierChange, FrontierReads
 from comity.model.frontier import IMAGE_PRIORITY, QueuedUrl, SeenPage
 from comity.model.sitemap import PageHints

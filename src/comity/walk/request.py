@@ -9,13 +9,12 @@ from math import inf
 from typing import NamedTuple
 
 from comity.model.fetch import Fetcher, FetchFailure, FetchRequest, Response, Send
-from comity.model.gate import Answer, Observation, Reservation, SlotTimeout, Wait
-from comity.model.lease import Lease
+from comity.model.gate import AnswerKind, Observation, Reservation, SlotTimeout, Wait
+from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow, Purpose
-from comity.model.policy import HostPolicy
 from comity.model.robots import RobotsVerdict
-from comity.rules.politeness import observed, reached_within
-from comity.rules.retry_after import parse_retry_after
+from comity.rules.politeness.backoff import parse_retry_after
+from comity.rules.politeness.pace import observed, reached_within
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
@@ -122,7 +121,7 @@ class Requests:
             # Before the gate sets a block: the ledger must not show a longer one than the gate keeps.
             ended_at = max(slot.started_at, self._clock())
             host.gate.finish(slot, seen)
-            blocked = seen.answer is Answer.RATE_LIMITED or seen.answer is Answer.UNAVAILABLE
+            blocked = seen.answer is AnswerKind.RATE_LIMITED or seen.answer is AnswerKind.UNAVAILABLE
             policy = started.policy
             row = LedgerRow(
                 started.lease.host_id,
@@ -166,7 +165,7 @@ class _Started(NamedTuple):
     policy: HostPolicy | None
 
 
-_NOTHING = Observation(Answer.FAILED)
+_NOTHING = Observation(AnswerKind.FAILED)
 
 
 def _observed(

@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import DoorProfile, SlotTimeout, Wait
+from comity.model.host import HostPolicy
 from comity.model.job import Listing, ListingKind, SourceType
 from comity.model.ledger import Purpose
 from comity.model.outcome import Postponed, Refused, Trail
-from comity.model.policy import HostPolicy
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
-from comity.rules.backoff import is_retryable, retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_question import question_for
+from comity.rules.politeness.backoff import is_retryable, retry_delay
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.source_rows import source_fetch

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from comity.model.fetch import FetchFailure, Response
-from comity.model.fetch_row import FetchRow
-from comity.model.outcome import Trail
+from comity.model.outcome import FetchRow, Trail
 from comity.model.source import Obstacle
 from comity.rules.canonical import WebAddress
 from comity.walk.leased_host import LeasedHost

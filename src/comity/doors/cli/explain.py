@@ -53,10 +53,10 @@ def why(
     door = chosen(context, state, as_json)
     address = _address(url, door)
     if door.as_json:
-        from comity.doors.shapes.decisions import why_shape
+        from comity.doors.schemas.decisions import why_view
 
         with door.open_existing() as opened:
-            write_json(why_shape(opened, address).document())
+            write_json(why_view(opened, address).document())
         return
     with door.open_existing() as opened:
         explanation = opened.why(address)
@@ -108,9 +108,9 @@ def robots(
     with door.open_or_make() as opened:
         found = asyncio.run(_read(opened, address))
         who = agent or opened.settings.identity
-    from comity.doors.shapes.decisions import robots_verdict_shape
+    from comity.doors.schemas.decisions import robots_verdict_view
 
-    about = robots_verdict_shape(found, address, who).document()
+    about = robots_verdict_view(found, address, who).document()
     if door.as_json:
         write_json(about)
         return

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from comity.doors.shapes.base import Instant, Shape
+from comity.doors.schemas.base import Instant, Schema
 from comity.model.robots import Confidence
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from comity.operate.seeds import SeedReport
     from comity.operate.takedown import StoredTakedown, TakedownReport
     from comity.rules.canonical import WebAddress
-    from comity.rules.robots import RobotsFile
+    from comity.rules.robots.verdict import RobotsFile
     from comity.walk.robots.in_force import RobotsInForce
 
 
-class SeedsAdded(Shape):
+class SeedsAdded(Schema):
     """What became of a list of seeds."""
 
     seeds_read: int
@@ -41,7 +41,7 @@ def seeds_shape(report: SeedReport, *, seeds_read: int) -> SeedsAdded:
     )
 
 
-class TakedownShown(Shape):
+class TakedownShown(Schema):
     """A host or URL that is never fetched, queued or served."""
 
     domain_or_url: str = Field(examples=["example.org/private"])
@@ -49,7 +49,7 @@ class TakedownShown(Shape):
     created_at: Instant
 
 
-class TakedownsShown(Shape):
+class TakedownsShown(Schema):
     """A part of the takedowns, oldest first."""
 
     takedowns: list[TakedownShown]
@@ -58,7 +58,7 @@ class TakedownsShown(Shape):
     offset: int
 
 
-class TakedownAdded(Shape):
+class TakedownAdded(Schema):
     """What adding a takedown did."""
 
     domain_or_url: str
@@ -67,13 +67,13 @@ class TakedownAdded(Shape):
     postings_closed: int
 
 
-class TakedownsAdded(Shape):
+class TakedownsAdded(Schema):
     """What adding takedowns did."""
 
     takedowns: list[TakedownAdded]
 
 
-class TakedownRemoved(Shape):
+class TakedownRemoved(Schema):
     """A host or URL that may be crawled again."""
 
     domain_or_url: str
@@ -94,7 +94,7 @@ def takedown_added(report: TakedownReport) -> TakedownAdded:
     )
 
 
-class EvidenceShown(Shape):
+class EvidenceShown(Schema):
     """A stored decision about a URL, with what led to it."""
 
     url: str
@@ -106,7 +106,7 @@ class EvidenceShown(Shape):
     run_id: UUID | None
 
 
-class EvidencesShown(Shape):
+class EvidencesShown(Schema):
     """Stored decisions, newest first."""
 
     evidence: list[EvidenceShown]
@@ -115,7 +115,7 @@ class EvidencesShown(Shape):
     has_more: bool
 
 
-class WhyStep(Shape):
+class WhyStep(Schema):
     """One thing that happened to a URL, or holds for it now."""
 
     at: Instant | None = Field(description="null: it holds now.")
@@ -123,7 +123,7 @@ class WhyStep(Shape):
     sentence: str
 
 
-class WhyShown(Shape):
+class WhyShown(Schema):
     """What decided about a URL last, how it came to that, and what would change it."""
 
     url: str
@@ -140,7 +140,7 @@ def why_shape(state: State, address: WebAddress) -> WhyShown:
     return WhyShown.model_validate(asdict(state.why(address)))
 
 
-class VerdictShown(Shape):
+class VerdictShown(Schema):
     """Whether robots.txt lets one URL be fetched, with the line that decided."""
 
     allowed: bool
@@ -153,7 +153,7 @@ class VerdictShown(Shape):
     confidence: Confidence
 
 
-class RobotsVerdictShown(Shape):
+class RobotsVerdictShown(Schema):
     """What robots.txt of an origin says, and what it means for one page."""
 
     origin: str

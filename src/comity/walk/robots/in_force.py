@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
-from comity.rules.robots import AgentRules, RobotsFile
+from comity.rules.robots.verdict import AgentRules, RobotsFile
 
 
 @dataclass(frozen=True, slots=True)

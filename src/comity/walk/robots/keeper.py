@@ -15,18 +15,17 @@ from uuid import UUID
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
-from comity.model.cookie import Cookie
-from comity.model.fetch import DEFAULT_LIMITS, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.fetch import DEFAULT_LIMITS, Cookie, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsUnreachable
-from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import NO_TLS, lacks_tls
-from comity.rules.robots import RobotsFile, parse_robots
-from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
-from comity.rules.robots_parse import MAX_BYTES
+from comity.rules.politeness.backoff import retry_delay
+from comity.rules.robots.access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
+from comity.rules.robots.parse import MAX_BYTES
+from comity.rules.robots.verdict import RobotsFile, parse_robots
 from comity.rules.takedown import Takedowns
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost

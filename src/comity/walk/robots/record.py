@@ -12,16 +12,16 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from comity.database import ledger
 from comity.database import robots as robots_table
 from comity.database.instants import from_seconds, to_seconds
+from comity.database.ledger import ledger
 from comity.model.fetch import FailureKind, Response
-from comity.model.lease import Lease
+from comity.model.host import Lease
 from comity.model.ledger import LedgerNote, NoteKind
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.ledger_chain import START, chained, microseconds
-from comity.rules.robots import parse_robots, parsed_part
-from comity.rules.robots_parse import product_token
+from comity.rules.robots.parse import product_token
+from comity.rules.robots.verdict import parse_robots, parsed_part
 from comity.walk.robots.in_force import RobotsInForce
 
 _READ: Final = (RobotsAccess.PARSE, RobotsAccess.UNCHANGED)

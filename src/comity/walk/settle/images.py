@@ -15,8 +15,8 @@ from uuid import UUID
 
 from comity.frontier.store import FrontierChange, HostSettlement
 from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
-from comity.model.image import AskedImage, Sighting, StoredImage
-from comity.model.lease import Lease
+from comity.model.host import Lease
+from comity.model.image import RequestedImage, Sighting, StoredImage
 from comity.model.outcome import Failed, Fetched, Gone, ImageFetched, NotModified, Outcome, RateLimited, Rejected
 from comity.store.images import ImageFile
 
@@ -39,8 +39,8 @@ class ImageRows:
 
     seen: list[tuple[FrontierEntry, Sighting]] = field(default_factory=list)
     came: list[tuple[ImageFetched, ImageFile]] = field(default_factory=list)
-    failed: list[AskedImage] = field(default_factory=list)
-    unchanged: list[AskedImage] = field(default_factory=list)
+    failed: list[RequestedImage] = field(default_factory=list)
+    unchanged: list[RequestedImage] = field(default_factory=list)
     unchanged_pages: list[int] = field(default_factory=list)
     no_pages: list[int] = field(default_factory=list)  # URLs that gave something other than a page
     refused: list[int] = field(default_factory=list)
@@ -75,13 +75,13 @@ class ImageRows:
                 self.came.append((outcome, ImageFile(digest, outcome.shape.format.extension, outcome.body)))
             case NotModified():
                 answer = outcome.answer
-                self.unchanged.append(AskedImage(key, answer.at, answer.status))
+                self.unchanged.append(RequestedImage(key, answer.at, answer.status))
             case Gone() | RateLimited():
                 status = outcome.answer.status
-                self.failed.append(AskedImage(key, outcome.answer.at, status, f"http_{status}"))
+                self.failed.append(RequestedImage(key, outcome.answer.at, status, f"http_{status}"))
             case Rejected() | Failed():
                 self.failed.append(
-                    AskedImage(key, outcome.at, outcome.status, f"{outcome.code}: {outcome.reason}"[:1000])
+                    RequestedImage(key, outcome.at, outcome.status, f"{outcome.code}: {outcome.reason}"[:1000])
                 )
             case _:
                 self.refused.append(key)  # it was not fetched
@@ -132,7 +132,7 @@ def _turn_into_images(change: FrontierChange, host_id: UUID, run_id: UUID, keys:
 def _enter_sightings(change: FrontierChange, lease: Lease, run_id: UUID, rows: ImageRows) -> tuple[int, int, set[int]]:
     """Queue new images and store which page shows which; gives how many, and the images that were seen again."""
     from comity.database import images
-    from comity.database.seen_pages import were_pages
+    from comity.database.records import were_pages
 
     connection, host_id = change.connection, lease.host_id
     # Markup may name a page as an image (src="#", og:image with the site's address): it stays a page.
@@ -184,7 +184,7 @@ def _enter_image(change: FrontierChange, lease: Lease, outcome: ImageFetched, fi
     is_new = not images.has_image(connection, host_id, image_id)
     if not is_new and outcome.entry.seen is not None:
         images.found_again(connection, host_id, [image_id], datetime.fromtimestamp(answer.at, UTC))
-    asked = AskedImage(
+    asked = RequestedImage(
         key, answer.at, answer.status, None, image_id, answer.final_url, answer.etag, answer.last_modified
     )
     before = images.note_asked(connection, host_id, asked)

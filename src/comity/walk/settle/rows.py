@@ -7,14 +7,14 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from comity.database.seen_pages import last_seen, were_pages
-from comity.model.fetch_row import FetchRow
-from comity.model.lease import Lease
+from comity.database.records import last_seen, were_pages
+from comity.model.host import Lease
 from comity.model.ledger import LedgerRow, Purpose
 from comity.model.outcome import (
     OUTCOME_NAMES,
     Failed,
     Fetched,
+    FetchRow,
     Gone,
     ImageFetched,
     NotModified,
@@ -24,7 +24,7 @@ from comity.model.outcome import (
     Rejected,
     Trail,
 )
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.rules.surt import surt_key
 
 ANSWERED = (Fetched, ImageFetched, NotModified, Gone, RateLimited)

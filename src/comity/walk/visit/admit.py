@@ -11,14 +11,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
-from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
+from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, UnqueuedCode
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.admission import KNOWN, Admitted, Denied, Terms, admit, of_image, of_link, of_withheld_link
 from comity.rules.canonical import WebAddress, origin_of, resolve_link
-from comity.rules.traps import PageWatch
+from comity.rules.traps.watch import PageWatch
 from comity.walk.decisions import (
     is_denial_kept,
     is_worth_keeping,

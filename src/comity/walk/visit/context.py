@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from comity.extract.apart import ApartReader
-from comity.model.extraction import Extractor
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
-from comity.model.scope import CrawlScope
+from comity.model.page import Extractor
+from comity.model.run import CrawlScope
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules
 from comity.walk.request import Requests

@@ -10,18 +10,16 @@ from xxhash import xxh3_128_hexdigest
 
 from comity.extract.apart import Hardship, TooHard, is_light
 from comity.extract.html import read_html
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.extraction import Extraction, PageShown
 from comity.model.fetch import Response
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.outcome import Answered, Fetched, Trail
-from comity.model.page import HtmlPage, PageDirectives
+from comity.model.page import Extraction, FetchedPage, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
-from comity.rules.traps import PageWatch
+from comity.rules.traps.watch import PageWatch
 from comity.walk.leased_host import LeasedHost
 from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
@@ -149,8 +147,8 @@ def _directive_evidence(
             yield Evidence(host.lease.host_id, entry.url, entry.key, kind, content, metadata, "high", answer.at)
 
 
-def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> PageShown:
-    return PageShown(
+def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> FetchedPage:
+    return FetchedPage(
         url=entry.url,
         final_url=response.url,
         status=answer.status,

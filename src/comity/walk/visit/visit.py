@@ -7,10 +7,16 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from comity.extract.images import read_image
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
-from comity.model.frontier import GUESSED_SCHEME_PRIORITY, LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl
+from comity.model.frontier import (
+    GUESSED_SCHEME_PRIORITY,
+    LINKED_IMAGE_PRIORITY,
+    FoundBy,
+    FrontierEntry,
+    QueuedUrl,
+    UnqueuedCode,
+)
 from comity.model.gate import Reservation
 from comity.model.ledger import Purpose
 from comity.model.outcome import (
@@ -27,7 +33,7 @@ from comity.model.outcome import (
     Trail,
 )
 from comity.model.robots import RobotsVerdict
-from comity.model.scope import IMAGE_TYPES
+from comity.model.run import IMAGE_TYPES
 from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, admit, of_fetch
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
