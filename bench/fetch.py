@@ -134,7 +134,7 @@ async def drive(fetch: Callable[[str], Awaitable[int]], port: int, pages: int, c
 
 
 async def comity(port: int, pages: int, concurrency: int) -> dict[str, float]:
-    from comity.fetch.fetcher import Fetcher
+    from comity.fetch.fetcher import CurlFetcher
     from comity.fetch.settings import FetchSettings
     from comity.model.fetch import ContentTypeRules, FetchRequest, Response
 
@@ -146,7 +146,7 @@ async def comity(port: int, pages: int, concurrency: int) -> dict[str, float]:
         allowed_networks=("127.0.0.1/32",),
     )
     wanted = ContentTypeRules(accept=("text/html", "application/xhtml+xml"))
-    async with Fetcher(settings, time.time) as fetcher:
+    async with CurlFetcher(settings, time.time) as fetcher:
 
         async def fetch(url: str) -> int:
             answer = await fetcher.get(FetchRequest(url, content_types=wanted))

@@ -251,6 +251,8 @@ CREATE TABLE IF NOT EXISTS robots_cache (
     etag TEXT,
     last_modified TEXT,
     detail TEXT,
+    failure VARCHAR(24),
+    lacks_tls BOOLEAN DEFAULT false NOT NULL,
     noted VARCHAR(32),
     CONSTRAINT pk_robots_cache PRIMARY KEY (origin)
 );
@@ -268,6 +270,8 @@ ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS version VARCHAR(32);
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS etag TEXT;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS last_modified TEXT;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS detail TEXT;
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS failure VARCHAR(24);
+ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS lacks_tls BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE robots_cache ADD COLUMN IF NOT EXISTS noted VARCHAR(32);
 
 CREATE INDEX IF NOT EXISTS idx_robots_cache_host ON robots_cache (host);

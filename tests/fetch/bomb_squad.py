@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.settings import FetchSettings
 from comity.model.fetch import FetchLimits, FetchRequest, Response
 
@@ -24,7 +24,7 @@ def peak_bytes() -> int:
 
 async def main(urls: list[str]) -> None:
     settings = FetchSettings("test/1.0", allowed_networks=("127.0.0.1/32",), timer_tick_s=0.02)
-    async with Fetcher(settings, time.time) as fetcher:
+    async with CurlFetcher(settings, time.time) as fetcher:
         # Once around first, so that code and caches are not counted.
         for url in urls:
             await fetcher.get(FetchRequest(url.rsplit("/", 2)[0] + "/encoded/gzip"))

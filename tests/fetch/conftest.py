@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.settings import FetchSettings
 from tests.hostile.web import CERTIFICATES, HostileWeb
 
 LOOPBACK = ("127.0.0.1/32", "::1/128")
-MakeFetcher = Callable[..., Fetcher]
+MakeFetcher = Callable[..., CurlFetcher]
 
 
 @pytest.fixture(scope="session")
@@ -38,16 +38,16 @@ def secure_web() -> Iterator[HostileWeb]:
 @pytest.fixture
 async def make_fetcher() -> AsyncIterator[MakeFetcher]:
     """Makes fetchers that may dial loopback and know the test authority, unless told otherwise."""
-    made: list[Fetcher] = []
+    made: list[CurlFetcher] = []
 
-    def make(**changes: Any) -> Fetcher:
+    def make(**changes: Any) -> CurlFetcher:
         settings = {
             "user_agent": "test/1.0 (+https://example.org/bot)",
             "allowed_networks": LOOPBACK,
             "ca_file": str(CERTIFICATES / "ca.pem"),
             "timer_tick_s": 0.02,
         }
-        fetcher = Fetcher(FetchSettings(**(settings | changes)), time.time)
+        fetcher = CurlFetcher(FetchSettings(**(settings | changes)), time.time)
         made.append(fetcher)
         return fetcher
 
@@ -57,6 +57,6 @@ async def make_fetcher() -> AsyncIterator[MakeFetcher]:
 
 
 @pytest.fixture
-def fetcher(make_fetcher: MakeFetcher) -> Fetcher:
+def fetcher(make_fetcher: MakeFetcher) -> CurlFetcher:
     """A fetcher with the test defaults."""
     return make_fetcher()

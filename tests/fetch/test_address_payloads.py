@@ -14,7 +14,7 @@ from contextlib import suppress
 import ada_url
 import pytest
 
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.model.fetch import FailureKind, FetchLimits, FetchRequest, Response
 from tests.fetch.conftest import MakeFetcher
 from tests.fetch.payloads import PAYLOADS
@@ -58,12 +58,12 @@ def canaries() -> Iterator[Canaries]:
 
 
 @pytest.fixture
-def guarded(make_fetcher: MakeFetcher) -> Fetcher:
+def guarded(make_fetcher: MakeFetcher) -> CurlFetcher:
     """A fetcher as in production: no network is allowed. The decoy name leads nowhere, too."""
     return make_fetcher(allowed_networks=(), resolve={"example.com": "192.0.2.1"})
 
 
-async def assert_refused(fetcher: Fetcher, canaries: Canaries, payload: str) -> None:
+async def assert_refused(fetcher: CurlFetcher, canaries: Canaries, payload: str) -> None:
     urls = [payload]
     with suppress(ValueError):
         urls.append(ada_url.URL(payload).href)
@@ -81,7 +81,7 @@ def test_there_are_payloads_enough() -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-async def test_no_spelling_reaches_a_canary(guarded: Fetcher, canaries: Canaries, payload: str) -> None:
+async def test_no_spelling_reaches_a_canary(guarded: CurlFetcher, canaries: Canaries, payload: str) -> None:
     await assert_refused(guarded, canaries, payload.replace("PORT", str(canaries.port)))
 
 
@@ -156,7 +156,9 @@ async def test_a_name_that_was_public_a_moment_ago_is_judged_anew(
         assert canaries.touched() == []
 
 
-async def test_a_redirect_hop_is_judged_like_any_other(fetcher: Fetcher, guarded: Fetcher, web: HostileWeb) -> None:
+async def test_a_redirect_hop_is_judged_like_any_other(
+    fetcher: CurlFetcher, guarded: CurlFetcher, web: HostileWeb
+) -> None:
     for place in ("private", "loopback", "metadata", "decimal", "mapped", "file", "gopher", "data", "userinfo"):
         response = answered(await fetcher.get(FetchRequest(web.url(f"/redirect/to/{place}"))))
         location = response.headers.get("location")
@@ -165,7 +167,7 @@ async def test_a_redirect_hop_is_judged_like_any_other(fetcher: Fetcher, guarded
 
 
 @pytest.mark.parametrize("port", [0, 1, 22, 25, 110, 6667, 10080, 65536, 99999])
-async def test_ports_of_other_protocols_are_refused(fetcher: Fetcher, port: int) -> None:
+async def test_ports_of_other_protocols_are_refused(fetcher: CurlFetcher, port: int) -> None:
     failure = failed(await fetcher.get(FetchRequest(f"http://127.0.0.1:{port}/")))
     assert failure.kind in (K.ADDRESS_REFUSED, K.INVALID_URL)
 
@@ -173,11 +175,11 @@ async def test_ports_of_other_protocols_are_refused(fetcher: Fetcher, port: int)
 @pytest.mark.parametrize(
     "url", ["", " ", "http://", "http:///", "https://?", "/path", "example.com/", "http://a b/", "http://[::1"]
 )
-async def test_what_is_no_url_is_not_fetched(guarded: Fetcher, url: str) -> None:
+async def test_what_is_no_url_is_not_fetched(guarded: CurlFetcher, url: str) -> None:
     assert failed(await guarded.get(FetchRequest(url, limits=LIMITS))).kind in REFUSALS
 
 
-async def test_a_password_in_a_url_is_never_sent(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_a_password_in_a_url_is_never_sent(fetcher: CurlFetcher, web: HostileWeb) -> None:
     failure = failed(await fetcher.get(FetchRequest(web.url("/echo").replace("http://", "http://user:secret@"))))
     assert failure.kind is K.INVALID_URL
     assert "secret" not in failure.detail

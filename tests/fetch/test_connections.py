@@ -10,7 +10,7 @@ import warnings
 
 import pytest
 
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.model.fetch import FailureKind, FetchLimits, FetchRequest, Response
 from tests.fetch.conftest import MakeFetcher
 from tests.fetch.test_get import answered, failed
@@ -18,7 +18,7 @@ from tests.hostile.bodies import PLAIN
 from tests.hostile.web import Exchange, HostileWeb
 
 
-async def test_one_connection_serves_request_after_request(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_one_connection_serves_request_after_request(fetcher: CurlFetcher, web: HostileWeb) -> None:
     for _ in range(10):
         assert answered(await fetcher.get(FetchRequest(web.url("/encoded/gzip")))).status == 200
     assert {arrival.connection for arrival in web.log.arrivals} == {web.log.arrivals[0].connection}
@@ -47,7 +47,7 @@ async def test_a_forgotten_host_is_dialled_anew_and_others_are_not(make_fetcher:
     assert len({arrival.connection for arrival in web.log.of("b.test")}) == 1
 
 
-async def test_a_connection_in_use_is_not_forgotten(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_a_connection_in_use_is_not_forgotten(fetcher: CurlFetcher, web: HostileWeb) -> None:
     task = asyncio.create_task(fetcher.get(FetchRequest(web.url("/slow-first-byte?ms=200"))))
     await _until(lambda: bool(web.log.arrivals))
     assert fetcher.forget_host(web.authority) == 0
@@ -65,7 +65,7 @@ async def test_a_request_is_never_sent_twice(make_fetcher: MakeFetcher, web: Hos
     assert answered(await fetcher.get(FetchRequest(web.url("/close/second")))).body == b"first"
 
 
-async def test_a_connection_that_the_server_closed_meanwhile_is_not_used(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_a_connection_that_the_server_closed_meanwhile_is_not_used(fetcher: CurlFetcher, web: HostileWeb) -> None:
     async def answer_then_close(exchange: Exchange) -> None:
         exchange.keep_alive = False
         await exchange.answer(b"goodbye")
@@ -102,7 +102,7 @@ async def test_no_more_connections_to_a_host_than_allowed(make_fetcher: MakeFetc
     assert web.log.connections == 2
 
 
-async def test_a_cancelled_request_ends_at_once_and_leaves_no_trace(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_a_cancelled_request_ends_at_once_and_leaves_no_trace(fetcher: CurlFetcher, web: HostileWeb) -> None:
     for path in ("/hang", "/stalled-body", "/slow-body"):
         web.log.clear()
         task = asyncio.create_task(fetcher.get(FetchRequest(web.url(path))))
@@ -115,7 +115,7 @@ async def test_a_cancelled_request_ends_at_once_and_leaves_no_trace(fetcher: Fet
     assert answered(await fetcher.get(FetchRequest(web.url("/ok")))).body == PLAIN
 
 
-async def test_a_timeout_around_a_request_works_like_anywhere(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_a_timeout_around_a_request_works_like_anywhere(fetcher: CurlFetcher, web: HostileWeb) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
             await fetcher.get(FetchRequest(web.url("/hang")))
@@ -192,7 +192,7 @@ async def test_nothing_is_left_open_or_unclosed(web: HostileWeb, make_fetcher: M
 def test_a_fetcher_lives_on_one_loop(web: HostileWeb) -> None:
     from comity.fetch.settings import FetchSettings
 
-    fetcher = Fetcher(FetchSettings("test/1.0", allowed_networks=("127.0.0.1",)), time.time)
+    fetcher = CurlFetcher(FetchSettings("test/1.0", allowed_networks=("127.0.0.1",)), time.time)
 
     async def use() -> None:
         answered(await fetcher.get(FetchRequest(web.url("/ok"))))
@@ -212,7 +212,7 @@ async def test_dead_hosts_end_as_connect_failures(make_fetcher: MakeFetcher) -> 
     assert failure.kind.is_network
 
 
-async def test_a_name_that_does_not_resolve_is_a_dns_failure(fetcher: Fetcher) -> None:
+async def test_a_name_that_does_not_resolve_is_a_dns_failure(fetcher: CurlFetcher) -> None:
     failure = failed(await fetcher.get(FetchRequest("http://no-such-host.invalid/")))
     assert failure.kind is FailureKind.DNS_FAILURE
     assert failure.kind.is_network

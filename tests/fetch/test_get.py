@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from comity.fetch import engine
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.settings import FetchSettings
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from tests.fetch.conftest import MakeFetcher
@@ -32,7 +32,7 @@ def failed(result: Response | FetchFailure) -> FetchFailure:
     return result
 
 
-async def test_a_page_comes_back_whole_with_its_circumstances(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_a_page_comes_back_whole_with_its_circumstances(fetcher: CurlFetcher, web: HostileWeb) -> None:
     before = time.time()
     response = answered(await fetcher.get(FetchRequest(web.url("/ok"))))
     assert (response.status, response.body, response.http_version) == (200, PLAIN, "1.1")
@@ -90,7 +90,7 @@ async def test_own_headers_replace_the_defaults_and_are_forgotten_afterwards(
     ],
 )
 async def test_a_header_that_would_break_the_request_is_never_sent(
-    fetcher: Fetcher, web: HostileWeb, name: str, value: str
+    fetcher: CurlFetcher, web: HostileWeb, name: str, value: str
 ) -> None:
     failure = failed(await fetcher.get(FetchRequest(web.url("/ok"), headers=((name, value),))))
     assert failure.kind is FailureKind.INVALID_HEADER
@@ -124,7 +124,7 @@ async def test_a_handle_that_posted_asks_for_the_next_page_like_any_other(make_f
     assert "content-type" not in site.log[3].headers
 
 
-async def test_head_is_not_refused_for_the_size_or_coding_of_the_body(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_head_is_not_refused_for_the_size_or_coding_of_the_body(fetcher: CurlFetcher, web: HostileWeb) -> None:
     limits = FetchLimits(max_body_bytes=10)
     for path in ("/ok", "/encoding/lie?claim=rot13"):
         response = answered(await fetcher.get(FetchRequest(web.url(path), method="HEAD", limits=limits)))
@@ -137,7 +137,7 @@ async def test_a_body_sent_to_head_is_not_taken_for_the_next_answer(make_fetcher
     assert answered(await fetcher.get(FetchRequest(web.url("/ok")))).body == PLAIN
 
 
-async def test_validators_go_back_as_they_came(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_validators_go_back_as_they_came(fetcher: CurlFetcher, web: HostileWeb) -> None:
     first = answered(await fetcher.get(FetchRequest(web.url("/validators"))))
     etag, changed = first.headers.get("etag"), first.headers.get("last-modified")
     assert etag is not None
@@ -152,7 +152,9 @@ async def test_validators_go_back_as_they_came(fetcher: Fetcher, web: HostileWeb
 
 
 @pytest.mark.parametrize("etag", ['"a"\r\nX-Injected: yes', '"€"', "\0", ""])
-async def test_a_stored_validator_that_cannot_be_sent_is_left_out(fetcher: Fetcher, web: HostileWeb, etag: str) -> None:
+async def test_a_stored_validator_that_cannot_be_sent_is_left_out(
+    fetcher: CurlFetcher, web: HostileWeb, etag: str
+) -> None:
     response = answered(await fetcher.get(FetchRequest(web.url("/echo"), etag=etag)))
     seen = json.loads(response.body)["headers"]
     assert not {"if-none-match", "x-injected"} & set(seen)
@@ -167,7 +169,7 @@ async def test_cookies_are_never_kept(make_fetcher: MakeFetcher, web: HostileWeb
 
 
 @pytest.mark.parametrize("path", ["/redirect/loop", "/redirect/to/private", "/redirect/to/file", "/redirect/to/huge"])
-async def test_a_redirect_is_an_answer_and_is_not_followed(fetcher: Fetcher, web: HostileWeb, path: str) -> None:
+async def test_a_redirect_is_an_answer_and_is_not_followed(fetcher: CurlFetcher, web: HostileWeb, path: str) -> None:
     response = answered(await fetcher.get(FetchRequest(web.url(path))))
     assert response.status == 302
     assert response.headers.get("location")
@@ -177,19 +179,19 @@ async def test_a_redirect_is_an_answer_and_is_not_followed(fetcher: Fetcher, web
 @pytest.mark.parametrize("kind", RETRY_KINDS)
 @pytest.mark.parametrize("status", [429, 503])
 async def test_a_plea_for_patience_comes_back_with_its_field(
-    fetcher: Fetcher, web: HostileWeb, status: int, kind: str
+    fetcher: CurlFetcher, web: HostileWeb, status: int, kind: str
 ) -> None:
     response = answered(await fetcher.get(FetchRequest(web.url(f"/{status}/{kind}"))))
     assert response.status == status
     assert ("retry-after" in response.headers) == (kind != "none")
 
 
-async def test_repeated_fields_are_all_kept_in_order(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_repeated_fields_are_all_kept_in_order(fetcher: CurlFetcher, web: HostileWeb) -> None:
     response = answered(await fetcher.get(FetchRequest(web.url("/429/twice"))))
     assert response.headers.get_all("Retry-After") == ("1", "60")
 
 
-async def test_the_servers_date_is_read(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_the_servers_date_is_read(fetcher: CurlFetcher, web: HostileWeb) -> None:
     web.page("/dated", "x", "200 OK", ("Date", "Sun, 06 Nov 1994 08:49:37 GMT"))
     web.page("/misdated", "x", "200 OK", ("Date", "yesterday"))
     assert answered(await fetcher.get(FetchRequest(web.url("/dated")))).server_date == 784111777.0
@@ -208,7 +210,7 @@ async def test_the_servers_date_is_read(fetcher: Fetcher, web: HostileWeb) -> No
     ],
 )
 async def test_only_wanted_types_are_read(
-    fetcher: Fetcher, web: HostileWeb, rules: ContentTypeRules, kind: str, accepted: bool
+    fetcher: CurlFetcher, web: HostileWeb, rules: ContentTypeRules, kind: str, accepted: bool
 ) -> None:
     result = await fetcher.get(FetchRequest(web.url(f"/endless?type={kind}"), content_types=rules))
     assert failed(result).kind is (FailureKind.TOO_LARGE if accepted else FailureKind.WRONG_TYPE)
@@ -218,7 +220,7 @@ async def test_only_wanted_types_are_read(
 
 
 @pytest.mark.alone
-async def test_a_refused_type_does_not_wait_for_its_body(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_a_refused_type_does_not_wait_for_its_body(fetcher: CurlFetcher, web: HostileWeb) -> None:
     rules = ContentTypeRules(reject=("image/*",))
     result = await fetcher.get(FetchRequest(web.url("/stalled-body?type=image/png&silent"), content_types=rules))
     failure = failed(result)
@@ -229,7 +231,7 @@ async def test_a_refused_type_does_not_wait_for_its_body(fetcher: Fetcher, web: 
     assert failure.elapsed_s < 2
 
 
-async def test_the_type_of_an_error_page_does_not_matter(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_the_type_of_an_error_page_does_not_matter(fetcher: CurlFetcher, web: HostileWeb) -> None:
     rules = ContentTypeRules(accept=("application/json",))
     assert answered(await fetcher.get(FetchRequest(web.url("/status/404"), content_types=rules))).status == 404
 
@@ -237,7 +239,7 @@ async def test_the_type_of_an_error_page_does_not_matter(fetcher: Fetcher, web: 
 async def _fetch_a_few(web: HostileWeb) -> None:
     settings = FetchSettings("test/1.0", allowed_networks=("127.0.0.1/32",), max_concurrency=4, timer_tick_s=0.02)
     limits = FetchLimits(first_byte_timeout_s=0.2)
-    async with Fetcher(settings, time.time) as fetcher:
+    async with CurlFetcher(settings, time.time) as fetcher:
         paths = ["/ok", "/encoded/gzip", "/chunks/good", "/reset/body", "/hang", "/encoded/br"] * 3
         requests = (fetcher.get(FetchRequest(web.url(path), limits=limits)) for path in paths)
         results = await asyncio.gather(*requests)
@@ -271,7 +273,7 @@ def test_it_works_on_every_kind_of_loop(
 )
 def test_settings_that_cannot_work_are_refused_at_once(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        Fetcher(FetchSettings(**({"user_agent": "test/1.0"} | wrong)), time.time)
+        CurlFetcher(FetchSettings(**({"user_agent": "test/1.0"} | wrong)), time.time)
 
 
 @pytest.mark.parametrize("name", FetchLimits.__slots__)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.inflate import inflate_coded
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from tests.fetch.conftest import MakeFetcher
@@ -95,7 +95,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("path", "kind"), TOO_SLOW, ids=[path for path, _ in TOO_SLOW])
 async def test_a_slow_answer_ends_in_its_kind_and_in_time(
-    fetcher: Fetcher, web: HostileWeb, path: str, kind: FailureKind
+    fetcher: CurlFetcher, web: HostileWeb, path: str, kind: FailureKind
 ) -> None:
     failure = failed(await fetcher.get(FetchRequest(web.url(path), limits=QUICK)))
     assert failure.kind is kind, failure
@@ -107,7 +107,7 @@ async def test_a_slow_answer_ends_in_its_kind_and_in_time(
 
 @pytest.mark.parametrize(("path", "kind"), BROKEN, ids=[path for path, _ in BROKEN])
 async def test_a_broken_answer_ends_in_its_kind(
-    fetcher: Fetcher, web: HostileWeb, path: str, kind: FailureKind
+    fetcher: CurlFetcher, web: HostileWeb, path: str, kind: FailureKind
 ) -> None:
     failure = failed(await fetcher.get(FetchRequest(web.url(path), limits=PATIENT)))
     assert failure.kind is kind, failure
@@ -122,7 +122,7 @@ async def test_a_broken_answer_ends_in_its_kind(
     [("/hang", 0.4, 1.4), ("/stalled-body", 0.3, 1.3), ("/slow-body?ms=20", 1.5, 2.5)],
 )
 async def test_a_timeout_is_neither_early_nor_late(
-    fetcher: Fetcher, web: HostileWeb, path: str, least_s: float, most_s: float
+    fetcher: CurlFetcher, web: HostileWeb, path: str, least_s: float, most_s: float
 ) -> None:
     failure = failed(await fetcher.get(FetchRequest(web.url(path), limits=QUICK)))
     assert least_s <= failure.elapsed_s < most_s
@@ -156,12 +156,12 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("path", "body"), ANSWERS, ids=[path for path, _ in ANSWERS])
-async def test_an_odd_but_sound_answer_is_read(fetcher: Fetcher, web: HostileWeb, path: str, body: bytes) -> None:
+async def test_an_odd_but_sound_answer_is_read(fetcher: CurlFetcher, web: HostileWeb, path: str, body: bytes) -> None:
     response = answered(await fetcher.get(FetchRequest(web.url(path))))
     assert (response.status, response.body, response.truncated) == (200, body, False)
 
 
-async def test_fields_are_those_of_the_answer_alone(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_fields_are_those_of_the_answer_alone(fetcher: CurlFetcher, web: HostileWeb) -> None:
     interim = answered(await fetcher.get(FetchRequest(web.url("/interim/3"))))
     assert interim.content_type == "text/html"
     assert (interim.headers.get("x-real"), interim.headers.get("link")) == ("yes", None)
@@ -182,7 +182,7 @@ async def test_odd_fields_are_read(make_fetcher: MakeFetcher, web: HostileWeb) -
 
 
 @pytest.mark.parametrize("coding", [name for name in CODERS if name != "identity"])
-async def test_every_coding_is_undone_small_and_large(fetcher: Fetcher, web: HostileWeb, coding: str) -> None:
+async def test_every_coding_is_undone_small_and_large(fetcher: CurlFetcher, web: HostileWeb, coding: str) -> None:
     small = answered(await fetcher.get(FetchRequest(web.url(f"/encoded/{coding}"))))
     assert small.body == PLAIN
     assert small.wire_bytes < len(PLAIN)
@@ -191,7 +191,7 @@ async def test_every_coding_is_undone_small_and_large(fetcher: Fetcher, web: Hos
     assert large.body == rows(200_000)
 
 
-async def test_the_coded_bytes_are_handed_on_where_they_were_held_anyway(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_the_coded_bytes_are_handed_on_where_they_were_held_anyway(fetcher: CurlFetcher, web: HostileWeb) -> None:
     small = answered(await fetcher.get(FetchRequest(web.url("/encoded/gzip"))))
     assert small.coded_body == deflate(PLAIN)
     assert inflate_coded(small.coded_body, small.content_encoding) == small.body
@@ -200,19 +200,19 @@ async def test_the_coded_bytes_are_handed_on_where_they_were_held_anyway(fetcher
 
 
 @pytest.mark.parametrize("codings", ["gzip,gzip", "gzip,br", "br,gzip", "zstd,deflate", "br,zstd", "identity,gzip"])
-async def test_two_codings_are_undone_in_reverse(fetcher: Fetcher, web: HostileWeb, codings: str) -> None:
+async def test_two_codings_are_undone_in_reverse(fetcher: CurlFetcher, web: HostileWeb, codings: str) -> None:
     response = answered(await fetcher.get(FetchRequest(web.url(f"/encoded/{codings}"))))
     assert response.body == PLAIN
     assert response.content_encoding == ", ".join(name for name in codings.split(",") if name != "identity")
 
 
-async def test_codings_may_come_in_fields_of_their_own(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_codings_may_come_in_fields_of_their_own(fetcher: CurlFetcher, web: HostileWeb) -> None:
     fields = (("Content-Encoding", "gzip"), ("Content-Encoding", "X-GZIP"))
     web.page("/two-fields", deflate(deflate(b"twice")), "200 OK", *fields)
     assert answered(await fetcher.get(FetchRequest(web.url("/two-fields")))).body == b"twice"
 
 
-async def test_an_empty_body_may_claim_any_coding(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_an_empty_body_may_claim_any_coding(fetcher: CurlFetcher, web: HostileWeb) -> None:
     web.page("/empty", b"", "200 OK", ("Content-Encoding", "gzip"))
     assert answered(await fetcher.get(FetchRequest(web.url("/empty")))).body == b""
 
@@ -235,7 +235,9 @@ async def test_what_follows_an_answer_is_not_the_next_one(make_fetcher: MakeFetc
 
 
 @pytest.mark.parametrize("path", ["/endless/503", "/endless/404?chunked", "/endless/302"])
-async def test_outside_2xx_the_status_outlives_a_body_too_large(fetcher: Fetcher, web: HostileWeb, path: str) -> None:
+async def test_outside_2xx_the_status_outlives_a_body_too_large(
+    fetcher: CurlFetcher, web: HostileWeb, path: str
+) -> None:
     response = answered(await fetcher.get(FetchRequest(web.url(path))))
     assert response.status in (302, 404, 503)
     assert response.truncated
@@ -244,7 +246,7 @@ async def test_outside_2xx_the_status_outlives_a_body_too_large(fetcher: Fetcher
 
 
 @pytest.mark.parametrize("claim", ["gzip", "rot13", "gzip, gzip, gzip"])
-async def test_outside_2xx_the_status_outlives_a_bad_coding(fetcher: Fetcher, web: HostileWeb, claim: str) -> None:
+async def test_outside_2xx_the_status_outlives_a_bad_coding(fetcher: CurlFetcher, web: HostileWeb, claim: str) -> None:
     web.page("/busy", PLAIN, "429 Too Many Requests", ("Content-Encoding", claim), ("Retry-After", "7"))
     response = answered(await fetcher.get(FetchRequest(web.url("/busy"))))
     assert (response.status, response.headers.get("retry-after")) == (429, "7")
@@ -253,7 +255,9 @@ async def test_outside_2xx_the_status_outlives_a_bad_coding(fetcher: Fetcher, we
 
 @pytest.mark.parametrize("coding", ["identity", "gzip", "br", "zstd", "deflate"])
 @pytest.mark.parametrize("spare", [-1, 0, 1])
-async def test_the_cap_is_exact_after_decompression(fetcher: Fetcher, web: HostileWeb, coding: str, spare: int) -> None:
+async def test_the_cap_is_exact_after_decompression(
+    fetcher: CurlFetcher, web: HostileWeb, coding: str, spare: int
+) -> None:
     limits = FetchLimits(max_body_bytes=len(PLAIN) + spare)
     result = await fetcher.get(FetchRequest(web.url(f"/encoded/{coding}"), limits=limits))
     if spare < 0:
@@ -262,7 +266,7 @@ async def test_the_cap_is_exact_after_decompression(fetcher: Fetcher, web: Hosti
         assert answered(result).body == PLAIN
 
 
-async def test_the_cap_on_the_wire_is_separate(fetcher: Fetcher, web: HostileWeb) -> None:
+async def test_the_cap_on_the_wire_is_separate(fetcher: CurlFetcher, web: HostileWeb) -> None:
     result = await fetcher.get(FetchRequest(web.url("/endless"), limits=FetchLimits(max_wire_bytes=100_000)))
     failure = failed(result)
     assert failure.kind is K.TOO_LARGE

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.model.fetch import FailureKind, FetchLimits, FetchRequest, Response
 from tests.fetch.conftest import MakeFetcher
 from tests.fetch.test_get import answered, failed
@@ -31,7 +31,7 @@ def http2(shared_http2: HostileHttp2) -> HostileHttp2:
     return shared_http2
 
 
-async def test_a_page_comes_over_tls(fetcher: Fetcher, secure_web: HostileWeb) -> None:
+async def test_a_page_comes_over_tls(fetcher: CurlFetcher, secure_web: HostileWeb) -> None:
     response = answered(await fetcher.get(FetchRequest(secure_web.url("/encoded/gzip"))))
     assert (response.status, response.body, response.http_version) == (200, PLAIN, "1.1")
 
@@ -45,14 +45,14 @@ async def test_an_authority_that_we_do_not_know_is_refused(make_fetcher: MakeFet
 
 
 @pytest.mark.parametrize("certificate", ["expired", "elsewhere"])
-async def test_a_certificate_out_of_date_or_of_another_host_is_refused(fetcher: Fetcher, certificate: str) -> None:
+async def test_a_certificate_out_of_date_or_of_another_host_is_refused(fetcher: CurlFetcher, certificate: str) -> None:
     with HostileWeb(certificate=certificate) as web:
         failure = failed(await fetcher.get(FetchRequest(web.url("/ok"))))
         assert failure.kind is K.CERTIFICATE_REFUSED
         assert web.log.arrivals == []
 
 
-async def test_plain_text_where_tls_belongs_is_a_tls_failure(fetcher: Fetcher) -> None:
+async def test_plain_text_where_tls_belongs_is_a_tls_failure(fetcher: CurlFetcher) -> None:
     async def answer_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
@@ -67,7 +67,7 @@ async def test_plain_text_where_tls_belongs_is_a_tls_failure(fetcher: Fetcher) -
 
 
 @pytest.mark.alone
-async def test_a_handshake_that_never_ends_is_a_connect_timeout(fetcher: Fetcher) -> None:
+async def test_a_handshake_that_never_ends_is_a_connect_timeout(fetcher: CurlFetcher) -> None:
     async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -81,7 +81,7 @@ async def test_a_handshake_that_never_ends_is_a_connect_timeout(fetcher: Fetcher
     assert failure.elapsed_s < 1.5
 
 
-async def test_connections_and_sessions_are_used_again(fetcher: Fetcher, secure_web: HostileWeb) -> None:
+async def test_connections_and_sessions_are_used_again(fetcher: CurlFetcher, secure_web: HostileWeb) -> None:
     secure_web.log.clear()
     for _ in range(3):
         answered(await fetcher.get(FetchRequest(secure_web.url("/ok"))))
@@ -92,7 +92,7 @@ async def test_connections_and_sessions_are_used_again(fetcher: Fetcher, secure_
     assert [arrival.resumed for arrival in secure_web.log.arrivals] == [False, False, False, True]
 
 
-async def test_one_slow_page_does_not_hold_up_another_of_its_host(fetcher: Fetcher, secure_web: HostileWeb) -> None:
+async def test_one_slow_page_does_not_hold_up_another_of_its_host(fetcher: CurlFetcher, secure_web: HostileWeb) -> None:
     slow = asyncio.create_task(fetcher.get(FetchRequest(secure_web.url("/hang"))))
     assert answered(await asyncio.wait_for(fetcher.get(FetchRequest(secure_web.url("/ok"))), 5)).status == 200
     slow.cancel()
@@ -106,7 +106,7 @@ async def test_a_body_cut_off_under_tls_is_never_short(
     assert failure.kind is K.RESET
 
 
-async def test_http2_is_spoken_and_shared(fetcher: Fetcher, http2: HostileHttp2) -> None:
+async def test_http2_is_spoken_and_shared(fetcher: CurlFetcher, http2: HostileHttp2) -> None:
     first = answered(await fetcher.get(FetchRequest(http2.url("/ok"))))
     assert (first.status, first.body, first.http_version) == (200, b"over http/2", "2")
     results = await asyncio.gather(*(fetcher.get(FetchRequest(http2.url("/ok"))) for _ in range(20)))
@@ -120,7 +120,7 @@ async def test_http2_can_be_switched_off(make_fetcher: MakeFetcher, secure_web: 
     assert response.http_version == "1.1"
 
 
-async def test_a_large_body_comes_whole_over_http2(fetcher: Fetcher, http2: HostileHttp2) -> None:
+async def test_a_large_body_comes_whole_over_http2(fetcher: CurlFetcher, http2: HostileHttp2) -> None:
     response = answered(await fetcher.get(FetchRequest(http2.url("/big?bytes=3000000"))))
     assert response.body == b"x" * 3_000_000
 
@@ -140,7 +140,7 @@ async def test_a_large_body_comes_whole_over_http2(fetcher: Fetcher, http2: Host
     ],
 )
 async def test_a_bad_answer_over_http2_ends_in_its_kind(
-    fetcher: Fetcher, http2: HostileHttp2, path: str, kinds: set[FailureKind]
+    fetcher: CurlFetcher, http2: HostileHttp2, path: str, kinds: set[FailureKind]
 ) -> None:
     limits = FetchLimits(first_byte_timeout_s=0.5 if path == "/hang" else 10)
     failure = failed(await fetcher.get(FetchRequest(http2.url(path), limits=limits)))
@@ -152,7 +152,7 @@ async def test_a_bad_answer_over_http2_ends_in_its_kind(
     assert answered(again[1]).body == b"over http/2"
 
 
-async def test_cancelling_one_stream_leaves_the_others(fetcher: Fetcher, http2: HostileHttp2) -> None:
+async def test_cancelling_one_stream_leaves_the_others(fetcher: CurlFetcher, http2: HostileHttp2) -> None:
     assert answered(await fetcher.get(FetchRequest(http2.url("/ok")))).status == 200
     hanging = asyncio.create_task(fetcher.get(FetchRequest(http2.url("/hang"))))
     assert answered(await fetcher.get(FetchRequest(http2.url("/ok")))).status == 200

@@ -93,7 +93,7 @@ def test_a_page_is_hard_by_the_work_it_makes_and_not_by_the_time_it_waits_for_th
 
     bodies: list[bytes] = []
     read_apart = ApartReader.read
-    monkeypatch.setattr("comity.walk.read_page.read_html", read)
+    monkeypatch.setattr("comity.walk.visit.page.read_html", read)
     monkeypatch.setattr(ApartReader, "read", sent_apart)
     site = web.site({"/": page("/a"), "/a": page("/b"), "/b": page()})
     assert place.crawl(site.url()).pages == 3

@@ -235,6 +235,9 @@ robots_cache: Final = Table(
     Column("etag", Text()),
     Column("last_modified", Text()),
     Column("detail", Text()),
+    # Why a request for the file failed; NULL where an answer came.
+    Column("failure", String(24)),
+    Column("lacks_tls", Boolean(), nullable=False, server_default=false()),
     # Identifies the ledger note that says what this row puts in force; a row edited by hand no longer fits it.
     Column("noted", String(32)),
     Index("idx_robots_cache_host", "host"),

@@ -24,7 +24,7 @@ from comity.fetch.engine import Engine
 from comity.fetch.head import encode_headers, request_headers
 from comity.fetch.settings import FetchSettings
 from comity.fetch.transfer import Transfer, apply_settings
-from comity.model.fetch import FailureKind, FetchFailure, FetchRequest, Response
+from comity.model.fetch import Ask, FailureKind, FetchFailure, FetchRequest, NotAllowed, OnSent, Response
 from comity.rules.address_guard import decide_name, decide_port, parse_networks
 
 # What the canonical form of nearly every URL looks like; anything else is read again by the WHATWG rules.
@@ -33,7 +33,7 @@ _SCHEME: Final = re.compile(r"[\x00-\x20]*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _WEB_SCHEMES: Final = {"http:": 80, "https:": 443}
 
 
-class Fetcher:
+class CurlFetcher:
     """Asks politely once: no redirect, no cookie, no second try. Must be closed; lives on one event loop.
 
     `now` gives wall time in seconds; durations are measured apart from it.
@@ -75,7 +75,7 @@ class Fetcher:
         """How many sockets are open, in use or kept."""
         return self._connections.count()
 
-    async def get(self, request: FetchRequest, on_sent: Callable[[], None] | None = None) -> Response | FetchFailure:
+    async def get(self, request: FetchRequest, on_sent: OnSent | None = None) -> Response | FetchFailure:
         """Make one request. Never raises for what a server or a URL does; cancelling ends it at once.
 
         `on_sent` is called when the way to the host is open and the request goes out; it must not wait or raise.
@@ -123,8 +123,12 @@ class Fetcher:
             if self._waiting:
                 self._wake_next()
 
+    async def get_page(self, request: FetchRequest, ask: Ask) -> Response | FetchFailure | NotAllowed:
+        """Get a page, which takes one request."""
+        return await ask(request, self.get)
+
     def look(self) -> None:
-        """Let requests that have just begun go out, and note answers that have come, without waiting for the loop."""
+        """Send requests that have just started, and note answers that have come, without waiting for the event loop."""
         if self._engine is not None and not self._closed:
             self._engine.look()
 
@@ -194,7 +198,7 @@ class Fetcher:
         return self._engine
 
     async def _free_transfer(self) -> Transfer | None:
-        """A transfer that nobody uses: made now, or waited for; None once closed."""
+        """A free transfer: a new one, or one that is waited for; None once closed."""
         assert self._loop is not None
         while not self._closed:
             if self._free:

@@ -7,10 +7,10 @@ stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 
 class Cookie(NamedTuple):
@@ -32,6 +32,9 @@ class Cookie(NamedTuple):
 
 
 Method = Literal["GET", "HEAD", "POST"]
+
+OnSent = Callable[[], None]
+"""Called when the way to the host is open and the request goes out; must not wait or raise."""
 
 
 class Headers:
@@ -260,3 +263,50 @@ class FetchFailure:
     headers: Headers = field(default=NO_HEADERS)
     address: str | None = None
     wire_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NotAllowed:
+    """A request that was not made: taken down, forbidden by robots.txt, or its host cannot be asked now."""
+
+    code: str
+
+
+Send = Callable[[FetchRequest, OnSent | None], Awaitable[Response | FetchFailure]]
+"""Makes one request on the wire; `Fetcher.get` is one."""
+
+Ask = Callable[[FetchRequest, Send], Awaitable[Response | FetchFailure | NotAllowed]]
+"""Makes one request of a page, by `send`, as soon as takedowns, robots.txt, the host's lease and its gate allow it.
+
+Each request has its own start and its own row in the ledger, whatever its host. `send` is called once, or not at all.
+"""
+
+
+class Fetcher(Protocol):
+    """Gets what is at a URL. libcurl does (`fetch.fetcher`); a browser and a simulated web do it in other ways.
+
+    Only the walk calls it: `get` once for each start that a host's gate has granted, and `get_page` once for a page.
+    """
+
+    async def get(self, request: FetchRequest, on_sent: OnSent | None = None) -> Response | FetchFailure:
+        """Make one request: no redirect, no second try. Never raises for what a server or a URL does."""
+        ...
+
+    async def get_page(self, request: FetchRequest, ask: Ask) -> Response | FetchFailure | NotAllowed:
+        """Get a page with as many requests as that takes. Every request must go through `ask`, the first for the page.
+
+        A fetcher that needs one request gives `ask(request, self.get)`. A redirect of the page is its answer.
+        """
+        ...
+
+    def look(self) -> None:
+        """Send requests that have just started, and note answers that have come, without waiting for the event loop."""
+        ...
+
+    def forget_host(self, host: str) -> int:
+        """Close the idle connections to a host whose lease ends; give their number."""
+        ...
+
+    def close(self) -> None:
+        """End what is in flight as cancelled; may be called again."""
+        ...

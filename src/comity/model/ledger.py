@@ -105,6 +105,8 @@ class Purpose(StrEnum):
     SITEMAP = "sitemap"
     REDIRECT = "redirect"
     IMAGE = "image"
+    PART = "part"
+    """Something that a fetcher needs to show a page, such as a script that a browser runs."""
 
 
 class NoteKind(StrEnum):

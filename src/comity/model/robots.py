@@ -6,6 +6,8 @@ These values are stored as evidence, so each carries the words and line numbers 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from comity.model.fetch import FailureKind
+
 
 class Confidence(StrEnum):
     """How far a verdict rests on a robots.txt that was really read, whole."""
@@ -57,6 +59,10 @@ class RobotsReading:
     confidence: Confidence
     reason: str
     http_status: int | None = None
+    failure: FailureKind | None = None
+    """Why there was no answer, where a request failed."""
+    lacks_tls: bool = False
+    """Whether it failed because nothing speaks TLS at its https address."""
 
     def verdict(self) -> RobotsVerdict | None:
         """Give the verdict for every URL of the origin, or None where the file's own rules decide."""

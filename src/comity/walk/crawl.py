@@ -16,9 +16,9 @@ from uuid import UUID, uuid4
 from comity.clock import Clock
 from comity.database.connection import Database
 from comity.extract.apart import ApartReader
-from comity.fetch.fetcher import CurlFetcher
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.leases.leases import Leases
+from comity.model.fetch import Fetcher
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.model.run import EndReason, Exhausted
@@ -64,7 +64,7 @@ class Crawl:
         database: Database,
         frontier: FrontierStore,
         leases: Leases,
-        fetcher: CurlFetcher,
+        fetcher: Fetcher,
         store: PageSink,
         clock: Clock,
         chance: Callable[[], float],

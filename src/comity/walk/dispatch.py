@@ -18,10 +18,10 @@ from comity.model.outcome import Outcome, Postponed, Refused
 from comity.walk.begin_now import begin_now
 from comity.walk.capacity import Capacity
 from comity.walk.leased_host import PATIENCE_S, LeasedHost
-from comity.walk.robots_keeper import RobotsPostponed
+from comity.walk.robots.keeper import RobotsPostponed
 from comity.walk.spending import Spending
-from comity.walk.visit import Cleared, RobotsWanted, clear, visit
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.visit import Cleared, RobotsWanted, clear, visit
 
 _TICK_LEAST_S: Final = 0.0005
 _UNREAD_MOST: Final = 8  # pages of one host that wait to be read apart
@@ -32,7 +32,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        rooms: VisitRooms,
+        rooms: VisitContext,
         capacity: Capacity,
         clock: Callable[[], float],
         *,

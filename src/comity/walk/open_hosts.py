@@ -10,8 +10,8 @@ from math import inf
 from typing import Any, Final
 
 from comity.clock import Clock
-from comity.fetch.fetcher import CurlFetcher
 from comity.frontier.store import FrontierUnavailable
+from comity.model.fetch import Fetcher
 from comity.model.host import HostStatus
 from comity.model.run import EndReason, Exhausted
 from comity.model.traps import TrapCode
@@ -49,7 +49,7 @@ class OpenHosts:
         desk: HostDesk,
         thread: Patience,
         settling: Settling,
-        fetcher: CurlFetcher,
+        fetcher: Fetcher,
         clock: Clock,
         terms: CrawlTerms,
         progress: Progress,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.fetch.fetcher import CurlFetcher
 from comity.leases.leases import Leases
 from comity.model.errors import ComityError, HostBusy
+from comity.model.fetch import Fetcher
 from comity.model.gate import DoorProfile
 from comity.rules.canonical import WebAddress
 from comity.rules.takedown import Takedowns
@@ -25,7 +25,7 @@ from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefus
 async def read_robots(
     database: Database,
     leases: Leases,
-    fetcher: CurlFetcher,
+    fetcher: Fetcher,
     clock: Clock,
     chance: Callable[[], float],
     profile: DoorProfile,

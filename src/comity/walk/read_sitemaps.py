@@ -1,4 +1,4 @@
-"""Reading a host's sitemaps: files asked for one by one under its gate, their pages into the frontier.
+"""Read a host's sitemaps: fetch the files one by one under its gate, and queue the pages that they list.
 
 It goes on beside the visits of the same host. What was asked for is remembered with its entries, so that a run that is
 cut off goes on with the next file.
@@ -18,34 +18,27 @@ from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
-from comity.model.traps import NO_PAGES
+from comity.rules.admission import KNOWN, Admitted, admit, of_link
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
-from comity.walk.decisions import (
-    is_denial_kept,
-    is_worth_keeping,
-    is_worth_noting,
-    robots_evidence,
-    taken_down,
-    trap_evidence,
-)
 from comity.walk.leased_host import PATIENCE_S, UNQUEUED_MOST, LeasedHost
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.settling import Settling
+from comity.walk.visit.admit import record_denial
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
 
-SITEMAPS_FRESH_FOR_S: Final = 24 * 3600.0  # after this the whole plan is made anew
+SITEMAPS_FRESH_FOR_S: Final = 24 * 3600.0  # after this the whole plan is made again
 _PROTOCOL_BYTES: Final = 52_428_800
 _SMALL_BYTES: Final = 6_000_000  # most files of 50,000 entries
-_LARGE_AT_ONCE: Final = 4  # files of the protocol's size are held in memory; the rest of the hosts wait for room
-_ROOM_WAIT_S: Final = 0.5
-_ROOM_WAITS: Final = 240
+_LARGE_AT_ONCE: Final = 4  # files of the protocol's largest size that are held in memory; other hosts wait
+_LARGE_WAIT_S: Final = 0.5
+_LARGE_WAITS: Final = 240
 _TRIES: Final = 3
-_ROUNDS: Final = 3  # in which files that could not be asked for get another chance
+_ROUNDS: Final = 3  # of further tries for files that could not be fetched
 _UNSETTLED_MOST: Final = 2000
-_LONGER: Final = 2.0  # how much more time than a page a file may take: it may be ten times as large
+_LONGER: Final = 2.0  # times the time-out of a page: a file may be ten times as large
 _GIVE_WAY_S: Final = 1.0
 _HELD_UP_S: Final = 0.005
 _LOOK_LEAST_S: Final = 0.005
@@ -55,7 +48,7 @@ _UNSAID: Final = (None, None, None)
 
 
 class _Unread(NamedTuple):
-    """A file that gave nothing, and what is noted of it."""
+    """A file that could not be read, and what is recorded of it."""
 
     state: SitemapState
     detail: str
@@ -67,12 +60,12 @@ class _Unread(NamedTuple):
 
 
 class SitemapReader:
-    """Reads the sitemaps of one host after the other, each when its host asks for it."""
+    """Reads the sitemaps of hosts, each host by a call of its own."""
 
     def __init__(
-        self, rooms: VisitContext, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
+        self, context: VisitContext, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
     ) -> None:
-        self._rooms = rooms
+        self._context = context
         self._settling = settling
         self._bounds = bounds
         self._on_found = on_found
@@ -81,7 +74,7 @@ class SitemapReader:
     async def read(self, host: LeasedHost, origin: str) -> None:
         """Read everything that the plan of a host names; robots.txt of the origin is in force."""
         if host.sitemaps is None:
-            return  # somebody began with it a moment ago
+            return  # another task began a moment ago
         earlier, host.sitemaps = host.sitemaps, None
         robots = host.robots.get(origin)
         named = robots.file.sitemaps if robots is not None and robots.file is not None else ()
@@ -90,11 +83,11 @@ class SitemapReader:
             origin,
             named,
             bounds=self._bounds,
-            collapse=self._rooms.scope.collapse_subdomains,
-            tracking=self._rooms.tracking,
+            collapse=self._context.scope.collapse_subdomains,
+            tracking=self._context.tracking,
             earlier=earlier,
         )
-        # A run that is cut off before the last of them must know that there are more.
+        # A run that is interrupted before the last of them must know that there are more.
         host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in plan.waiting() if not each.is_guess]
         put_off: list[tuple[PlannedSitemap, float]] = []
         while not host.is_stopped and (planned := plan.next()) is not None:
@@ -108,17 +101,17 @@ class SitemapReader:
         for planned in plan.left_out():
             self._note(host, planned, SitemapState.REFUSED, detail="more than are read of one host")
         if host.unsettled:
-            self._settling.put_news(host)  # nothing comes after this that would have it settled
+            self._settling.put_news(host)  # no later outcome would take it along
 
     async def _read_again(
         self, host: LeasedHost, plan: SitemapPlan, put_off: list[tuple[PlannedSitemap, float]]
     ) -> list[tuple[PlannedSitemap, float]]:
-        """Ask once more for files that could not be asked for; gives those for which that still holds."""
+        """Try files again that could not be fetched; gives those that still could not."""
         left: list[tuple[PlannedSitemap, float]] = []
         for planned, not_before in put_off:
-            wait_s = not_before - self._rooms.clock()
+            wait_s = not_before - self._context.clock()
             if wait_s > PATIENCE_S or host.is_stopped:
-                continue  # it stays planned, and is read when the host is taken again
+                continue  # it stays planned, and is read when the host is leased again
             await self._pause(host, wait_s)
             if not host.is_stopped:
                 again = await self._read_one(host, plan, planned)
@@ -126,16 +119,16 @@ class SitemapReader:
         return left
 
     async def _pause(self, host: LeasedHost, wait_s: float) -> None:
-        until = self._rooms.clock() + wait_s
+        until = self._context.clock() + wait_s
         while not host.is_stopped:
-            left_s = until - self._rooms.clock()
+            left_s = until - self._context.clock()
             if left_s <= 0:
                 return
             await asyncio.sleep(min(left_s, _LOOK_MOST_S))
 
     async def _give_way(self, host: LeasedHost, begun: int) -> None:
-        """Let a page go first: who asks for one file after the other stands before the pages at every start."""
-        clock, next_start_at = self._rooms.clock, host.gate.next_start_at
+        """Let a page go first: files that are fetched in a row would take every start before the pages."""
+        clock, next_start_at = self._context.clock, host.gate.next_start_at
         until = max(clock(), min(next_start_at(), clock() + PATIENCE_S)) + _GIVE_WAY_S
         while len(host.work) and host.tally.begun == begun and not host.is_stopped:
             now = clock()
@@ -144,7 +137,7 @@ class SitemapReader:
             await asyncio.sleep(min(max(next_start_at() - now, _LOOK_LEAST_S), _LOOK_MOST_S))
 
     async def _read_one(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap) -> float | None:
-        """Ask for a file, a few times if the way or the server fails; gives when to ask for one that was put off."""
+        """Fetch a file, a few times if the network or the server fails; gives when to try one that was put off."""
         for attempt in range(1, _TRIES + 1):
             unread = await self._attempt(host, plan, planned)
             if unread is None or not unread.is_worth_a_try or attempt == _TRIES or host.is_stopped:
@@ -153,22 +146,22 @@ class SitemapReader:
         if unread is None:
             return None
         if unread.state is SitemapState.PLANNED or (unread.is_worth_a_try and attempt < _TRIES):
-            now = self._rooms.clock()
+            now = self._context.clock()
             not_before = unread.not_before if unread.not_before is not None else now
             if unread.is_blocked and not_before - now > PATIENCE_S:
-                host.waits_until = not_before  # the host itself asked for patience, and comes back after it
+                host.waits_until = not_before  # the host asked us to wait; it is leased again after that
             return not_before
         self._note(host, planned, unread.state, status=unread.status, detail=unread.detail)
         return None
 
     async def _attempt(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap) -> _Unread | None:
-        """Ask once and take what is said, with more room if the file is large; None if it was taken."""
+        """Fetch and read a file once, with a larger limit if it is large; None if it was read."""
         if self._large >= _LARGE_AT_ONCE:
             unread = await self._ask(host, plan, planned, self._limits(_SMALL_BYTES))
             if unread is None or not unread.is_too_large:
                 return unread
-            if not await self._room(host):
-                return _Unread(SitemapState.PLANNED, "there was no room for it")
+            if not await self._wait_for_large(host):
+                return _Unread(SitemapState.PLANNED, "too many large files were being read")
         self._large += 1
         try:
             return await self._ask(host, plan, planned, self._limits(_PROTOCOL_BYTES))
@@ -181,11 +174,11 @@ class SitemapReader:
         found = await self._chain(host, planned, limits)
         if isinstance(found, _Unread):
             return found
-        await self._take(host, plan, planned, found)
+        await self._read_entries(host, plan, planned, found)
         return None
 
     def _limits(self, most_bytes: int) -> FetchLimits:
-        limits = self._rooms.limits
+        limits = self._context.limits
         return replace(
             limits,
             max_body_bytes=most_bytes,
@@ -193,22 +186,22 @@ class SitemapReader:
             total_timeout_s=_LONGER * limits.total_timeout_s,
         )
 
-    async def _room(self, host: LeasedHost) -> bool:
-        """Wait until few enough large files are held; gives whether there is room."""
-        for _turn in range(_ROOM_WAITS):
+    async def _wait_for_large(self, host: LeasedHost) -> bool:
+        """Wait until few enough large files are in memory; gives whether that is so."""
+        for _turn in range(_LARGE_WAITS):
             if self._large < _LARGE_AT_ONCE or host.is_stopped:
                 break
-            await asyncio.sleep(_ROOM_WAIT_S)
+            await asyncio.sleep(_LARGE_WAIT_S)
         return self._large < _LARGE_AT_ONCE and not host.is_stopped
 
     async def _chain(self, host: LeasedHost, planned: PlannedSitemap, limits: FetchLimits) -> Response | _Unread:
         """One attempt, redirect by redirect."""
-        rooms, address, trail = self._rooms, planned.address, Trail()
+        context, address, trail = self._context, planned.address, Trail()
         entry = QueuedUrl(address.url, address.key, 0)
         purpose = Purpose.SITEMAP
         try:
-            for _hop in range(rooms.max_redirects + 1):
-                step = await follow(host, entry, address, trail, rooms, purpose=purpose, limits=limits)
+            for _hop in range(context.max_redirects + 1):
+                step = await follow(host, entry, address, trail, context, purpose=purpose, limits=limits)
                 if not isinstance(step, Exchange):
                     return _not_asked(step)
                 trail.requests.append(step.row)
@@ -218,21 +211,23 @@ class SitemapReader:
                 location = result.headers.get("location") if result.status in REDIRECTS else None
                 if location is None:
                     return result if 200 <= result.status < 300 else _answered(result.status)
-                target = resolve_location(location, result.url, collapse=rooms.scope.collapse_subdomains)
+                target = resolve_location(location, result.url, collapse=context.scope.collapse_subdomains)
                 if target is None:
                     return _Unread(SitemapState.MISSING, f"redirected to {location[:200]!r}", result.status)
                 address, purpose = target, Purpose.REDIRECT
-            return _Unread(SitemapState.MISSING, f"more than {rooms.max_redirects} redirects")
+            return _Unread(SitemapState.MISSING, f"more than {context.max_redirects} redirects")
         finally:
             host.unsettled.requests += trail.requests
             host.unsettled.evidence += trail.evidence
 
-    async def _take(self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap, response: Response) -> None:
-        """Bring the entries of a file to the frontier, a few hundred at a time, and plan what it names."""
+    async def _read_entries(
+        self, host: LeasedHost, plan: SitemapPlan, planned: PlannedSitemap, response: Response
+    ) -> None:
+        """Queue the entries of a file, a few hundred at a time, and plan the files that it names."""
         kind, entries = SitemapKind.NOT_A_SITEMAP, 0
         nested: list[SitemapEntry] = []
         problems: set[str] = set()
-        clock, collapse = self._rooms.clock, self._rooms.scope.collapse_subdomains
+        clock, collapse = self._context.clock, self._context.scope.collapse_subdomains
         began = clock()
         found_at = resolve_link(response.url, response.url, collapse=collapse) or planned.address
         for chunk in iter_entries(response.body, content_type=response.content_type):
@@ -241,7 +236,7 @@ class SitemapReader:
             problems.update(map(str, chunk.problems))
             entries += len(chunk.entries)
             self._admit(host, self._accepted(host, plan, planned, found_at, chunk.entries), planned.address.key)
-            # Everybody else gets as much time as this file took; most take next to none.
+            # The other tasks get as much time as this file took; most take next to none.
             spent_s = clock() - began
             await asyncio.sleep(spent_s if spent_s > _HELD_UP_S else 0)
             news = host.unsettled
@@ -249,7 +244,7 @@ class SitemapReader:
                 await self._settling.flush(host)
             began = clock()
             if host.is_lost:
-                return  # whoever holds the host now reads it again
+                return  # the next holder of the host reads it again
         if kind is SitemapKind.NOT_A_SITEMAP:
             self._note(host, planned, SitemapState.MISSING, status=response.status, detail="it is not a sitemap")
             return
@@ -273,51 +268,34 @@ class SitemapReader:
             elif len(host.unqueued) >= UNQUEUED_MOST:
                 host.unsettled.unrecorded += 1
             else:
-                self._pass_over(host, planned, found_at, entry.loc)
+                self._record_unqueued(host, planned, found_at, entry.loc)
 
-    def _pass_over(self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str) -> None:
-        """Note an entry of a sitemap that is not taken."""
-        rooms = self._rooms
-        address = resolve_link(loc, found_at.url, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
+    def _record_unqueued(self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str) -> None:
+        """Record an entry of a sitemap that is not queued."""
+        context = self._context
+        address = resolve_link(loc, found_at.url, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
         if address is not None:
             is_ours = address.host == host.name
             code = UnqueuedCode.SITEMAP_LIMIT if is_ours else UnqueuedCode.OTHER_HOST
             host.note_unqueued(address.url, address.key, code, FoundBy.SITEMAP, planned.address.key)
 
     def _admit(self, host: LeasedHost, listed: Iterable[tuple[WebAddress, SitemapEntry]], found_on: int) -> None:
-        """Ask of each page what is asked of a link."""
-        rooms, now = self._rooms, self._rooms.clock()
-        takedowns, links, evidence = rooms.takedowns(), host.unsettled.links, host.unsettled.evidence
+        """Admit the pages that a sitemap lists, as links are admitted."""
+        context, now, unsettled = self._context, self._context.clock(), host.unsettled
+        trap = host.traps.judge if host.traps is not None else None
+        terms = of_link(host.name, host.work.is_met, context.takedowns(), host.robots.get, trap, _DEPTH)
         found: list[FrontierEntry] = []
         for address, entry in listed:
-            hints = PageHints(*entry[1:]) if entry[1:] != _UNSAID else None
-            if host.work.is_met(address.key):
-                if hints is not None:  # what is said of a known page is kept too
-                    host.unsettled.hints.append((address.key, hints))
-                continue
-            covered = takedowns.covering(address)
-            robots = host.robots.get(address.origin)
-            verdict = robots.verdict(address.path) if robots is not None and not robots.is_unreachable else None
-            url, key, code = address.url, address.key, None
-            if covered is not None:
-                code = UnqueuedCode.TAKEDOWN
-                evidence.append(taken_down(host, address, covered, now))
-            elif verdict is not None and not verdict.allowed:
-                code = UnqueuedCode.ROBOTS
-                host.tally.refused_by_robots += 1
-                if is_denial_kept(host):
-                    evidence.append(robots_evidence(host, address, verdict, now))
-            elif host.traps is not None and (trap := host.traps.judge(address.path, _DEPTH)) is not None:
-                code = UnqueuedCode.TRAP if is_worth_noting(trap) else None
-                host.tally.refused_as_trap += trap.code not in NO_PAGES
-                if is_worth_keeping(trap):
-                    evidence.append(trap_evidence(host, address, trap, now))
-            else:
-                found.append(FrontierEntry(url, key, _DEPTH, 0, hints, FoundBy.SITEMAP, found_on))
-            if code is not None:
-                host.note_unqueued(url, key, code, FoundBy.SITEMAP, found_on)
-        links += found
-        if host.unsettled:
+            decision = admit(address, terms)
+            if isinstance(decision, Admitted):
+                hints = _hints(entry)
+                found.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints, FoundBy.SITEMAP, found_on))
+            elif decision is not KNOWN:
+                record_denial(host, address, decision, (FoundBy.SITEMAP, found_on), now, unsettled.evidence)
+            elif (hints := _hints(entry)) is not None:  # what a sitemap says of a known page counts too
+                unsettled.hints.append((address.key, hints))
+        unsettled.links += found
+        if unsettled:
             self._settling.put_news(host)
         if found:
             host.work.found(found)
@@ -334,10 +312,10 @@ class SitemapReader:
         entries: int = 0,
         detail: str | None = None,
     ) -> None:
-        """Remember how a file came out; it is settled with everything that it said."""
+        """Record how reading a file ended; it is settled together with its entries."""
         if host.is_given_directly and planned.is_guess and state is SitemapState.MISSING:
             return  # the next crawl of a direct URL looks for sitemaps again
-        now = self._rooms.clock()
+        now = self._context.clock()
         row = _row(planned, state)._replace(status=status, kind=kind, entries=entries, detail=detail, asked_at=now)
         host.unsettled.sitemaps.append(row)
         self._settling.put_news(host)
@@ -347,8 +325,13 @@ def _row(planned: PlannedSitemap, state: SitemapState) -> SitemapRow:
     return SitemapRow(planned.address.url, planned.address.key, planned.depth, planned.is_guess, state)
 
 
+def _hints(entry: SitemapEntry) -> PageHints | None:
+    """What a sitemap says of a page besides its address."""
+    return PageHints(*entry[1:]) if entry[1:] != _UNSAID else None
+
+
 def _not_asked(step: object) -> _Unread:
-    """The host was not asked: what we will not ask is noted, what could not be asked now stays planned."""
+    """No request was made: what may not be fetched is recorded, what could not be fetched now stays planned."""
     if isinstance(step, Refused):
         return _Unread(SitemapState.REFUSED, f"{step.code}: {step.reason}")
     why = step.why if isinstance(step, NotStarted) else None

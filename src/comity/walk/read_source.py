@@ -22,11 +22,10 @@ from comity.database.ledger import ledger
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import page_from, source_from
 from comity.extract.apart import ApartReader
-from comity.fetch.fetcher import CurlFetcher
 from comity.leases.holder import is_dead, machine_name
 from comity.leases.leases import Leases
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
-from comity.model.fetch import FetchLimits
+from comity.model.fetch import Fetcher, FetchLimits
 from comity.model.gate import DoorProfile
 from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobFound, JobPosting
@@ -92,7 +91,7 @@ class SourceDesk:
         self,
         database: Database,
         leases: Leases,
-        fetcher: CurlFetcher,
+        fetcher: Fetcher,
         clock: Clock,
         chance: Callable[[], float],
         terms: SourceTerms,
@@ -122,7 +121,7 @@ class SourceDesk:
         """Have every wait for a host told, or none of them."""
         self._requests.on_wait = on_wait
 
-    def _rooms(self, fetcher: CurlFetcher) -> VisitContext:
+    def _rooms(self, fetcher: Fetcher) -> VisitContext:
         terms, seconds = self._terms, self._clock.seconds
         requests = Requests(fetcher, Capacity(_AT_ONCE), seconds)
         alike = terms.collapse_subdomains

@@ -1,7 +1,7 @@
-"""Refreshing a host: which of its known URLs are queued again, and what each is asked with.
+"""Refresh a host: which of its known URLs are queued again, and the conditions under which each is fetched.
 
-A round begins under the lease, in one transaction with its mark on the host's row: whoever is killed in the midst of it
-goes on with what is still queued. All of it blocks.
+A round begins under the lease, in one transaction with its mark on the host's row: after a crash in the middle of
+it the next run goes on with what is still queued. All functions block.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from comity.model.frontier import IMAGE_PRIORITY, QueuedUrl, SeenPage
 from comity.model.sitemap import PageHints
 from comity.rules.stale import RefreshTerms, revisit_rank
 
-_PAGE: Final = 1000  # known URLs that are looked at together
+_PAGE: Final = 1000  # known URLs that are read at a time
 _WRITTEN: Final = 10_000
 
 
 def plan_round(
     reads: FrontierReads, connection: Connection, host_id: UUID, now: datetime, terms: RefreshTerms, *, images: bool
 ) -> tuple[array[int], array[int]]:
-    """The keys of what a refresh of a host asks for, and their ranks; images only where they are wanted.
+    """The keys of the URLs that a refresh of a host fetches, and their ranks; images only where they are wanted.
 
-    It only reads, and holds nobody up however much a host has: whoever has the lease is alone with its frontier.
+    It only reads, and locks nothing however much a host has: its frontier changes only under its lease.
     """
     keys, ranks, place = array("q"), array("i"), None
     while known := reads.done(host_id, place, _PAGE):
@@ -46,7 +46,7 @@ def plan_round(
 
 
 def requeue_planned(change: FrontierChange, host_id: UUID, keys: array[int], ranks: array[int]) -> int:
-    """Queue what was planned; gives how many URLs that is. What was taken down meanwhile stays so."""
+    """Queue what was planned, except what was taken down meanwhile; gives how many URLs."""
     planned = zip(keys, ranks, strict=True)
     queued = 0
     while some := list(islice(planned, _WRITTEN)):
@@ -62,7 +62,7 @@ def requeue_changed(
     now: datetime,
     terms: RefreshTerms,
 ) -> int:
-    """Queue URLs again of which a sitemap says, during a round, that they changed; gives how many.
+    """Queue URLs again that, as a sitemap says during a round, have changed; gives how many.
 
     What was visited since the round began is not asked for again, whatever is said of it.
     """
@@ -77,7 +77,7 @@ def requeue_changed(
 
 
 def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl], began_at: float) -> list[QueuedUrl]:
-    """The next URLs of a host that is refreshed, each with what its last visit found: one statement for all.
+    """The next URLs of a host that is refreshed, each with what its last visit found; one statement for all.
 
     What was visited since the round began is queued again only after its frontier was lost: it is asked for without
     conditions, because a page that has not changed since would not say what it links to.
@@ -90,7 +90,7 @@ def with_seen(connection: Connection, host_id: UUID, rows: Sequence[QueuedUrl], 
 
 
 def _seen(connection: Connection, host_id: UUID, keys: Sequence[tuple[int, bool]]) -> dict[int, SeenPage]:
-    """What is known of pages, and of images; these have their own table."""
+    """What is known of pages and of images, which have their own table."""
     found = last_seen(connection, [key for key, is_image in keys if not is_image])
     images = [key for key, is_image in keys if is_image]
     if images:

@@ -1,4 +1,4 @@
-"""One request to a leased host: through its gate, out, and into the ledger. Nothing else calls the fetcher."""
+"""One request to a leased host: through its gate, out, and into the ledger. Every request of a fetcher goes here."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from comity.fetch.fetcher import CurlFetcher
-from comity.model.fetch import FetchFailure, FetchRequest, Response
+from comity.model.fetch import Fetcher, FetchFailure, FetchRequest, Response, Send
 from comity.model.gate import AnswerKind, Observation, Reservation, SlotTimeout, Wait
 from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow, Purpose
@@ -21,17 +20,17 @@ from comity.walk.leased_host import PATIENCE_S, LeasedHost
 
 
 @dataclass(frozen=True, slots=True)
-class Unstarted:
-    """The gate did not let the request go: a block, a lease that is over, a slot that never came free.
+class NotStarted:
+    """A request that the gate did not let start: a block, an ended lease, a slot that never came free.
 
-    Without a reason it was withdrawn: what was allowed when it began to wait is not allowed any more.
+    Without a reason it was withdrawn: what was allowed when it began to wait is no longer allowed.
     """
 
     why: Wait | SlotTimeout | None
 
 
-class Asked(NamedTuple):
-    """A request that went out, with what came back and what the site said about patience."""
+class Exchange(NamedTuple):
+    """A request that was made, its answer, how long the host asked us to wait, and the row for the ledger."""
 
     result: Response | FetchFailure
     retry_after_s: float | None
@@ -39,17 +38,19 @@ class Asked(NamedTuple):
 
 
 OnWait = Callable[[str, Wait, float], None]
-"""Told that a request to a host waits, for what, and at which moment that is."""
+"""Called when a request to a host must wait: with the host, the wait, and the present time."""
 
 
 class Requests:
-    """Lets requests go, each with a start that the host's gate has granted."""
+    """Makes requests, each with a start that the host's gate has granted."""
 
     def __init__(
-        self, fetcher: CurlFetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
+        self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
     ) -> None:
-        self._fetcher = fetcher
-        self.on_end: Callable[[LeasedHost], None] = lambda _host: None  # told of requests made on another's behalf
+        self.fetcher = fetcher
+        self.on_end: Callable[[LeasedHost], None] = lambda _host: (
+            None
+        )  # called after requests that were not a visit's first
         self.on_wait = on_wait
         self._capacity = capacity
         self._clock = clock
@@ -63,26 +64,29 @@ class Requests:
         verdict: RobotsVerdict | None = None,
         robots_version: str | None = None,
         may_go: Callable[[], bool] | None = None,
-    ) -> Asked | Unstarted:
-        """Wait for the host's next start, make the request, and tell the gate what it showed.
+        send: Send | None = None,
+    ) -> Exchange | NotStarted:
+        """Wait for the host's next start, make the request, and report the answer to the gate.
 
-        The host's delay is waited out, a block only as long as our patience lasts. `may_go` is asked once more when
+        The host's delay is waited out; a block only for as long as a host is waited for. `may_go` is asked again when
         the start has come.
         """
         self.tell_of_wait(host)
         slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, PATIENCE_S))
         if not isinstance(slot, Reservation):
-            return Unstarted(slot)
+            return NotStarted(slot)
         if may_go is not None and not may_go():
             host.gate.finish(slot)
-            return Unstarted(None)
+            return NotStarted(None)
         try:
-            return await self.send(host, slot, request, purpose, verdict=verdict, robots_version=robots_version)
+            return await self.send(
+                host, slot, request, purpose, verdict=verdict, robots_version=robots_version, send=send
+            )
         finally:
             self.on_end(host)
 
     def tell_of_wait(self, host: LeasedHost) -> None:
-        """Tell of a host whose next request must wait for a time, if `on_wait` is set."""
+        """Report to `on_wait` that the next request to a host must wait."""
         if self.on_wait is not None and (wait := host.gate.wait_now()) is not None and wait.until < inf:
             self.on_wait(host.name, wait, self._clock())
 
@@ -95,15 +99,16 @@ class Requests:
         *,
         verdict: RobotsVerdict | None = None,
         robots_version: str | None = None,
-    ) -> Asked:
-        """Use a start that the gate has granted just now."""
+        send: Send | None = None,
+    ) -> Exchange:
+        """Use a start that the gate has granted just now; `send` makes the request, by default the fetcher's `get`."""
         self._capacity.take()
-        # The limits as they are now: an edit while the request is under way does not bind it.
+        # The limits at the start: an edit while the request is under way does not bind it.
         started = _Started(host.lease, host.next_request_number(), host.gate.limits.max_concurrency, host.policy)
         seen, status, retry_after_s, is_over = _NOTHING, None, None, False
         try:
             on_sent = partial(self._note_sent, host, slot) if host.gate.is_to_be_told_when_sent(slot) else None
-            result = await self._fetcher.get(request, on_sent)
+            result = await (send or self.fetcher.get)(request, on_sent)
             status = result.status
             if status == 429 or status == 503:
                 server_date = result.server_date if isinstance(result, Response) else None
@@ -113,7 +118,7 @@ class Requests:
             is_over = True
         finally:
             self._capacity.give_back()
-            # Read before the gate sets a block: the ledger must not ask for a longer one than the gate keeps.
+            # Before the gate sets a block: the ledger must not show a longer one than the gate keeps.
             ended_at = max(slot.started_at, self._clock())
             host.gate.finish(slot, seen)
             blocked = seen.answer is AnswerKind.RATE_LIMITED or seen.answer is AnswerKind.UNAVAILABLE
@@ -138,21 +143,21 @@ class Requests:
                 retry_after_s,
                 host.gate.memory().blocked_until if blocked else None,
             )
-            if not is_over:  # cancelled, or our own code failed: the host was asked all the same
+            if not is_over:  # cancelled, or our own code failed: the request was still made
                 host.unsettled.requests.append(row)
-        return Asked(result, retry_after_s, row)
+        return Exchange(result, retry_after_s, row)
 
     def look(self) -> None:
-        """Have requests go out, and answers noted, before the next page is read: hosts' delays count from these."""
-        self._fetcher.look()
+        """Send requests and note answers before the next page is read: hosts' delays count from these."""
+        self.fetcher.look()
 
     def _note_sent(self, host: LeasedHost, slot: Reservation) -> None:
         host.gate.note_sent(slot)
-        self.on_end(host)  # its next URL may have waited for that
+        self.on_end(host)  # its next URL may have waited for this
 
 
 class _Started(NamedTuple):
-    """What held for a request when it started."""
+    """What was in force when a request started."""
 
     lease: Lease
     number: int
@@ -166,7 +171,7 @@ _NOTHING = Observation(AnswerKind.FAILED)
 def _observed(
     result: Response | FetchFailure, retry_after_s: float | None, slot: Reservation, usual_latency_s: float | None
 ) -> Observation:
-    """What the gate learns from an answer: its pace, its patience, and when the host was reached."""
+    """What the gate learns from an answer: the latency, a wait that was asked for, and when the host was reached."""
     waited_s = max(0.0, result.started_at - slot.started_at)
     if isinstance(result, Response):
         latency_s = result.server_time_s

@@ -10,7 +10,7 @@ from typing import Final
 from comity.model.outcome import Fetched, ImageFetched, Outcome
 from comity.walk.leased_host import LeasedHost, Unsettled
 from comity.walk.patience import Patience
-from comity.walk.settle import HostBatch, Settled, Settler
+from comity.walk.settle.settler import HostBatch, Settled, Settler
 
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05

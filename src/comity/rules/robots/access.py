@@ -15,8 +15,10 @@ The last status of the redirect chain, or the name of a failure, enters; a readi
 | 5xx, other statuses, no answer | disallow, or allow by setting | §2.3.1.4: unreachable |
 """
 
+from dataclasses import replace
 from typing import Final
 
+from comity.model.fetch import FailureKind
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
 
 MAX_ROBOTS_REDIRECTS: Final = 5
@@ -62,9 +64,16 @@ def read_status(
     return _unreachable(answered, http_status, unreachable)
 
 
-def read_failure(failure: str, *, unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW) -> RobotsReading:
+def read_failure(
+    what: str,
+    kind: FailureKind | None = None,
+    *,
+    lacks_tls: bool = False,
+    unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW,
+) -> RobotsReading:
     """Read a robots.txt fetch that got no usable answer: no address, no connection, no time, a broken body."""
-    return _unreachable(f"robots.txt could not be fetched ({failure})", None, unreachable)
+    reading = _unreachable(f"robots.txt could not be fetched ({what})", None, unreachable)
+    return replace(reading, failure=kind, lacks_tls=lacks_tls)
 
 
 def _unreachable(what: str, http_status: int | None, unreachable: RobotsUnreachable) -> RobotsReading:

@@ -51,6 +51,8 @@ CREATE TABLE robots_cache (
     etag TEXT,
     last_modified TEXT,
     detail TEXT,
+    failure VARCHAR(24),
+    lacks_tls BOOLEAN DEFAULT false NOT NULL,
     noted VARCHAR(32),
     CONSTRAINT pk_robots_cache PRIMARY KEY (origin)
 );

@@ -1,4 +1,4 @@
-"""Rows of settling: an outcome enters, what `fetches` and the page store keep of it leaves."""
+"""What settling writes of one outcome: its row in `fetches`, and its record in the page store."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ def fetch_row(
 
 
 def pages_asked(trail: Trail) -> list[LedgerRow]:
-    """The requests of a visit without those for robots.txt of hosts that it was redirected to."""
-    return [row for row in trail.requests if row.purpose is not Purpose.ROBOTS]
+    """The hops of a visit: its requests without those for robots.txt and for parts of a page."""
+    return [row for row in trail.requests if row.purpose is not Purpose.ROBOTS and row.purpose is not Purpose.PART]
 
 
 def page_record(run_id: UUID, outcome: Outcome, row: FetchRow, *, with_headers: bool) -> PageRecord:
-    """A page as the store keeps it: with its body, if it came and may be kept."""
+    """A page as it is stored: with its body, if it was fetched and may be kept."""
     fetched = outcome if isinstance(outcome, Fetched) else None
     kept = fetched if fetched is not None and fetched.keep else None
     archived = outcome.answer if with_headers and isinstance(outcome, ANSWERED) else None
@@ -137,7 +137,7 @@ def _content_hash(outcome: Outcome) -> str | None:
 
 
 def known_before(connection: Connection, fetches: list[FetchRow], came: Sequence[int]) -> tuple[int, int]:
-    """Mark the visits of pages that came before as such; gives how many these are, and the images they were known for.
+    """Mark visits of known pages as refreshes; gives how many there are, and how many images they were known to show.
 
     One statement for a batch, and only for hosts that had pages before.
     """

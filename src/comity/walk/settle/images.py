@@ -1,4 +1,4 @@
-"""Settling images: what pages show and what came of asking becomes rows, in the transaction that settles the pages.
+"""Settle images: what pages show and what was fetched becomes rows, in the transaction that settles the pages.
 
 Files are on disk before it begins; a file without a row is found again by its content when the image is asked for once
 more. All of it blocks.
@@ -22,7 +22,7 @@ from comity.store.images import ImageFile
 
 
 class ImageTotals(NamedTuple):
-    """What settling images did: new to the host, new in its queue, and put into it again.
+    """What settling images did: stored for the first time on the host, queued, and queued again.
 
     `pictures` are URLs that were visited as pages, and stay queued as the images that they are.
     """
@@ -42,7 +42,7 @@ class ImageRows:
     failed: list[RequestedImage] = field(default_factory=list)
     unchanged: list[RequestedImage] = field(default_factory=list)
     unchanged_pages: list[int] = field(default_factory=list)
-    no_pages: list[int] = field(default_factory=list)  # URLs under which something else than a page came
+    no_pages: list[int] = field(default_factory=list)  # URLs that gave something other than a page
     refused: list[int] = field(default_factory=list)
     found: int = 0  # on the pages of this batch
     new: int = 0  # more than these pages were known to show
@@ -52,7 +52,7 @@ class ImageRows:
         return bool(self.seen or asked or self.unchanged_pages or self.no_pages or self.refused)
 
     def enter_page(self, outcome: Fetched | NotModified) -> None:
-        """A page came, or is as it was."""
+        """Note the images of a page that was fetched, or is unchanged."""
         entry = outcome.entry
         if isinstance(outcome, NotModified):
             if entry.seen is not None and entry.seen.images_found:
@@ -67,7 +67,7 @@ class ImageRows:
         ]
 
     def enter_image(self, outcome: Outcome) -> None:
-        """An image was asked for, and this is the last word about it for now."""
+        """Note how the fetch of an image ended."""
         key = outcome.entry.key
         match outcome:
             case ImageFetched():
@@ -84,17 +84,17 @@ class ImageRows:
                     RequestedImage(key, outcome.at, outcome.status, f"{outcome.code}: {outcome.reason}"[:1000])
                 )
             case _:
-                self.refused.append(key)  # it was not asked for
+                self.refused.append(key)  # it was not fetched
 
 
 def files_of(rows: Iterable[ImageRows]) -> list[ImageFile]:
-    """What is to be on disk before anything is committed, each content once."""
+    """The files to store before anything is committed, each content once."""
     files = {file.content_hash: file for each in rows for _outcome, file in each.came}
     return list(files.values())
 
 
 def write_images(change: FrontierChange, lease: Lease, run_id: UUID, rows: ImageRows, now: datetime) -> ImageTotals:
-    """Everything that one host's batch says of images."""
+    """Write everything that one host's batch says of images."""
     from comity.database import images  # most crawls want none
 
     connection, host_id = change.connection, lease.host_id
@@ -118,7 +118,7 @@ def write_images(change: FrontierChange, lease: Lease, run_id: UUID, rows: Image
 
 
 def _turn_into_images(change: FrontierChange, host_id: UUID, run_id: UUID, keys: list[int]) -> frozenset[int]:
-    """What was queued as a page, is none, and is shown on pages as an image is asked for once more, as an image."""
+    """Queue URLs again, as images, that were fetched as pages, are none, and that pages show as images."""
     from comity.database import images
 
     known = images.known(change.connection, host_id, keys) if keys else {}
@@ -130,12 +130,12 @@ def _turn_into_images(change: FrontierChange, host_id: UUID, run_id: UUID, keys:
 
 
 def _enter_sightings(change: FrontierChange, lease: Lease, run_id: UUID, rows: ImageRows) -> tuple[int, int, set[int]]:
-    """Queue images that are new, and remember who shows which; gives how many, and the images that were met again."""
+    """Queue new images and store which page shows which; gives how many, and the images that were seen again."""
     from comity.database import images
     from comity.database.records import were_pages
 
     connection, host_id = change.connection, lease.host_id
-    # Markup may call a page an image (src="#", og:image with the address of the site): it stays the page that it is.
+    # Markup may name a page as an image (src="#", og:image with the site's address): it stays a page.
     pages = {sighting.page_key for _entry, sighting in rows.seen}
     pages |= were_pages(connection, {entry.key for entry, _sighting in rows.seen} - pages)
     seen = [(entry, sighting) for entry, sighting in rows.seen if entry.key not in pages]
@@ -146,7 +146,7 @@ def _enter_sightings(change: FrontierChange, lease: Lease, run_id: UUID, rows: I
     new = [entry for key, entry in entries.items() if key not in known]
     images.add_urls(connection, host_id, [(entry.key, entry.url) for entry in new])
     queued = change.add(host_id, run_id, new)
-    # What was visited as a page before, and is none, is asked for once more, as what it is.
+    # A URL that was visited as a page, and is none, is fetched again as an image.
     requeued = change.requeue_known(host_id, [(entry.key, IMAGE_PRIORITY) for entry in new])
     waiting: list[Sighting] = []
     placed: list[tuple[int, Sighting]] = []
@@ -162,7 +162,7 @@ def _enter_sightings(change: FrontierChange, lease: Lease, run_id: UUID, rows: I
 
 
 def _enter_image(change: FrontierChange, lease: Lease, outcome: ImageFetched, file: ImageFile) -> bool:
-    """Enter one image; whether it is new to the host."""
+    """Write the rows of one image; whether it is new to the host."""
     from comity.database import images
 
     connection, host_id, answer = change.connection, lease.host_id, outcome.answer

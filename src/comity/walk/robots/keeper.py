@@ -1,6 +1,6 @@
-"""Keeps the robots.txt of every origin that a leased host has: from memory, from the cache, or asked for.
+"""The robots.txt of every origin of a leased host: from memory, from the cache, or fetched.
 
-However many tasks wait for an origin, one request is made (RFC 9309 §2.3, §2.4).
+However many tasks wait for an origin, it is fetched once (RFC 9309 §2.3, §2.4).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from uuid import UUID
 
 from comity.database import robots as robots_table
 from comity.database.connection import Database
-from comity.database.instants import from_seconds, to_seconds
+from comity.database.instants import to_seconds
 from comity.model.fetch import DEFAULT_LIMITS, Cookie, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose
-from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
+from comity.model.robots import RobotsAccess, RobotsReading, RobotsUnreachable
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import NO_TLS, lacks_tls
@@ -31,16 +31,24 @@ from comity.walk.database_thread import DatabaseThread
 from comity.walk.leased_host import LeasedHost
 from comity.walk.request import NotStarted, Requests
 from comity.walk.robots.in_force import RobotsInForce
-from comity.walk.robots.record import RobotsRecord, keep_robots, noted_as, record_of
+from comity.walk.robots.record import (
+    RobotsRecord,
+    cache_values,
+    is_unread,
+    noted_as,
+    record_of,
+    robots_body,
+    robots_from_row,
+    store_robots,
+)
 
-# More than is parsed, so that a long file is read as far as the rules go instead of closing its site.
+# More than is parsed: a long file is read as far as the rules go, and does not close its site.
 _MOST_BYTES: Final = 5 * MAX_BYTES
 _MOST_SECONDS: Final = 30.0
-_TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so it is asked for more than once
+_TRIES: Final = 3  # a robots.txt that cannot be read closes a site, so one failure does not decide
 _UNREACHABLE_FOR_S: Final = 3600.0
 _BUSY_FOR_S: Final = 5.0
-_READ: Final = (RobotsAccess.PARSE, RobotsAccess.UNCHANGED)
-# Failures that say nothing about the site: we would not ask there in the first place.
+# Failures that say nothing about the site: the address is one that a crawler never asks.
 NEVER_ASKED: Final = frozenset({FailureKind.ADDRESS_REFUSED, FailureKind.SCHEME_REFUSED, FailureKind.INVALID_URL})
 
 HostOf = Callable[[WebAddress], Awaitable[LeasedHost | None]]
@@ -48,31 +56,31 @@ HostOf = Callable[[WebAddress], Awaitable[LeasedHost | None]]
 
 @dataclass(frozen=True, slots=True)
 class RobotsPostponed:
-    """The file could not even be asked for: a gate did not open, or somebody else holds the host that has it."""
+    """The file could not be fetched now: a gate did not open, or another worker holds the host that has it."""
 
     why: Wait | SlotTimeout
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRefused:
-    """We will not ask there at all, for robots.txt or anything else: the address is not one that a crawler asks."""
+    """Nothing is fetched from there, neither robots.txt nor anything else: a crawler never asks such an address."""
 
     failure: FetchFailure
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsTerms:
-    """How robots.txt is kept."""
+    """How robots.txt is fetched and how long it is valid."""
 
     agent: str
     ttl_s: float = 12 * 3600.0
     unreachable: RobotsUnreachable = RobotsUnreachable.DISALLOW
     timeouts: FetchLimits = DEFAULT_LIMITS
-    """Of a request in general: only its times count here."""
+    """The limits of any request; only the times apply here."""
 
     @property
     def limits(self) -> FetchLimits:
-        """The bounds of one request for the file: the time-outs in force, but no more than half a minute in all."""
+        """The limits of one request for the file: the time-outs in force, but no more than half a minute in all."""
         return replace(
             self.timeouts,
             max_body_bytes=_MOST_BYTES,
@@ -85,7 +93,7 @@ Found = RobotsInForce | RobotsPostponed | RobotsRefused
 
 
 class RobotsKeeper:
-    """Answers what robots.txt says, for the hosts that this process holds."""
+    """Knows robots.txt of the hosts that this process holds."""
 
     def __init__(
         self,
@@ -108,17 +116,17 @@ class RobotsKeeper:
         self._takedowns = takedowns
         self._collapse = collapse
         self._under_way: dict[tuple[UUID, str], asyncio.Task[Found]] = {}
-        self._waits_for_keeping = waits_for_keeping
-        self._unkept: list[RobotsRecord] = []
-        self._keeping: asyncio.Task[None] | None = None
+        self._waits_for_storing = waits_for_keeping
+        self._unstored: list[RobotsRecord] = []
+        self._storing: asyncio.Task[None] | None = None
 
     def known(self, host: LeasedHost, origin: str) -> RobotsInForce | None:
-        """What is in force in memory, if it is still fresh."""
+        """What is in force, if it is in memory and still valid."""
         known = host.robots.get(origin)
         return known if known is not None and known.expires_at > self._clock() else None
 
     async def in_force(self, host: LeasedHost, origin: str, host_of: HostOf) -> Found:
-        """What robots.txt of this origin says now; asks the host for it at most once."""
+        """What robots.txt of this origin says now; it is fetched at most once at a time."""
         known = self.known(host, origin)
         if known is not None:
             return known
@@ -132,20 +140,20 @@ class RobotsKeeper:
         return await asyncio.shield(task)
 
     async def cancel(self) -> None:
-        """End every look that is under way: whoever waited for it is gone."""
+        """End every fetch that is under way: nothing waits for it any more."""
         tasks = list(self._under_way.values())
         for task in tasks:
             task.cancel()
-        keeping = [self._keeping] if self._keeping is not None else []  # is under way on another thread: it ends
-        await asyncio.gather(*tasks, *keeping, return_exceptions=True)
+        storing = [self._storing] if self._storing is not None else []  # on another thread, where it ends
+        await asyncio.gather(*tasks, *storing, return_exceptions=True)
 
     async def _obtain(self, host: LeasedHost, origin: str, host_of: HostOf) -> Found:
         row = await self._thread.run(self._load, origin)
         if row is not None and (to_seconds(row.expires_at) or 0.0) > self._clock():
             found = robots_from_row(row, self._terms.agent, self._terms.unreachable)
-            if row.noted != noted_as(found, self._terms.agent):  # written or edited by hand, or under other settings
+            if row.noted != noted_as(found, self._terms.agent):  # edited, or stored under other settings
                 record = record_of(host.lease, found, self._terms.agent, self._clock(), robots_body(row))
-                await self._keep(record._replace(is_cached=True))
+                await self._save(record._replace(is_cached=True))
         else:
             if row is not None and row.crawl_delay_ms is not None:
                 host.use_crawl_delay(row.crawl_delay_ms / 1000)  # holds until the file says otherwise
@@ -158,7 +166,7 @@ class RobotsKeeper:
         return found
 
     async def _fetch(self, host: LeasedHost, origin: str, row: Any, host_of: HostOf) -> Found:
-        """Ask for the file, a few times if the way or the server fails, and keep what was learnt."""
+        """Fetch the file, a few times if the network or the server fails, and store what was read."""
         for attempt in range(1, _TRIES + 1):
             result = await self._follow(host, origin, row, host_of)
             if isinstance(result, RobotsRefused):
@@ -170,47 +178,47 @@ class RobotsKeeper:
                 break
             await asyncio.sleep(retry_delay(attempt, host.profile.max_retry_backoff_s))
         now = self._clock()
-        # What could not be read is asked for again sooner: until then the whole origin is closed, or open on a guess.
+        # A file that could not be read is tried again sooner: until then the origin is closed, or open on a guess.
         ttl_s = min(_UNREACHABLE_FOR_S, self._terms.ttl_s) if is_unread(reading) else self._terms.ttl_s
         expires_at = now + ttl_s
         found = self._read(origin, reading, response, row, expires_at)
         body = robots_body(row) if reading.access is RobotsAccess.UNCHANGED else (response.body if response else b"")
         record = record_of(host.lease, found, self._terms.agent, now, body)
-        await self._keep(record._replace(values=_values(host.name, found, response, row, now) | record.values))
+        await self._save(record._replace(values=cache_values(host.name, found, response, row, now) | record.values))
         return found
 
     async def flush(self) -> None:
-        """Have everything that was read kept; raises what went wrong with that."""
-        while self._keeping is not None or self._unkept:
-            if self._keeping is None:
-                self._keeping = asyncio.create_task(self._keep_some())
-            keeping = self._keeping
+        """Wait until everything that was read is stored; raises what went wrong with that."""
+        while self._storing is not None or self._unstored:
+            if self._storing is None:
+                self._storing = asyncio.create_task(self._store_waiting())
+            storing = self._storing
             try:
-                await asyncio.shield(keeping)
+                await asyncio.shield(storing)
             finally:
-                if self._keeping is keeping and keeping.done():
-                    self._keeping = None
+                if self._storing is storing and storing.done():
+                    self._storing = None
 
-    async def _keep(self, record: RobotsRecord) -> None:
-        """Write a cache row, together with those that wait to be written: many hosts begin at the same time.
+    async def _save(self, record: RobotsRecord) -> None:
+        """Store a reading, together with those that wait for it: many hosts begin at the same time.
 
-        A crawl does not wait for it: the host's first page would, and only its delay should hold that up.
+        A crawl does not wait for this: only its delay may hold up the first page of a host.
         """
-        self._unkept.append(record)
-        if self._waits_for_keeping:
+        self._unstored.append(record)
+        if self._waits_for_storing:
             await self.flush()
-        elif self._keeping is None or (self._keeping.done() and self._keeping.exception() is None):
-            self._keeping = asyncio.create_task(self._keep_some())
+        elif self._storing is None or (self._storing.done() and self._storing.exception() is None):
+            self._storing = asyncio.create_task(self._store_waiting())
 
-    async def _keep_some(self) -> None:
-        while self._unkept:
-            some, self._unkept = self._unkept, []
-            await self._thread.run(self._store, some)
+    async def _store_waiting(self) -> None:
+        while self._unstored:
+            some, self._unstored = self._unstored, []
+            await self._thread.run(self._write, some)
 
     async def _follow(
         self, host: LeasedHost, origin: str, row: Any, host_of: HostOf
     ) -> tuple[RobotsReading, Response | None, bool] | RobotsPostponed | RobotsRefused:
-        """One attempt, through at most five redirects (RFC 9309 §2.3.1.2); says whether another would end alike."""
+        """One attempt, through at most five redirects (RFC 9309 §2.3.1.2); says whether another would end so too."""
         url, conditional = origin + "/robots.txt", row is not None and row.access == str(RobotsAccess.PARSE)
         unreachable = self._terms.unreachable
         cookies: tuple[Cookie, ...] = ()
@@ -239,10 +247,12 @@ class RobotsKeeper:
                     return RobotsRefused(asked.result)
                 kind = asked.result.kind
                 what = f"it leads to {url[:200]}: {asked.result.detail}" if kind in NEVER_ASKED else str(kind)
-                is_final = kind.is_refusal
+                is_final, has_no_tls = kind.is_refusal, False
                 if hops == 0 and url.startswith("https:") and lacks_tls(kind, asked.result.detail):
-                    what, is_final = f"{kind}; {NO_TLS}", origin in host.guessed
-                return read_failure(what, unreachable=unreachable), None, is_final
+                    what, is_final, has_no_tls = f"{kind}; {NO_TLS}", origin in host.guessed, True
+                failure = kind if kind not in NEVER_ASKED else None
+                reading = read_failure(what, failure, lacks_tls=has_no_tls, unreachable=unreachable)
+                return reading, None, is_final
             response = asked.result
             location = response.headers.get("location")
             if may_follow_redirect(response.status, hops) and location:
@@ -261,7 +271,7 @@ class RobotsKeeper:
                 unreachable=unreachable,
             )
             return reading, response, False
-        raise AssertionError("a redirect after the fifth ends the loop above")
+        raise AssertionError("the sixth redirect is not followed")
 
     def _is_up(self, address: WebAddress) -> bool:
         return self._takedowns().covering(address) is None
@@ -281,65 +291,6 @@ class RobotsKeeper:
         with self._database.read() as connection:
             return robots_table.get(connection, origin)
 
-    def _store(self, records: list[RobotsRecord]) -> None:
+    def _write(self, records: list[RobotsRecord]) -> None:
         with self._database.write() as connection:
-            keep_robots(connection, records)
-
-
-def _values(host: str, found: RobotsInForce, response: Response | None, row: Any, now: float) -> dict[str, Any]:
-    """The cache row; a confirmed copy only gets a new date."""
-    unchanged = found.reading.access is RobotsAccess.UNCHANGED
-    body = robots_body(row) if unchanged else (response.body if found.file is not None and response else None)
-    text = _text(body) if body is not None else None
-    delay = found.crawl_delay_s
-    return {
-        "origin": found.origin,
-        "host": host,
-        "robots_txt": text if text is not None or body is None else body.decode("utf-8", "replace").replace("\0", "�"),
-        "raw": None if text is not None else body,
-        "fetched_at": from_seconds(now),
-        "expires_at": from_seconds(found.expires_at),
-        "crawl_delay_ms": round(delay * 1000) if delay is not None else None,
-        "disallow": list(found.rules.disallowed()) if found.rules is not None else None,
-        "access": str(RobotsAccess.PARSE if unchanged else found.reading.access),
-        "http_status": found.reading.http_status,
-        "version": found.version,
-        "etag": (response.headers.get("etag") if response else None) or (row.etag if unchanged else None),
-        "last_modified": (response.headers.get("last-modified") if response else None)
-        or (row.last_modified if unchanged else None),
-        "detail": found.reading.reason,
-    }
-
-
-def _text(body: bytes) -> str | None:
-    """The octets as text, if text holds them exactly (PostgreSQL takes no NUL)."""
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
-
-
-def robots_body(row: Any) -> bytes:
-    """The file as it came, from a row of the cache."""
-    return bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
-
-
-def is_unread(reading: RobotsReading) -> bool:
-    """Whether the file could not be read, whatever that is taken for (RFC 9309 §2.3.1.4)."""
-    status = reading.http_status
-    return reading.access not in _READ and (status is None or status == 429 or status >= 500)
-
-
-def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
-    """What a cached row says, under the operator's present choice for files that could not be read."""
-    access = RobotsAccess(row.access)
-    reading = RobotsReading(access, Confidence.HIGH, row.detail or "robots.txt from the cache", row.http_status)
-    if is_unread(reading):
-        allowed = unreachable is RobotsUnreachable.ALLOW
-        access = RobotsAccess.ALLOW_ALL if allowed else RobotsAccess.DISALLOW_ALL
-        reading = replace(reading, access=access, confidence=Confidence.LOW if allowed else Confidence.HIGH)
-    # Named by its content, whatever version the row says: it may have been edited by hand.
-    file = parse_robots(robots_body(row)) if access is RobotsAccess.PARSE else None
-    rules = file.for_agent(agent) if file is not None else None
-    return RobotsInForce(row.origin, reading, file, rules, to_seconds(row.expires_at) or 0.0)
+            store_robots(connection, records)

@@ -1,4 +1,4 @@
-"""Reading a page that came: what it forbids, where it leads, whether it is only a door."""
+"""Read a fetched page: what it forbids, where it leads, whether it is a login wall."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
 from comity.rules.traps.watch import PageWatch
 from comity.walk.leased_host import LeasedHost
-from comity.walk.visit.admit import admit_images, admit_links, pass_over
+from comity.walk.visit.admit import admit_images, admit_links, withhold_links
 from comity.walk.visit.context import VisitContext
 
 _NOTHING = Extraction()
-# Of processor time: on a busy machine any page takes long by the clock, and that is not the page's fault.
+# Processor time: on a busy machine any page takes long by the clock.
 _HELD_UP_S = 0.05
-_HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the process apart
+_HARD_PAGES_MOST = 20  # of one host in one run: each may take seconds of the child process
 
 
 async def read_page(
@@ -36,32 +36,32 @@ async def read_page(
     response: Response,
     answer: Answered,
     trail: Trail,
-    rooms: VisitContext,
+    context: VisitContext,
 ) -> Fetched:
-    """Make an outcome of a page, with its links as entries for the frontier and its wishes as evidence."""
+    """Make an outcome of a page: its links as frontier entries, what it asks of crawlers as evidence."""
     body, said = response.body, response.headers.get_all("x-robots-tag")
     content_hash = xxh3_128_hexdigest(body)
-    page = await _read(host, entry, response, answer, trail, rooms) if is_html(answer.content_type, body) else None
+    page = await _read(host, entry, response, answer, trail, context) if is_html(answer.content_type, body) else None
     links: list[FrontierEntry] = []
-    directives = read_directives(page.meta_robots if page is not None else (), said, rooms.agent)
+    directives = read_directives(page.meta_robots if page is not None else (), said, context.agent)
     hrefs = page.links if page is not None else ()
     watch = host.traps.fetched(target_of(entry.url), content_hash, body, hrefs) if host.traps is not None else None
     extraction = _NOTHING
-    if rooms.extract is not None:
-        extraction = rooms.extract(_shown(entry, response, answer, page))
+    if context.extract is not None:
+        extraction = context.extract(_shown(entry, response, answer, page))
     images: list[FrontierEntry] = []
     new_images: list[FrontierEntry] = []
-    if page is not None and page.images and not _keeps_images_back(directives, answer.at):
+    if page is not None and page.images and not _withholds_images(directives, answer.at):
         base = _base(page.base_href, response.url)
         images, new_images, refused = admit_images(
-            host, page.images, base=base, depth=entry.depth + 1, found_on=entry.key, rooms=rooms
+            host, page.images, base=base, depth=entry.depth + 1, found_on=entry.key, context=context
         )
         trail.evidence.extend(refused)
     if page is not None:
-        links, refused = await _links(host, entry, page, watch, directives, answer, rooms)
+        links, refused = await _links(host, entry, page, watch, directives, answer, context)
         trail.evidence.extend(refused)
     if extraction.links:
-        more, refused = await _extracted(host, entry, extraction, watch, response.url, rooms)
+        more, refused = await _extracted(host, entry, extraction, watch, response.url, context)
         links += more
         trail.evidence.extend(refused)
     wall = page is not None and is_login_wall(
@@ -72,9 +72,9 @@ async def read_page(
         link_count=len(page.links),
         title=page.title,
     )
-    is_last = entry.depth >= rooms.scope.max_depth  # what it links to lies too deep
+    is_last = entry.depth >= context.scope.max_depth  # its links are too deep
     if directives.evidence or wall:
-        trail.evidence.extend(_wishes(host, entry, answer, directives, wall))
+        trail.evidence.extend(_directive_evidence(host, entry, answer, directives, wall))
     return Fetched(
         entry=entry,
         trail=trail,
@@ -91,31 +91,31 @@ async def read_page(
         extracted=extraction.data,
         images=tuple(images),
         new_images=tuple(new_images),
-        images_read=page is not None and rooms.finds_images,
+        images_read=page is not None and context.finds_images,
         too_deep=tuple(links) if is_last else (),
     )
 
 
 async def _read(
-    host: LeasedHost, entry: QueuedUrl, response: Response, answer: Answered, trail: Trail, rooms: VisitContext
+    host: LeasedHost, entry: QueuedUrl, response: Response, answer: Answered, trail: Trail, context: VisitContext
 ) -> HtmlPage | None:
-    """Read a page here if it is surely light, and apart otherwise; None, with evidence, if it cannot be read."""
+    """Read a page here if it is surely light, else in a child process; None, with evidence, if it cannot be read."""
     body = response.body
     if host.hard_pages == 0 and is_light(body):
         began_s = thread_time()
         page = read_html(
-            body, content_type=answer.content_type, agent_token=rooms.agent, with_images=rooms.finds_images
+            body, content_type=answer.content_type, agent_token=context.agent, with_images=context.finds_images
         )
         if thread_time() - began_s > _HELD_UP_S:
-            host.hard_pages = 1  # from now on, this host's pages cannot hold up anybody else
+            host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
         return page
     if host.hard_pages > _HARD_PAGES_MOST:
         found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "pages of this host were too hard to read before")
     else:
         host.unread += 1
         try:
-            found = await rooms.apart.read(
-                body, content_type=answer.content_type, agent_token=rooms.agent, with_images=rooms.finds_images
+            found = await context.apart.read(
+                body, content_type=answer.content_type, agent_token=context.agent, with_images=context.finds_images
             )
         finally:
             host.unread -= 1
@@ -132,10 +132,10 @@ async def _read(
     return None
 
 
-def _wishes(
+def _directive_evidence(
     host: LeasedHost, entry: QueuedUrl, answer: Answered, directives: PageDirectives, wall: bool
 ) -> Iterator[Evidence]:
-    """What a page asks of those who read it, as evidence."""
+    """What a page asks of crawlers, as evidence."""
     wishes = {"said": list(directives.evidence)}
     metadata = {"url": entry.url, "finalUrl": answer.final_url}
     for holds, kind, content in (
@@ -160,13 +160,18 @@ def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPag
 
 
 async def _extracted(
-    host: LeasedHost, entry: QueuedUrl, extraction: Extraction, watch: PageWatch | None, base: str, rooms: VisitContext
+    host: LeasedHost,
+    entry: QueuedUrl,
+    extraction: Extraction,
+    watch: PageWatch | None,
+    base: str,
+    context: VisitContext,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
-    """The links that a user's own extractor found, as far as they may be followed."""
+    """The links that the user's extractor found, as far as they may be followed."""
     hrefs, found_on = extraction.links, entry.key
     found_by, depth = FoundBy.EXTRACTOR, entry.depth + 1
     return await admit_links(
-        host, hrefs, watch, base=base, depth=depth, found_on=found_on, rooms=rooms, found_by=found_by
+        host, hrefs, watch, base=base, depth=depth, found_on=found_on, context=context, found_by=found_by
     )
 
 
@@ -177,44 +182,51 @@ async def _links(
     watch: PageWatch | None,
     directives: PageDirectives,
     answer: Answered,
-    rooms: VisitContext,
+    context: VisitContext,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
-    """Where a page leads, as far as we may follow: its links, and the address that it calls its own."""
-    scope = rooms.scope
+    """Where a page leads, as far as that may be followed: its links, and its canonical address."""
+    scope = context.scope
     hrefs: Sequence[str] = page.links
-    if page.frames or page.refresh_href is not None:  # where a reader is taken without a click
+    if page.frames or page.refresh_href is not None:  # where a browser goes without a click
         hrefs = [*([page.refresh_href] if page.refresh_href is not None else []), *hrefs, *page.frames]
     base = _base(page.base_href, answer.final_url)
-    kept_back = _kept_back(directives, rooms)
-    if kept_back is not None:
-        await pass_over(host, hrefs, kept_back, base=base, found_on=entry.key, rooms=rooms)
+    withheld = _why_withheld(directives, context)
+    if withheld is not None:
+        await withhold_links(host, hrefs, withheld, base=base, found_on=entry.key, context=context)
         hrefs = ()
     elif page.nofollow and scope.respect_nofollow:
         marked = [href for href in hrefs if href in page.nofollow]
-        await pass_over(host, marked, UnqueuedCode.NOFOLLOW_LINK, base=base, found_on=entry.key, rooms=rooms)
+        await withhold_links(host, marked, UnqueuedCode.NOFOLLOW_LINK, base=base, found_on=entry.key, context=context)
         hrefs = [href for href in hrefs if href not in page.nofollow]
     depth, found_on = entry.depth + 1, entry.key
-    entries, refused = await admit_links(host, hrefs, watch, base=base, depth=depth, found_on=found_on, rooms=rooms)
+    entries, refused = await admit_links(host, hrefs, watch, base=base, depth=depth, found_on=found_on, context=context)
     said = page.canonical_href
-    own = _canonical_elsewhere(host, entry, said, base, answer, rooms) if said is not None else None
+    own = _canonical_elsewhere(host, entry, said, base, answer, context) if said is not None else None
     if said is not None and own is not None:
         refused.append(own)
         if scope.follow_canonical:
-            # A step like a link: names that lead to ever more names come to an end like links that do.
+            # A step like a link: a chain of canonical addresses ends at the maximum depth.
             more, also = await admit_links(
-                host, (said,), watch, base=base, depth=depth, found_on=found_on, rooms=rooms, found_by=FoundBy.CANONICAL
+                host,
+                (said,),
+                watch,
+                base=base,
+                depth=depth,
+                found_on=found_on,
+                context=context,
+                found_by=FoundBy.CANONICAL,
             )
             entries += more
             refused += also
         else:
             code = UnqueuedCode.CANONICAL_OFF
-            await pass_over(host, (said,), code, base=base, found_on=found_on, rooms=rooms)
+            await withhold_links(host, (said,), code, base=base, found_on=found_on, context=context)
     return entries, refused
 
 
-def _kept_back(directives: PageDirectives, rooms: VisitContext) -> UnqueuedCode | None:
-    """Why no link of a page is followed, if that is so."""
-    scope = rooms.scope
+def _why_withheld(directives: PageDirectives, context: VisitContext) -> UnqueuedCode | None:
+    """Why no link of a page is followed; None if they are."""
+    scope = context.scope
     if not scope.follow_links:
         return UnqueuedCode.LINKS_OFF
     if directives.nofollow and scope.respect_nofollow:
@@ -223,10 +235,10 @@ def _kept_back(directives: PageDirectives, rooms: VisitContext) -> UnqueuedCode 
 
 
 def _canonical_elsewhere(
-    host: LeasedHost, entry: QueuedUrl, said: str, base: str, answer: Answered, rooms: VisitContext
+    host: LeasedHost, entry: QueuedUrl, said: str, base: str, answer: Answered, context: VisitContext
 ) -> Evidence | None:
-    """That a page names another address as its own; None where it names the one it was asked for by."""
-    own = resolve_link(said, base, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)
+    """Evidence that a page names another address as its canonical one; None if it names its own."""
+    own = resolve_link(said, base, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
     if own is None or own.key == entry.key or own.url == answer.final_url:
         return None
     content = {"canonical": own.url, "reason": f"it names {own.url} as its canonical address"}
@@ -236,8 +248,8 @@ def _canonical_elsewhere(
     )
 
 
-def _keeps_images_back(directives: PageDirectives, at: float) -> bool:
-    """Whether a page asks not to have its images taken."""
+def _withholds_images(directives: PageDirectives, at: float) -> bool:
+    """Whether a page asks that its images are not indexed."""
     return directives.noimageindex or directives.forbids_keeping(datetime.fromtimestamp(at, UTC))
 
 
@@ -247,7 +259,7 @@ def target_of(url: str) -> str:
 
 
 def is_html(content_type: str | None, body: bytes) -> bool:
-    """Whether a body is to be read as HTML; one without a type is looked at."""
+    """Whether a body is HTML; without a content type its first bytes decide."""
     kind = media_type(content_type)
     return kind in ("text/html", "application/xhtml+xml") or (not kind and body[:512].lstrip()[:1] == b"<")
 

@@ -1,4 +1,4 @@
-"""What a visit passes through, and the terms under which it does."""
+"""What every visit of a run uses, and the terms in force."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from comity.walk.robots.keeper import HostOf, RobotsKeeper
 
 
 @dataclass(frozen=True, slots=True)
-class VisitRooms:
-    """The step rooms that a visit passes through, and the terms under which it does."""
+class VisitContext:
+    """What every visit of a run uses, and the terms in force."""
 
     requests: Requests
     robots: RobotsKeeper
@@ -32,5 +32,5 @@ class VisitRooms:
     agent: str
     max_redirects: int
     finds_images: bool = False
-    """Whether pages are looked through for images; those that are queued are asked for all the same."""
+    """Whether pages are searched for images; queued images are fetched in any case."""
     image_limits: FetchLimits = DEFAULT_LIMITS

@@ -1,18 +1,16 @@
-"""The robots.txt of one origin as it holds now: read, confirmed, or judged by its absence."""
+"""The robots.txt of one origin as it is in force now: read, confirmed, or judged by its absence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from comity.model.fetch import FailureKind
 from comity.model.robots import RobotsAccess, RobotsReading, RobotsVerdict
-from comity.rules.first_contact import NO_TLS
 from comity.rules.robots.verdict import AgentRules, RobotsFile
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsInForce:
-    """Answers every question about one origin until it expires."""
+    """Decides about every URL of one origin until it expires."""
 
     origin: str
     reading: RobotsReading
@@ -22,12 +20,12 @@ class RobotsInForce:
 
     @property
     def version(self) -> str | None:
-        """Which file was read."""
+        """The digest of the file that was read."""
         return self.file.version if self.file is not None else None
 
     @property
     def crawl_delay_s(self) -> float | None:
-        """How long this origin asks to be left in peace between requests."""
+        """The delay between requests that this origin asks for."""
         return self.rules.crawl_delay_seconds if self.rules is not None else None
 
     @property
@@ -40,15 +38,14 @@ class RobotsInForce:
         """Why the file could not be read: a code, the status if there was one, a sentence."""
         if not self.is_unreachable:
             return None
-        status, reason = self.reading.http_status, self.reading.reason
-        named = next((str(kind) for kind in FailureKind if f"({kind})" in reason or f"({kind};" in reason), "")
-        named = named or "robots_unreachable"
-        return named if status is None else f"http_{status}", status, reason
+        status, failure = self.reading.http_status, self.reading.failure
+        code = f"http_{status}" if status is not None else str(failure or "robots_unreachable")
+        return code, status, self.reading.reason
 
     @property
     def lacks_tls(self) -> bool:
         """Whether nothing speaks TLS where the file should be."""
-        return self.reading.http_status is None and NO_TLS in self.reading.reason
+        return self.reading.lacks_tls
 
     def verdict(self, path: str) -> RobotsVerdict:
         """Decide for a path with its query."""

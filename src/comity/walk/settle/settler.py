@@ -1,4 +1,4 @@
-"""Settle: outcomes become rows. One transaction a batch; a host whose lease is gone writes nothing.
+"""Settle: outcomes become rows, in one transaction for a batch. A host whose lease is lost writes nothing.
 
 Pages go to the store just before it, keyed by their visit, so that repeating is harmless.
 """
@@ -45,12 +45,12 @@ from comity.walk.refresh import requeue_changed
 from comity.walk.settle.images import ImageRows, ImageTotals, files_of, write_images
 from comity.walk.settle.rows import ANSWERED, fetch_row, known_before, page_record
 
-_NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
+_NEVER = 1e11  # an infinite wait, such as that of an ended lease, is not a date
 
 
 @dataclass(frozen=True, slots=True)
 class RetryTerms:
-    """How often a URL is tried again, and how long the longest wait of our own is."""
+    """How often a URL is tried again, and the longest wait between two tries."""
 
     limit: int = 5
     cap_s: float = 600.0
@@ -67,9 +67,9 @@ class HostBatch:
     news: Unsettled
     refresh_began_at: float | None = None
     may_know_pages: bool = False
-    """Whether pages of this host may have come before: then each is counted once, however often it is asked for."""
+    """Whether pages of this host may be known from before: each is counted once, however often it is fetched."""
     has_too_deep: bool = False
-    """Whether links of this host are kept that lie deeper than is followed."""
+    """Whether links deeper than is followed are stored for this host."""
 
 
 @dataclass(slots=True)
@@ -87,9 +87,9 @@ class Settled:
     images_stored: int = 0
     images_queued: int = 0
     requeued: dict[UUID, int] = field(default_factory=dict)
-    """Known URLs that are to be asked for again, by host."""
+    """How many known URLs are queued again, by host."""
     has_more: set[UUID] = field(default_factory=set)
-    """Hosts whose frontier has something that is not at hand."""
+    """Hosts with queued URLs that are not in memory."""
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class _Rows:
     requests: list[LedgerRow] = field(default_factory=list)
     pages: list[PageRecord] = field(default_factory=list)
     put_off: list[tuple[QueuedUrl, float]] = field(default_factory=list)
-    no_images: list[int] = field(default_factory=list)  # asked for as images in vain, and linked to like pages
+    no_images: list[int] = field(default_factory=list)  # fetched as images, are none, and pages link to them
     images: ImageRows = field(default_factory=ImageRows)
     came: list[int] = field(default_factory=list)  # pages, by their keys
     errors: int = 0
@@ -118,7 +118,7 @@ _Stored = tuple[dict[UUID, tuple[HostBatch, _Rows]], list[tuple[UUID, PageRecord
 
 
 class Settler:
-    """Writes batches; all its methods block and belong on the database thread."""
+    """Writes batches. All methods block: call them on the database thread."""
 
     def __init__(
         self,
@@ -147,11 +147,11 @@ class Settler:
         self._retries = retries
         self._track = track
         self._failure: Exception | None = None
-        self._owed: tuple[Sequence[HostBatch], Exception] | None = None  # a batch that is not yet settled, and why
+        self._owed: tuple[Sequence[HostBatch], Exception] | None = None  # a batch that must come again first, and why
         self._stored: tuple[Sequence[HostBatch], _Stored] | None = None  # the batch whose pages are on disk
 
     def settle(self, batches: Sequence[HostBatch]) -> Settled:
-        """Settle a batch; after one that failed, nothing more is: a page must not be done before what led to it.
+        """Settle a batch. After one that failed nothing more is settled: no page is done before what led to it.
 
         `FrontierUnavailable` means not yet: the same batch may be brought again, and must be before any other. So does
         a full disk, where that is waited for: pages are stored before anything is committed.
@@ -159,7 +159,7 @@ class Settler:
         if self._failure is not None:
             raise self._failure
         if self._owed is not None and self._owed[0] is not batches:
-            raise self._owed[1]  # it was not brought again, and now something else would come before it
+            raise self._owed[1]  # it must be settled before any other
         try:
             settled = self._settle(batches)
         except Exception as error:
@@ -172,7 +172,7 @@ class Settler:
         return settled
 
     def _settle(self, batches: Sequence[HostBatch]) -> Settled:
-        """Store the pages, then commit everything else; leases found lost are told, and none of theirs is written."""
+        """Store the pages, then commit everything else; nothing is written for hosts whose lease is lost."""
         rows, pages, places = self._store_pages(batches)
         result = Settled()
         with self._frontier.change({host_id: each.links for host_id, (_batch, each) in rows.items()}) as change:
@@ -181,7 +181,7 @@ class Settler:
             result.lost = [batch.lease for batch in batches if batch.lease.host_id not in held]
             kept = [pair for host_id, pair in rows.items() if host_id in held]
             self._write(change, kept, result)
-            # Requests that were made are facts, also where the lease was lost meanwhile.
+            # Requests that were made are facts, even if the lease was lost meanwhile.
             requests = chain.from_iterable(each.requests for _batch, each in rows.values())
             fetched = {batch.lease.host_id: {row.at for row in each.fetches} for batch, each in kept}
             ledger.append_requests(connection, self._run_id, requests, fetched)
@@ -190,31 +190,31 @@ class Settler:
         return result
 
     def _store_pages(self, batches: Sequence[HostBatch]) -> _Stored:
-        """Make rows of a batch and put its pages on disk, once, however often it is brought."""
+        """Turn a batch into rows and store its pages; once, however often the batch comes."""
         if self._stored is not None and self._stored[0] is batches:
             return self._stored[1]
         rows = {batch.lease.host_id: (batch, self._rows(batch)) for batch in batches}
         pages = [(host_id, page) for host_id, (_batch, each) in rows.items() for page in each.pages]
-        self._keep_images([each.images for _batch, each in rows.values()])
-        stored = rows, pages, self._keep_pages([page for _host_id, page in pages])
+        self._store_images([each.images for _batch, each in rows.values()])
+        stored = rows, pages, self._store_page_records([page for _host_id, page in pages])
         self._stored = (batches, stored)
         return stored
 
-    def _keep_pages(self, pages: list[PageRecord]) -> list[int]:
-        """Put the pages on disk; a disk that will not take them is named."""
+    def _store_page_records(self, pages: list[PageRecord]) -> list[int]:
+        """Store the pages; an error names the folder."""
         try:
             return self._store.append(pages)
         except OSError as error:
             error.filename = error.filename or (str(self._store.folder) if self._store.folder is not None else None)
             raise
 
-    def _keep_images(self, rows: list[ImageRows]) -> None:
-        """Put the images on disk; one that nobody names in the end is found there when it comes again."""
+    def _store_images(self, rows: list[ImageRows]) -> None:
+        """Store the images; one without a row is found again by its content."""
         files = files_of(rows)
         if not files:
             return
         if self._images is None:
-            raise RuntimeError("images came, and there is no place for them")
+            raise RuntimeError("images were fetched, but there is no image store")
         try:
             self._images.keep(files)
         except OSError as error:
@@ -222,7 +222,7 @@ class Settler:
             raise
 
     def _write(self, change: FrontierChange, rows: list[tuple[HostBatch, _Rows]], result: Settled) -> None:
-        """Everything of the hosts whose leases hold, table by table."""
+        """Write the rows of the hosts whose leases hold, table by table."""
         connection = change.connection
         progress: list[tuple[Lease, HostProgress, GateMemory]] = []
         for batch, each in rows:
@@ -231,7 +231,7 @@ class Settler:
             if batch.news.unqueued or batch.news.unrecorded:
                 now, more = self._clock().timestamp(), batch.news.unrecorded
                 unqueued.put(connection, batch.lease.host_id, batch.news.unqueued, now, more)
-            found, again, shown = self._enter_frontier(change, batch, each, result)
+            found, again, images = self._enter_frontier(change, batch, each, result)
             known, images_known = (0, 0)
             if batch.may_know_pages and each.came:
                 known, images_known = known_before(connection, each.fetches, each.came)
@@ -242,8 +242,8 @@ class Settler:
                 depth_reached=each.depth,
                 consecutive_errors=batch.errors_in_a_row,
                 images_found=each.images.new - images_known,
-                images_stored=shown.stored,
-                queued=found + shown.queued + again - len(each.done) - len(each.dropped),
+                images_stored=images.stored,
+                queued=found + images.queued + again - len(each.done) - len(each.dropped),
                 checkpoint_id=self._frontier.checkpoint_id(batch.lease.host_id, batch.lease.host, self._run_id),
             )
             untracked = HostProgress(checkpoint_id=counted.checkpoint_id)
@@ -267,22 +267,22 @@ class Settler:
     def _enter_frontier(
         self, change: FrontierChange, batch: HostBatch, rows: _Rows, result: Settled
     ) -> tuple[int, int, ImageTotals]:
-        """What became of a host's URLs; gives how many links were new, how many are queued again, and its images."""
+        """Update a host's frontier; gives how many links were new, how many URLs are queued again, and its images."""
         host_id, hints, lifts = batch.lease.host_id, batch.news.hints, batch.has_too_deep
         if batch.refresh_began_at is None and not rows.images:
             every = HostSettlement(rows.links, rows.done, rows.dropped, rows.again, hints, rows.too_deep, lifts)
             return change.settle(host_id, self._run_id, every), 0, ImageTotals()
         new = HostSettlement(rows.links, hints=hints, too_deep=rows.too_deep, lifts=lifts)
         found = change.settle(host_id, self._run_id, new)
-        # What is visited just now is not done yet, and so is not taken for something that changed since.
+        # First, while the URLs of this batch are not done yet: they are not mistaken for pages that changed since.
         again = self._requeue_changed(change, batch)
-        shown = self._write_images(change, batch, rows, result)
+        images = self._write_images(change, batch, rows, result)
         rest = HostSettlement(done=rows.done, dropped=rows.dropped, put_back=rows.again)
         change.settle(host_id, self._run_id, rest)
-        if rows.no_images:  # they are visited once more, as the pages that they may be
+        if rows.no_images:  # they are visited again, as the pages that they may be
             change.requeue_known(host_id, [(key, 0) for key in rows.no_images])
             again += len(rows.no_images)
-        return found, again + shown.requeued, shown
+        return found, again + images.requeued, images
 
     def _write_images(self, change: FrontierChange, batch: HostBatch, rows: _Rows, result: Settled) -> ImageTotals:
         if not rows.images:
@@ -297,7 +297,7 @@ class Settler:
         return totals
 
     def _requeue_changed(self, change: FrontierChange, batch: HostBatch) -> int:
-        """A host is being refreshed, and a sitemap came: what it says to have changed is asked for in this round."""
+        """Queue what a sitemap, read during a refresh of its host, says has changed."""
         hinted = [(link.key, link.hints) for link in batch.news.links if link.hints is not None]
         hinted += batch.news.hints
         if not hinted or batch.refresh_began_at is None:
@@ -315,7 +315,7 @@ class Settler:
         return rows
 
     def _enter_image(self, lease: Lease, outcome: Outcome, rows: _Rows) -> None:
-        """The same for an image: it is no page, and leaves none of a page's rows."""
+        """Turn the outcome of an image into its rows: it is no page, and gets none of a page's rows."""
         key = outcome.entry.key
         match outcome:
             case Postponed():
@@ -335,22 +335,22 @@ class Settler:
         rows.images.enter_image(outcome)
 
     def _enter(self, lease: Lease, outcome: Outcome, rows: _Rows) -> None:
-        """Turn one outcome into its rows: the only place that knows what each ending means for the frontier."""
+        """Turn one outcome into its rows: the only place that knows what each means for the frontier."""
         entry = outcome.entry
         match outcome:
             case Postponed():
                 if outcome.code == "robots_unreachable" and outcome.not_before is not None:
-                    # For this run only: its host is left as a whole, and robots.txt is asked for first when it is back.
+                    # For this run only: the host is released, and robots.txt is read first when it is leased again.
                     rows.put_off.append((entry, outcome.not_before))
                 elif outcome.not_before is not None and outcome.not_before < _NEVER:
                     self._put_off(entry, outcome.not_before, 0, rows)
                 return
             case Refused():
-                # A takedown is for good; everything else may be decided otherwise when the host is begun anew.
+                # A takedown is final; other refusals may be decided again when the host is reset.
                 (rows.dropped if outcome.code == "taken_down" else rows.done).append(entry.key)
                 if not outcome.trail.requests:
                     return
-                rows.errors += 1  # it was asked for, and led where we do not go
+                rows.errors += 1  # it was fetched, and redirected to where we do not go
                 is_final = True
             case Fetched() | NotModified():
                 rows.done.append(entry.key)
@@ -390,7 +390,7 @@ class Settler:
         rows.put_off.append((entry._replace(attempts=entry.attempts + attempts), until))
 
     def _try_again(self, outcome: RateLimited | Failed, rows: _Rows) -> bool:
-        """Request retries: by Fibonacci, at most so many for a URL (429, 5xx and network failures)."""
+        """Put a URL off for a retry (429, 5xx, network failures), by Fibonacci; false once its retries are used up."""
         status = outcome.answer.status if isinstance(outcome, RateLimited) else outcome.status
         after = outcome.retry_after_s if isinstance(outcome, RateLimited) else None
         decision = retry_decision(

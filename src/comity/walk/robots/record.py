@@ -1,0 +1,145 @@
+"""robots.txt as the state stores it: the cache row, the file by its digest, and a ledger note.
+
+All three are written in one transaction, so that the ledger can say which file decided at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection
+
+from comity.database import robots as robots_table
+from comity.database.instants import from_seconds, to_seconds
+from comity.database.ledger import ledger
+from comity.model.fetch import FailureKind, Response
+from comity.model.host import Lease
+from comity.model.ledger import LedgerNote, NoteKind
+from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
+from comity.rules.ledger_chain import START, chained, microseconds
+from comity.rules.robots.parse import product_token
+from comity.rules.robots.verdict import parse_robots, parsed_part
+from comity.walk.robots.in_force import RobotsInForce
+
+_READ: Final = (RobotsAccess.PARSE, RobotsAccess.UNCHANGED)
+
+
+class RobotsRecord(NamedTuple):
+    """One reading of robots.txt, ready to be stored."""
+
+    values: dict[str, Any]
+    note: LedgerNote
+    body: bytes
+    is_cached: bool = False
+    """Whether the cache row exists and only the note is new."""
+
+
+def record_of(lease: Lease, found: RobotsInForce, agent: str, now: float, body: bytes) -> RobotsRecord:
+    """What is stored of a robots.txt that is in force from now on."""
+    token = product_token(agent)
+    detail = json.dumps({"access": _access(found), "agent": token, "status": found.reading.http_status})
+    note = LedgerNote(
+        lease.host_id,
+        lease.host,
+        lease.token,
+        NoteKind.ROBOTS,
+        found.origin,
+        found.version,
+        now,
+        max(now, found.expires_at),
+        detail,
+    )
+    return RobotsRecord({"origin": found.origin, "noted": noted_as(found, agent)}, note, body)
+
+
+def noted_as(found: RobotsInForce, agent: str) -> str:
+    """A digest of everything that a note puts in force."""
+    return chained(START, (found.version, _access(found), product_token(agent), microseconds(found.expires_at)))
+
+
+def store_robots(connection: Connection, records: Sequence[RobotsRecord]) -> None:
+    """Store readings."""
+    files = {record.note.version: parsed_part(record.body) for record in records if record.note.version is not None}
+    ledger.keep_versions(connection, files)
+    for record in records:
+        if record.is_cached:
+            robots_table.note(connection, record.values["origin"], record.note.version, record.values["noted"])
+        else:
+            robots_table.put(connection, record.values)
+    ledger.append_notes(connection, [record.note for record in records])
+
+
+def _access(found: RobotsInForce) -> str:
+    access = found.reading.access
+    return str(RobotsAccess.PARSE if access is RobotsAccess.UNCHANGED else access)
+
+
+def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
+    """What a row of the cache says, under the operator's present choice for files that could not be read."""
+    access = RobotsAccess(row.access)
+    reading = RobotsReading(
+        access,
+        Confidence.HIGH,
+        row.detail or "robots.txt from the cache",
+        row.http_status,
+        FailureKind(row.failure) if row.failure is not None else None,
+        row.lacks_tls,
+    )
+    if is_unread(reading):
+        allowed = unreachable is RobotsUnreachable.ALLOW
+        access = RobotsAccess.ALLOW_ALL if allowed else RobotsAccess.DISALLOW_ALL
+        reading = replace(reading, access=access, confidence=Confidence.LOW if allowed else Confidence.HIGH)
+    # Named by its content, whatever version the row says: it may have been edited.
+    file = parse_robots(robots_body(row)) if access is RobotsAccess.PARSE else None
+    rules = file.for_agent(agent) if file is not None else None
+    return RobotsInForce(row.origin, reading, file, rules, to_seconds(row.expires_at) or 0.0)
+
+
+def robots_body(row: Any) -> bytes:
+    """The file as it came, from a row of the cache."""
+    return bytes(row.raw) if row.raw is not None else (row.robots_txt or "").encode()
+
+
+def is_unread(reading: RobotsReading) -> bool:
+    """Whether the file could not be read, whatever is concluded from that (RFC 9309 §2.3.1.4)."""
+    status = reading.http_status
+    return reading.access not in _READ and (status is None or status == 429 or status >= 500)
+
+
+def cache_values(host: str, found: RobotsInForce, response: Response | None, row: Any, now: float) -> dict[str, Any]:
+    """The cache row; a copy that was confirmed only gets a new date."""
+    unchanged = found.reading.access is RobotsAccess.UNCHANGED
+    body = robots_body(row) if unchanged else (response.body if found.file is not None and response else None)
+    text = _text(body) if body is not None else None
+    delay = found.crawl_delay_s
+    return {
+        "origin": found.origin,
+        "host": host,
+        "robots_txt": text if text is not None or body is None else body.decode("utf-8", "replace").replace("\0", "�"),
+        "raw": None if text is not None else body,
+        "fetched_at": from_seconds(now),
+        "expires_at": from_seconds(found.expires_at),
+        "crawl_delay_ms": round(delay * 1000) if delay is not None else None,
+        "disallow": list(found.rules.disallowed()) if found.rules is not None else None,
+        "access": str(RobotsAccess.PARSE if unchanged else found.reading.access),
+        "http_status": found.reading.http_status,
+        "version": found.version,
+        "etag": (response.headers.get("etag") if response else None) or (row.etag if unchanged else None),
+        "last_modified": (response.headers.get("last-modified") if response else None)
+        or (row.last_modified if unchanged else None),
+        "detail": found.reading.reason,
+        "failure": str(found.reading.failure) if found.reading.failure is not None else None,
+        "lacks_tls": found.reading.lacks_tls,
+    }
+
+
+def _text(body: bytes) -> str | None:
+    """The bytes as text, if text holds them exactly (PostgreSQL takes no NUL)."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text

@@ -1,0 +1,1 @@
+"""Settle: outcomes of visits become rows, in one transaction for a batch."""

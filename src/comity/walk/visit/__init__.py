@@ -1,0 +1,1 @@
+"""Visit: one URL through takedown, robots, gate, fetch and extraction; its links come back as frontier entries."""

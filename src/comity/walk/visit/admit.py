@@ -1,0 +1,191 @@
+"""Admit: what a page links to and shows becomes frontier entries, or evidence of why not.
+
+`rules.admission` decides; here is what a host remembers of links, so that one that was met before costs one look-up,
+and what is recorded of those that are not queued. It runs inside the visit, where the page's trap watch and the
+host's memory of links are: what leaves as data is a few new entries, not every link of the page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from comity.model.evidence import Evidence
+from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, UnqueuedCode
+from comity.model.robots import RobotsVerdict
+from comity.model.traps import NO_PAGES, TrapRefusal
+from comity.rules.admission import KNOWN, Admitted, Denied, Terms, admit, of_image, of_link, of_withheld_link
+from comity.rules.canonical import WebAddress, origin_of, resolve_link
+from comity.rules.traps.watch import PageWatch
+from comity.walk.decisions import (
+    is_denial_kept,
+    is_worth_keeping,
+    is_worth_noting,
+    robots_evidence,
+    taken_down,
+    trap_evidence,
+)
+from comity.walk.leased_host import UNQUEUED_MOST, LeasedHost
+from comity.walk.visit.context import VisitContext
+
+_WITHOUT_PATH: Final = ("/", "http://", "https://")
+_ORIGINS_REMEMBERED: Final = 4
+_BATCH: Final = 500
+
+
+async def admit_links(
+    host: LeasedHost,
+    hrefs: Sequence[str],
+    page: PageWatch | None,
+    *,
+    base: str,
+    depth: int,
+    found_on: int,
+    context: VisitContext,
+    found_by: FoundBy = FoundBy.LINK,
+) -> tuple[list[FrontierEntry], list[Evidence]]:
+    """Turn addresses written on the page `found_on`, at `depth - 1`, into entries for the frontier of its host.
+
+    Links deeper than is followed are remembered apart: one that is found nearer to a seed later is new.
+    """
+    entries: list[FrontierEntry] = []
+    evidence: list[Evidence] = []
+    is_too_deep = depth > context.scope.max_depth
+    met = _remembered(host.met_too_deep if is_too_deep else host.met, base)
+    if len(met) > host.links_remembered:
+        met.clear()
+    # An address that does not depend on the page's path and was met before is known; so are most links of most pages.
+    new = set(hrefs) - met
+    if not new:
+        return entries, evidence
+    fresh = [href for href in hrefs if href in new]
+    met.update(href for href in fresh if href.startswith(_WITHOUT_PATH))
+    is_known = host.work.is_met_too_deep if is_too_deep else host.work.is_met_as_link
+    trap = page.judge if page is not None else None
+    for first in range(0, len(fresh), _BATCH):
+        if first:
+            await asyncio.sleep(0)  # a page of ten thousand links does not hold up the others
+        terms = of_link(host.name, is_known, context.takedowns(), host.robots.get, trap, depth)
+        _admit(host, fresh[first : first + _BATCH], terms, base, (found_by, found_on), context, entries, evidence)
+    return entries, evidence
+
+
+def admit_images(
+    host: LeasedHost, addresses: Sequence[str], *, base: str, depth: int, found_on: int, context: VisitContext
+) -> tuple[list[FrontierEntry], list[FrontierEntry], list[Evidence]]:
+    """The images of a page that are on its host and may be fetched, those of them not met before, and why not others.
+
+    An image on another host is left there: only the holder of that host may fetch it.
+    """
+    found: dict[int, FrontierEntry] = {}
+    new: list[FrontierEntry] = []
+    evidence: list[Evidence] = []
+    now, collapse = context.clock(), context.scope.collapse_subdomains
+    terms = of_image(host.name, context.takedowns(), host.robots.get)
+    for written in addresses:
+        address = resolve_link(written, base, collapse=collapse)
+        if address is None or address.key in found:
+            continue
+        decision = admit(address, terms)
+        is_met = address.host == host.name and host.work.is_met_as_image(address.key)
+        if isinstance(decision, Admitted):
+            entry = found[address.key] = FrontierEntry(
+                address.url, address.key, depth, IMAGE_PRIORITY, None, FoundBy.IMAGE, found_on
+            )
+            if not is_met:
+                new.append(entry)
+        elif not is_met:
+            record_denial(host, address, decision, (FoundBy.IMAGE, found_on), now, evidence)
+    return list(found.values()), new, evidence
+
+
+async def withhold_links(
+    host: LeasedHost, hrefs: Sequence[str], code: UnqueuedCode, *, base: str, found_on: int, context: VisitContext
+) -> None:
+    """Note addresses that are written on a page and not followed; one that was met as a link is none of them."""
+    withheld = _remembered(host.passed, base)
+    new = set(hrefs) - host.met.get(origin_of(base), set()) - withheld
+    if len(host.unqueued) >= UNQUEUED_MOST:
+        host.unsettled.unrecorded += len(new)
+        return
+    if len(withheld) > host.links_remembered:
+        withheld.clear()
+    withheld.update(href for href in new if href.startswith(_WITHOUT_PATH))
+    collapse, tracking = context.scope.collapse_subdomains, context.tracking
+    terms = of_withheld_link(host.name, host.work.knows)
+    for number, href in enumerate(new):
+        if number % _BATCH == _BATCH - 1:
+            await asyncio.sleep(0)
+        address = resolve_link(href, base, collapse=collapse, tracking=tracking)
+        if address is None or (decision := admit(address, terms)) is KNOWN:
+            continue
+        why = code if isinstance(decision, Admitted) else UnqueuedCode.OTHER_HOST
+        host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
+
+
+def record_denial(
+    host: LeasedHost,
+    address: WebAddress,
+    denied: Denied,
+    found: tuple[FoundBy, int],
+    now: float,
+    evidence: list[Evidence],
+) -> None:
+    """Record why a URL that was found is not queued: a note for each, and evidence in full for the first of a kind.
+
+    Images that robots.txt forbids do not count among the pages that it does: by these a run ends as denied.
+    """
+    why = denied.evidence
+    if why is None:
+        code = UnqueuedCode.OTHER_HOST
+    elif isinstance(why, RobotsVerdict):
+        code = UnqueuedCode.ROBOTS
+        is_page = found[0] is not FoundBy.IMAGE
+        host.tally.refused_by_robots += is_page
+        if not is_page or is_denial_kept(host):
+            evidence.append(robots_evidence(host, address, why, now))
+    elif isinstance(why, TrapRefusal):
+        code = UnqueuedCode.TRAP
+        host.tally.refused_as_trap += why.code not in NO_PAGES
+        if is_worth_keeping(why):
+            evidence.append(trap_evidence(host, address, why, now))
+        if not is_worth_noting(why):
+            return
+    else:
+        code = UnqueuedCode.TAKEDOWN
+        evidence.append(taken_down(host, address, str(why), now))
+    host.note_unqueued(address.url, address.key, code, *found)
+
+
+def _admit(
+    host: LeasedHost,
+    hrefs: Sequence[str],
+    terms: Terms,
+    base: str,
+    found: tuple[FoundBy, int],
+    context: VisitContext,
+    entries: list[FrontierEntry],
+    evidence: list[Evidence],
+) -> None:
+    collapse, tracking, now, depth = context.scope.collapse_subdomains, context.tracking, context.clock(), terms.depth
+    for href in hrefs:
+        address = resolve_link(href, base, collapse=collapse, tracking=tracking)
+        if address is None:
+            continue
+        decision = admit(address, terms)
+        if isinstance(decision, Admitted):
+            entries.append(FrontierEntry(address.url, address.key, depth, 0, None, *found))
+        elif decision is not KNOWN:
+            record_denial(host, address, decision, found, now, evidence)
+
+
+def _remembered(by_origin: dict[str, set[str]], base: str) -> set[str]:
+    """The links as written that were met from pages of an origin."""
+    origin = origin_of(base)
+    met = by_origin.get(origin)
+    if met is None:
+        met = set()
+        if len(by_origin) < _ORIGINS_REMEMBERED:  # a page may call any origin its base
+            by_origin[origin] = met
+    return met

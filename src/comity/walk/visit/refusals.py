@@ -1,0 +1,88 @@
+"""Why a URL is not fetched now: a denial, or a host that cannot be asked, becomes an outcome with its evidence."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from comity.model.evidence import Evidence, EvidenceType
+from comity.model.fetch import FetchFailure
+from comity.model.frontier import QueuedUrl
+from comity.model.gate import SlotTimeout, Wait
+from comity.model.outcome import Postponed, Refused, Trail
+from comity.model.robots import RobotsVerdict
+from comity.model.traps import NO_PAGES, TrapRefusal
+from comity.rules.admission import DenialCode, Denied
+from comity.rules.canonical import WebAddress
+from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
+from comity.walk.leased_host import LeasedHost
+from comity.walk.visit.context import VisitContext
+
+_BUSY_FOR_S: Final = 2.0  # the first time that a host is held by another worker; doubled each time
+
+
+def denied(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, denial: Denied, trail: Trail, context: VisitContext
+) -> Refused | Postponed:
+    """What a denial means for the URL that is visited, with its evidence."""
+    now, why = context.clock(), denial.evidence
+    if isinstance(why, FetchFailure):
+        return not_asked(host, entry, address, why, trail)
+    if isinstance(why, TrapRefusal):  # more is known of its kind than when it was queued
+        if is_worth_keeping(why):
+            trail.evidence.append(trap_evidence(host, address, why, now))
+        return Refused(entry, trail, "trap" if why.code not in NO_PAGES else str(why.code), why.reason, now)
+    if not isinstance(why, RobotsVerdict):
+        trail.evidence.append(taken_down(host, address, str(why), now))
+        return Refused(entry, trail, "taken_down", _there(entry, address, f"taken down: {why}"), now)
+    trail.evidence.append(robots_evidence(host, address, why, now))
+    if denial.code is DenialCode.ROBOTS:
+        return Refused(entry, trail, "robots_denied", _there(entry, address, why.reason), now)
+    if address.host == host.name:
+        # Nothing was forbidden: the URL is still to be visited once the file can be read.
+        return Postponed(entry, trail, "robots_unreachable", host.robots[address.origin].expires_at)
+    return Refused(entry, trail, "robots_unreachable", _there(entry, address, why.reason), now)
+
+
+def busy(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext, *, leads: str
+) -> Postponed:
+    """Put a URL off because another host, to which it `leads`, cannot be asked now; each time for longer."""
+    host.tally.busy_elsewhere += 1
+    wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
+    now, host_id = context.clock(), host.lease.host_id
+    content = {"code": "host_busy", "reason": f"{leads} {address.url[:500]}, whose host another worker holds"}
+    trail.evidence.append(
+        Evidence(host_id, entry.url, entry.key, EvidenceType.POSTPONED, content, {"url": entry.url}, "high", now)
+    )
+    return Postponed(entry, trail, "host_busy", now + wait_s)
+
+
+def postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) -> Postponed:
+    """Put a URL off until the gate of its host may open."""
+    if isinstance(why, Wait):
+        return Postponed(entry, trail, str(why.reason), why.until)
+    return Postponed(entry, trail, "slot_timeout")
+
+
+def not_asked(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Refused:
+    """Refuse a URL because a crawler never asks its address, with evidence."""
+    at, reason = failure.started_at, failure.detail
+    content = {"reason": reason, "address": failure.address}
+    trail.evidence.append(
+        Evidence(
+            host.lease.host_id,
+            address.url,
+            address.key,
+            EvidenceType.ADDRESS_REFUSED,
+            content,
+            {"url": address.url},
+            "high",
+            at,
+        )
+    )
+    return Refused(entry, trail, str(failure.kind), _there(entry, address, reason), at)
+
+
+def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
+    """A reason, with the address that it is about if a redirect led there."""
+    return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"

@@ -1,0 +1,345 @@
+"""Visit: one URL through admission, gate, fetch and extraction, redirect by redirect. A visit writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, NamedTuple
+
+from comity.extract.images import read_image
+from comity.model.evidence import Evidence, EvidenceType
+from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.frontier import (
+    GUESSED_SCHEME_PRIORITY,
+    LINKED_IMAGE_PRIORITY,
+    FoundBy,
+    FrontierEntry,
+    QueuedUrl,
+    UnqueuedCode,
+)
+from comity.model.gate import Reservation
+from comity.model.ledger import Purpose
+from comity.model.outcome import (
+    Answered,
+    Failed,
+    Gone,
+    ImageFetched,
+    NotModified,
+    Outcome,
+    Postponed,
+    RateLimited,
+    Refused,
+    Rejected,
+    Trail,
+)
+from comity.model.robots import RobotsVerdict
+from comity.model.run import IMAGE_TYPES
+from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, admit, of_fetch
+from comity.rules.canonical import WebAddress, resolve_link, resolve_location
+from comity.rules.cookies import cookie_field, cookies_after
+from comity.rules.first_contact import without_tls
+from comity.walk.decisions import robots_evidence
+from comity.walk.leased_host import LeasedHost
+from comity.walk.request import Exchange, NotStarted
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.keeper import NEVER_ASKED
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
+from comity.walk.visit.page import read_page, target_of
+from comity.walk.visit.refusals import busy, denied, not_asked, postponed
+
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+class Cleared(NamedTuple):
+    """A URL that may be fetched as soon as its host's gate opens."""
+
+    entry: QueuedUrl
+    address: WebAddress
+    verdict: RobotsVerdict
+    robots_version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsWanted:
+    """robots.txt of this origin must be read before anything else."""
+
+    origin: str
+
+
+def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared | RobotsWanted | Refused | Postponed:
+    """Ask once more, from memory, whether a queued URL of a host may be fetched."""
+    address = resolve_link(entry.url, entry.url, collapse=context.scope.collapse_subdomains)
+    if address is None:
+        return Refused(entry, Trail(), "invalid_url", f"{entry.url[:200]} is not a web address", context.clock())
+    origin = address.origin
+    robots = context.robots.known(host, origin)
+    # A page that was visited before is no step further into an endless space.
+    watch = host.traps if entry.seen is None and not entry.is_image else None
+    trap = watch.recheck if watch is not None else None
+    decision = admit(address, of_fetch(context.takedowns(), host.refused, lambda _origin: robots, trap, entry.depth))
+    if decision is ROBOTS_UNKNOWN:
+        if entry.priority == GUESSED_SCHEME_PRIORITY:
+            host.guessed.add(origin)
+        return RobotsWanted(origin)
+    if entry.depth == 0 and robots is not None and robots.lacks_tls and _is_about_robots(decision):
+        plain = _without_tls(host, entry)
+        if plain is not None:
+            return _visit_by_http(host, entry, address, plain, robots, context)
+    if isinstance(decision, Denied):
+        return denied(host, entry, address, decision, Trail(), context)
+    assert robots is not None
+    assert decision.verdict is not None
+    return Cleared(entry, address, decision.verdict, robots.version)
+
+
+async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, context: VisitContext) -> Outcome:
+    """Visit one URL of a leased host; `slot` is the start that the host's gate granted."""
+    trail = Trail()
+    try:
+        return await _take(host, cleared, slot, trail, context)
+    except BaseException:  # cancelled: the requests made so far are still recorded
+        host.unsettled.requests += trail.requests
+        raise
+
+
+async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, context: VisitContext) -> Outcome:
+    entry, address = cleared.entry, cleared.address
+    trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
+    request = _conditional(_request(host, entry, address, context), entry, context)
+    purpose = Purpose.PAGE if not entry.is_image else Purpose.IMAGE
+    send = partial(
+        context.requests.send,
+        host,
+        slot,
+        purpose=purpose,
+        verdict=cleared.verdict,
+        robots_version=cleared.robots_version,
+    )
+    asked = await _get(host, entry, request, send, trail, context)
+    for hops in range(context.max_redirects + 1):
+        if isinstance(asked, NotStarted):
+            return postponed(entry, trail, asked.why)
+        response = asked.result
+        if isinstance(response, FetchFailure):
+            return _failure(host, entry, address, response, trail)
+        location = response.headers.get("location") if response.status in REDIRECTS else None
+        if location is None:
+            return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, context)
+        target = resolve_location(location, response.url, collapse=context.scope.collapse_subdomains)
+        if target is None:
+            return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", context.clock())
+        if hops == context.max_redirects:
+            break
+        if hops == 0:
+            _take_cookies(response, trail, context)
+        address = target
+        if address.key != entry.key and not (address.host == host.name and host.work.knows(address.key)):
+            code = UnqueuedCode.REDIRECT_TARGET
+            host.note_unqueued(address.url, address.key, code, FoundBy.REDIRECT, entry.key)
+        step = await follow(host, entry, address, trail, context, as_page=True)
+        if not isinstance(step, Exchange | NotStarted):
+            return step
+        asked = step
+    return Refused(entry, trail, "too_many_redirects", f"more than {context.max_redirects} redirects", context.clock())
+
+
+async def follow(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    address: WebAddress,
+    trail: Trail,
+    context: VisitContext,
+    *,
+    purpose: Purpose = Purpose.REDIRECT,
+    limits: FetchLimits | None = None,
+    like: FetchRequest | None = None,
+    as_page: bool = False,
+) -> Exchange | NotStarted | Outcome:
+    """Fetch a URL that was not queued: admission, lease, gate, request.
+
+    With `limits` any type of content is accepted; `like` is the whole request, except its address. Fetched as a page,
+    its requests are in the trail; otherwise the caller puts the one request there.
+    """
+    granted = await grant(host, entry, address, trail, context, leads="it redirects to")
+    if not isinstance(granted, Granted):
+        return granted
+    holder, verdict = granted.holder, granted.verdict
+    trail.evidence.append(robots_evidence(host, address, verdict, context.clock()))
+    request = _request(holder, entry, address, context)
+    if limits is not None:
+        request = request._replace(limits=limits, content_types=ANY_CONTENT_TYPE)
+    if like is not None:
+        request = like._replace(url=address.url)
+    if trail.cookies and (field := cookie_field(trail.cookies, address.url, context.clock())) is not None:
+        request = request._replace(headers=(*request.headers, ("Cookie", field)))
+    request = _conditional(request, entry, context)
+    ask = partial(
+        context.requests.ask,
+        holder,
+        purpose=purpose,
+        verdict=verdict,
+        robots_version=granted.robots_version,
+        may_go=lambda: context.takedowns().covering(address) is None,
+    )
+    asked = await (_get(host, entry, request, ask, trail, context) if as_page else ask(request))
+    if isinstance(asked, NotStarted):
+        if asked.why is None:  # taken down while it waited for its start
+            covered = context.takedowns().covering(address) or ""
+            return denied(host, entry, address, Denied(DenialCode.TAKEN_DOWN, covered), trail, context)
+        if holder is not host:
+            return busy(host, entry, address, trail, context, leads="it redirects to")
+    elif isinstance(asked.result, Response):
+        _take_cookies(asked.result, trail, context)
+    return asked
+
+
+async def _get(
+    host: LeasedHost, entry: QueuedUrl, request: FetchRequest, first: FirstRequest, trail: Trail, context: VisitContext
+) -> Exchange | NotStarted:
+    """Get a page with all the requests that it takes, or an image with its one; they join the trail."""
+    if not entry.is_image:
+        return await fetch_page(host, entry, request, first, trail, context)
+    asked = await first(request)
+    if isinstance(asked, Exchange):
+        trail.requests.append(asked.row)
+    return asked
+
+
+def _take_cookies(response: Response, trail: Trail, context: VisitContext) -> None:
+    """Keep cookies that a redirect sets until the end of this visit: many sites set one and send the visitor back."""
+    if response.status in REDIRECTS and "set-cookie" in response.headers:
+        said = response.headers.get_all("set-cookie")
+        trail.cookies = cookies_after(trail.cookies, response.url, said, context.clock())
+
+
+def _is_about_robots(decision: Admitted | Denied) -> bool:
+    """Whether admission got as far as robots.txt: what is taken down is not looked for at another address."""
+    return isinstance(decision, Admitted) or isinstance(decision.evidence, RobotsVerdict)
+
+
+def _without_tls(host: LeasedHost, entry: QueuedUrl) -> WebAddress | None:
+    """The http address to visit instead of an https address where nothing speaks TLS.
+
+    Only if https was not asked for, or http was named as well: what was asked for is not replaced by less.
+    """
+    url = without_tls(entry.url)
+    address = resolve_link(url, url) if url is not None else None
+    if address is None or not (entry.priority == GUESSED_SCHEME_PRIORITY or host.work.knows(address.key)):
+        return None
+    return address
+
+
+def _visit_by_http(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    address: WebAddress,
+    plain: WebAddress,
+    robots: RobotsInForce,
+    context: VisitContext,
+) -> Refused:
+    """Visit a host by http because there is no https: replace the entry, and remember it for the host."""
+    trail, now = Trail(), context.clock()
+    host.without_tls.add(address.origin)
+    if host.home == address.origin:
+        host.home = plain.origin
+    if not host.work.is_met(plain.key):
+        found = FrontierEntry(plain.url, plain.key, found_by=FoundBy.SEED)
+        host.unsettled.links.append(found)
+        host.work.found([found])
+    reason = f"there is no https at {address.origin} ({robots.reading.reason}); {plain.url} is visited instead"
+    content = {"reason": reason, "instead": plain.url}
+    trail.evidence.append(
+        Evidence(
+            host.lease.host_id, entry.url, entry.key, EvidenceType.NO_HTTPS, content, {"url": entry.url}, "high", now
+        )
+    )
+    return Refused(entry, trail, str(EvidenceType.NO_HTTPS), reason, now)
+
+
+def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, context: VisitContext) -> FetchRequest:
+    """The request for a page or an image, with its limits."""
+    if entry.is_image:
+        return FetchRequest(address.url, limits=holder.fetch_limits(context.image_limits), content_types=IMAGE_TYPES)
+    return FetchRequest(
+        address.url, limits=holder.fetch_limits(context.limits), content_types=context.scope.content_types
+    )
+
+
+def _conditional(request: FetchRequest, entry: QueuedUrl, context: VisitContext) -> FetchRequest:
+    """Make the request for a known page conditional; of a redirect chain only the last hop."""
+    seen = entry.seen
+    if seen is None or seen.final_url != request.url:
+        return request
+    if context.finds_images and not seen.images_read and not entry.is_image:
+        return request  # its images were not looked for yet
+    return request._replace(etag=seen.etag, last_modified=seen.last_modified)
+
+
+def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Outcome:
+    """The outcome of a request without a usable answer."""
+    kind = failure.kind
+    if kind in NEVER_ASKED:
+        return not_asked(host, entry, address, failure, trail)
+    if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):
+        entry = entry._replace(priority=LINKED_IMAGE_PRIORITY)
+    # As in the ledger: a row of `fetches` is found there by its start.
+    at, code, reason = trail.requests[0].started_at, str(kind), failure.detail
+    ending = Failed if kind.is_network or kind is FailureKind.CANCELLED else Rejected
+    return ending(entry, trail, code, reason, at, failure.elapsed_s, failure.status, failure.wire_bytes)
+
+
+async def _conclude(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    hops: int,
+    response: Response,
+    retry_after_s: float | None,
+    trail: Trail,
+    context: VisitContext,
+) -> Outcome:
+    """The outcome that the last answer of a redirect chain means."""
+    answer = Answered(
+        final_url=response.url,
+        redirect_count=hops,
+        status=response.status,
+        at=trail.requests[0].started_at,
+        elapsed_s=response.elapsed_s,
+        wire_bytes=response.wire_bytes,
+        content_type=response.content_type,
+        etag=response.headers.get("etag"),
+        last_modified=response.headers.get("last-modified"),
+        headers=response.headers,
+        address=response.address,
+    )
+    status = response.status
+    if status == 429 or (status == 503 and retry_after_s is not None):
+        return RateLimited(entry, trail, answer, retry_after_s)
+    if status >= 500:
+        reason = f"the server answered {status}"
+        return Failed(entry, trail, f"http_{status}", reason, answer.at, answer.elapsed_s, status, answer.wire_bytes)
+    if 200 <= status < 300 and entry.is_image:
+        return _image(entry, response, answer, trail)
+    if 200 <= status < 300:
+        return await read_page(host, entry, response, answer, trail, context)
+    if status == 304 and entry.seen is not None and entry.seen.final_url == response.url:
+        # RFC 9110 §15.4.5: fields that the answer does not repeat are unchanged.
+        seen = entry.seen
+        return NotModified(
+            entry,
+            trail,
+            answer._replace(etag=answer.etag or seen.etag, last_modified=answer.last_modified or seen.last_modified),
+        )
+    if status in (404, 410) and host.traps is not None and not entry.is_image:
+        host.traps.missed(target_of(entry.url))
+    return Gone(entry, trail, answer)
+
+
+def _image(entry: QueuedUrl, response: Response, answer: Answered, trail: Trail) -> ImageFetched | Rejected:
+    """Read the type of an image from its first bytes, not from what the server says."""
+    shape = read_image(response.body)
+    if shape is not None:
+        return ImageFetched(entry, trail, answer, response.body, shape)
+    reason = f"what came as {answer.content_type or 'nothing in particular'} is no image that is known"
+    at, elapsed_s, status, wire_bytes = answer.at, answer.elapsed_s, answer.status, answer.wire_bytes
+    return Rejected(entry, trail, "not_an_image", reason[:300], at, elapsed_s, status, wire_bytes)
