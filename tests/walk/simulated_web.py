@@ -19,8 +19,8 @@ from comity.model.fetch import (
 from comity.operate.seeds import add_seeds
 from comity.rules.canonical import web_address
 from comity.rules.seed_list import read_seed
-from comity.walk.crawl import Crawl
-from comity.walk.progress import RunSummary
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.progress import RunSummary
 
 
 class SimulatedWeb:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import WARN_AT, check
-from comity.walk.run_budget import RunBudget, SharedPages
+from comity.walk.crawl.budget import RunBudget, SharedPages
 
 
 @dataclass(slots=True)

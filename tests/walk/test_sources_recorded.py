@@ -9,7 +9,7 @@ from comity.database import records
 from comity.database.frontier import journal as journal_table
 from comity.database.records import last_seen
 from comity.rules.canonical import web_address
-from comity.walk.settle_source import SourceSettling
+from comity.walk.sources.settle import SourceSettling
 from tests.walk.site import Answer, Web, redirect
 from tests.walk.sourcing import Office, jobs, listing
 

@@ -25,26 +25,26 @@ from comity.model.run import EndReason, Exhausted
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
-from comity.walk.capacity import Capacity
-from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks, Duty
-from comity.walk.crawl_rooms import budget_for, host_desk_for, settler_for, visit_rooms_for
-from comity.walk.crawl_terms import CrawlTerms
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.dispatch import Dispatcher
-from comity.walk.host_board import HostBoard
-from comity.walk.leased_host import LeasedHost
-from comity.walk.metering import RunMeter
-from comity.walk.open_hosts import OpenHosts
-from comity.walk.patience import Patience
-from comity.walk.progress import Progress, RunSummary, forget_outcomes, note_outcome
+from comity.walk.crawl.budget import Spending
+from comity.walk.crawl.crawl import budget_for, host_desk_for, settler_for, visit_rooms_for
+from comity.walk.crawl.dispatcher import Dispatcher
+from comity.walk.crawl.hooks import NO_HOOKS, CrawlHooks, Duty
+from comity.walk.crawl.hosts import OpenHosts
+from comity.walk.crawl.metering import RunMeter
+from comity.walk.crawl.progress import Progress, RunSummary, forget_outcomes, note_outcome
+from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.crawl.run_record import RunRecord
+from comity.walk.crawl.settling import Settling
+from comity.walk.crawl.summary import RunEnd
+from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.request import Requests
 from comity.walk.robots.keeper import RobotsKeeper
-from comity.walk.run_desk import RunDesk
-from comity.walk.run_end import RunEnd
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.leased_host import LeasedHost
 from comity.walk.settle.settler import Settled
-from comity.walk.settling import Settling
-from comity.walk.spending import Spending
 from comity.walk.visit.context import VisitContext
 
 _WATCH_EVERY_S: Final = 0.2
@@ -86,10 +86,12 @@ class Crawl:
         self._takedowns = Takedowns()
         self._thread = DatabaseThread()
         self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else self._thread
-        self._patience = Patience(self._frontier_thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt)
+        self._patience = RetryingThread(
+            self._frontier_thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt
+        )
         self._patience.waits_for_room = hooks.waits_for_room
-        self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
-        self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
+        self._board = HeldHosts(database, self._thread, leases, clock, chance, terms.profile)
+        self._run_desk = RunRecord(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         self._capacity = capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds, hooks.on_wait)
         settler = settler_for(terms, hooks, self.run_id, frontier, leases, store, images, clock)

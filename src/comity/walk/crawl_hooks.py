@@ -10,9 +10,9 @@ from uuid import UUID
 from comity.model.outcome import Outcome
 from comity.model.page import Extractor
 from comity.telemetry.meter import Meter
-from comity.walk.progress import HostLineInSummary
+from comity.walk.crawl.budget import SharedPages
+from comity.walk.crawl.progress import HostSummary
 from comity.walk.request import OnWait
-from comity.walk.run_budget import SharedPages
 
 
 def _never() -> bool:
@@ -31,7 +31,7 @@ class HostShare:
     """Told before a host is given back: nobody is to take it once more."""
     take_back: Callable[[str], None]
     """Told that a host whose lease was lost is to be taken once more after all."""
-    told: Callable[[HostLineInSummary], None]
+    told: Callable[[HostSummary], None]
     """Told how a host was left."""
 
 

@@ -33,12 +33,12 @@ from comity.rules.endings import HostRecord, host_ending
 from comity.rules.sitemap_plan import has_seeded_pages
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.traps.watch import TrapWatch
-from comity.walk.host_end import LeftOver, in_words, readings, reason_of, robots_failure, waits_until
-from comity.walk.leased_host import LeasedHost
-from comity.walk.progress import HostLineInSummary
+from comity.walk.crawl.host_opening import LeftOver, in_words, readings, reason_of, robots_failure, waits_until
+from comity.walk.crawl.progress import HostSummary
+from comity.walk.crawl.summary import LEASE_LOST
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
-from comity.walk.run_end import LEASE_LOST
+from comity.walk.session.leased_host import LeasedHost
 
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)
@@ -256,7 +256,7 @@ class HostDesk:
 
     def close_some(
         self, hosts: Sequence[tuple[LeasedHost, int]], ended_by: EndReason | None = None
-    ) -> list[HostLineInSummary]:
+    ) -> list[HostSummary]:
         """Give leases back with the statuses that the hosts deserve, in one transaction.
 
         With each host come the pages that it had before. One whose lease is gone has nothing to give back. `ended_by`
@@ -299,7 +299,7 @@ class HostDesk:
         pages_before: int,
         left: LeftOver,
         ended_by: EndReason | None,
-    ) -> HostLineInSummary:
+    ) -> HostSummary:
         tally, spent, now = host.tally, host.spent_budget, self._clock.now()
         ending = self._ending(host, left.queued + left.unread_sitemaps, pages_before)
         code = reason_of(host, ending, left, ended_by, self._clock.seconds())
@@ -321,11 +321,9 @@ class HostDesk:
         except LeaseLost:
             host.is_lost = True
             lost = self._lost(connection, host)
-            return HostLineInSummary(
-                host.name, LEASE_LOST, tally.pages, tally.errors, left.queued, lost.sentence, code=lost
-            )
+            return HostSummary(host.name, LEASE_LOST, tally.pages, tally.errors, left.queued, lost.sentence, code=lost)
         written = ending_values(host.lease, ending, now, self._leases.terms.refresh_after) if self._track else {}
-        return HostLineInSummary(
+        return HostSummary(
             host.name,
             # What the row says: without tracking, its status stays as it was.
             str(ending.status if self._track else host.lease.status),

@@ -14,13 +14,13 @@ from comity.leases.leases import Leases
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
-from comity.walk.crawl_hooks import CrawlHooks
-from comity.walk.crawl_host import HostDesk
-from comity.walk.crawl_terms import CrawlTerms
-from comity.walk.host_board import HostBoard
+from comity.walk.crawl.budget import RunBudget
+from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.host_opening import HostOpener
+from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.request import Requests
 from comity.walk.robots.keeper import RobotsKeeper
-from comity.walk.run_budget import RunBudget
+from comity.walk.session.held_hosts import HeldHosts
 from comity.walk.settle.settler import RetryTerms, Settler
 from comity.walk.visit.context import VisitContext
 
@@ -71,10 +71,10 @@ def host_desk_for(
     leases: Leases,
     clock: Clock,
     hosts: Collection[str] | None,
-) -> HostDesk:
+) -> HostOpener:
     """Who opens and closes the hosts of a run; what is remembered of links is shared among them."""
     share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
-    return HostDesk(
+    return HostOpener(
         database,
         frontier,
         leases,
@@ -98,7 +98,7 @@ def visit_rooms_for(
     hooks: CrawlHooks,
     requests: Requests,
     robots: RobotsKeeper,
-    board: HostBoard,
+    board: HeldHosts,
     apart: ApartReader,
     takedowns: Callable[[], Takedowns],
     clock: Clock,

@@ -15,11 +15,11 @@ from typing import Any, Final
 from comity.gate.ready_heap import ReadyHeap
 from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Outcome, Postponed, Refused
-from comity.walk.begin_now import begin_now
-from comity.walk.capacity import Capacity
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.crawl.budget import Spending
+from comity.walk.crawl.dispatcher import start_eagerly
 from comity.walk.robots.keeper import RobotsPostponed
-from comity.walk.spending import Spending
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import Cleared, RobotsWanted, clear, visit
 
@@ -209,7 +209,7 @@ class Dispatcher:
 
         Meanwhile its place, and its lease, are of use to others.
         """
-        if blocked_until - self._clock() <= PATIENCE_S:
+        if blocked_until - self._clock() <= MAX_HOST_WAIT_S:
             return False
         host.waits_until = blocked_until
         host.is_stopped = True
@@ -257,7 +257,7 @@ class Dispatcher:
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Have a visit's request under way before anything else is done: its host's delay counts from now."""
         try:
-            task = begin_now(asyncio.get_running_loop(), work)
+            task = start_eagerly(asyncio.get_running_loop(), work)
         except Exception as error:
             self._fail(error)
         else:

@@ -19,8 +19,8 @@ from comity.model.gate import DoorProfile, GateMemory
 from comity.model.host import HostPolicy, Lease
 from comity.rules.canonical import WebAddress, canonical_host, host_in_url
 from comity.rules.politeness.pace import stricter_memory
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
 _GUEST_IDLE_S: Final = 5.0
 _LOST_MOST: Final = 10_000  # hosts whose lease was lost and that were not taken again
@@ -211,6 +211,6 @@ def _may_be_waited_for(guest: _Guest, now: float) -> bool:
         return True
     used_at = guest.used_at
     blocked_until = gate.memory().blocked_until
-    if blocked_until is None or blocked_until - now <= PATIENCE_S:
+    if blocked_until is None or blocked_until - now <= MAX_HOST_WAIT_S:
         used_at = max(used_at, gate.next_start_at())  # its delay is waited out, however long it is
     return now - used_at < _GUEST_IDLE_S

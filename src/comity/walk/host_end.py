@@ -8,8 +8,8 @@ from typing import NamedTuple
 from comity.model.host import HostEnding
 from comity.model.run import EndReason, Exhausted
 from comity.rules.endings import HostRunEnd, host_reason
-from comity.walk.leased_host import LeasedHost
 from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.session.leased_host import LeasedHost
 
 
 class LeftOver(NamedTuple):

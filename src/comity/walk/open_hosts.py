@@ -15,16 +15,16 @@ from comity.model.fetch import Fetcher
 from comity.model.host import HostStatus
 from comity.model.run import EndReason, Exhausted
 from comity.model.traps import TrapCode
-from comity.walk.crawl_hooks import HostShare
-from comity.walk.crawl_host import WINDOW, HostDesk
-from comity.walk.crawl_terms import CrawlTerms
-from comity.walk.dispatch import Dispatcher
-from comity.walk.host_board import HostBoard
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
-from comity.walk.patience import Patience
-from comity.walk.progress import HostLineInSummary, Progress
-from comity.walk.run_end import LEASE_LOST
-from comity.walk.settling import Settling
+from comity.walk.crawl.dispatcher import Dispatcher
+from comity.walk.crawl.hooks import HostShare
+from comity.walk.crawl.host_opening import WINDOW, HostOpener
+from comity.walk.crawl.progress import HostSummary, Progress
+from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.crawl.settling import Settling
+from comity.walk.crawl.summary import LEASE_LOST
+from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
 _AT_ONCE: Final = 64  # hosts that are opened or given back in one transaction
 _WARNINGS_MOST: Final = 100
@@ -45,9 +45,9 @@ class OpenHosts:
 
     def __init__(
         self,
-        board: HostBoard,
-        desk: HostDesk,
-        thread: Patience,
+        board: HeldHosts,
+        desk: HostOpener,
+        thread: RetryingThread,
         settling: Settling,
         fetcher: Fetcher,
         clock: Clock,
@@ -82,12 +82,12 @@ class OpenHosts:
         self._swept_at = clock.seconds()
         self._claims_again_at = -inf
         self._later: asyncio.TimerHandle | None = None
-        self._leaving: list[tuple[LeasedHost, int, asyncio.Future[HostLineInSummary]]] = []
+        self._leaving: list[tuple[LeasedHost, int, asyncio.Future[HostSummary]]] = []
         self._leaving_turn = asyncio.Lock()
         self.ended_by: EndReason | None = None  # what ended the run
         self.spent_budget: Exhausted | None = None  # what ended the run, if a budget did
         self.forgotten: Counter[EndReason] = Counter()  # how hosts were left whose lines are not kept
-        self.lines: deque[HostLineInSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
+        self.lines: deque[HostSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
         self.dispatcher: Dispatcher
         self.on_close: Callable[[LeasedHost], None] = lambda _host: None  # told that nothing more begins on a host
 
@@ -150,7 +150,7 @@ class OpenHosts:
             if found is None:
                 self._board.drop(host.name)
                 lost = EndReason.HELD_ELSEWHERE
-                self._note(HostLineInSummary(host.name, LEASE_LOST, 0, 0, 0, lost.sentence, code=lost))
+                self._note(HostSummary(host.name, LEASE_LOST, 0, 0, 0, lost.sentence, code=lost))
                 self._take_again(host)
                 continue
             before, queued = found
@@ -221,7 +221,7 @@ class OpenHosts:
             self._begin_task(host, self._read_on(host))
         else:
             at = host.work.next_at()
-            if at is None or at - self._clock.seconds() > PATIENCE_S:
+            if at is None or at - self._clock.seconds() > MAX_HOST_WAIT_S:
                 self.close(host)
             else:
                 self.dispatcher.ready_at(host, at)
@@ -233,7 +233,7 @@ class OpenHosts:
         del self._busy[host]
         if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
             put_off = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
-            if put_off and min(put_off) - self._clock.seconds() <= PATIENCE_S and not host.is_stopped:
+            if put_off and min(put_off) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
                 self.dispatcher.ready_at(host, min(put_off))
                 return
             host.work.has_more = False  # what is left is put off for longer than we wait
@@ -265,7 +265,7 @@ class OpenHosts:
         self._progress.hosts_active = len(self._open)
         self._progress.hosts_done += 1
 
-    def _remember(self, host: LeasedHost, line: HostLineInSummary) -> None:
+    def _remember(self, host: LeasedHost, line: HostSummary) -> None:
         """What has to be known of a host that was given back, should the table offer it again."""
         is_to_go_on = host.came_again and line.status == HostStatus.ACTIVE and host.spent_budget is None
         spent = host.tally.begun, host.tally.pages_in_run
@@ -305,7 +305,7 @@ class OpenHosts:
         if self._share is not None:
             self._share.take_back(name)
 
-    def _note(self, line: HostLineInSummary) -> None:
+    def _note(self, line: HostSummary) -> None:
         """Keep how a host was left; of very many hosts the first are only counted."""
         if len(self.lines) == self.lines.maxlen:
             self.forgotten[EndReason(self.lines[0].code)] += 1
@@ -331,9 +331,9 @@ class OpenHosts:
             told.append(f"{host.name} leads to another host; comity crawl {host.tally.moved_to} crawls that one.")
         self._progress.warnings += told[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
 
-    async def _left_with(self, host: LeasedHost, before: int) -> HostLineInSummary:
+    async def _left_with(self, host: LeasedHost, before: int) -> HostSummary:
         """Give a lease back, together with those of other hosts that are done at the same time."""
-        told: asyncio.Future[HostLineInSummary] = asyncio.get_running_loop().create_future()
+        told: asyncio.Future[HostSummary] = asyncio.get_running_loop().create_future()
         self._leaving.append((host, before, told))
         async with self._leaving_turn:
             while not told.done():

@@ -20,7 +20,7 @@ from comity.rules.next_run import base_days, compute_next_run, within_window
 from comity.rules.revisit import allocate, claim_of, compute_revisit, prior_belief
 from comity.rules.time_window import is_open, opening_at_or_after, parse_time_window
 from comity.schedule.zones import find_zone
-from comity.walk.settle_source import Planned, RunEnded
+from comity.walk.sources.settle import Planned, RunEnded
 
 _ALLOCATED_FOR: Final = timedelta(minutes=10)
 _DAY_S: Final = 86_400.0

@@ -22,9 +22,9 @@ from comity.rules.admission import KNOWN, Admitted, admit, of_link
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
-from comity.walk.leased_host import PATIENCE_S, UNQUEUED_MOST, LeasedHost
+from comity.walk.crawl.settling import Settling
 from comity.walk.request import Exchange, NotStarted
-from comity.walk.settling import Settling
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, UNQUEUED_MOST, LeasedHost
 from comity.walk.visit.admit import record_denial
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
@@ -110,7 +110,7 @@ class SitemapReader:
         left: list[tuple[PlannedSitemap, float]] = []
         for planned, not_before in put_off:
             wait_s = not_before - self._context.clock()
-            if wait_s > PATIENCE_S or host.is_stopped:
+            if wait_s > MAX_HOST_WAIT_S or host.is_stopped:
                 continue  # it stays planned, and is read when the host is leased again
             await self._pause(host, wait_s)
             if not host.is_stopped:
@@ -129,7 +129,7 @@ class SitemapReader:
     async def _give_way(self, host: LeasedHost, begun: int) -> None:
         """Let a page go first: files that are fetched in a row would take every start before the pages."""
         clock, next_start_at = self._context.clock, host.gate.next_start_at
-        until = max(clock(), min(next_start_at(), clock() + PATIENCE_S)) + _GIVE_WAY_S
+        until = max(clock(), min(next_start_at(), clock() + MAX_HOST_WAIT_S)) + _GIVE_WAY_S
         while len(host.work) and host.tally.begun == begun and not host.is_stopped:
             now = clock()
             if now >= until:
@@ -148,7 +148,7 @@ class SitemapReader:
         if unread.state is SitemapState.PLANNED or (unread.is_worth_a_try and attempt < _TRIES):
             now = self._context.clock()
             not_before = unread.not_before if unread.not_before is not None else now
-            if unread.is_blocked and not_before - now > PATIENCE_S:
+            if unread.is_blocked and not_before - now > MAX_HOST_WAIT_S:
                 host.waits_until = not_before  # the host asked us to wait; it is leased again after that
             return not_before
         self._note(host, planned, unread.state, status=unread.status, detail=unread.detail)

@@ -48,15 +48,15 @@ from comity.rules.canonical import WebAddress, resolve_link
 from comity.rules.jobs.merge_places import joined_over_pages
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns
-from comity.walk.capacity import Capacity
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.host_board import HostBoard
-from comity.walk.listing_reader import ListingReader
-from comity.walk.plan_source import missed_opening
 from comity.walk.request import OnWait, Requests
 from comity.walk.robots.keeper import RobotsKeeper, RobotsTerms
-from comity.walk.settle_source import FinishedRun, Plan, SourceSettling
-from comity.walk.source_pages import SourcePages, SourceVisit
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.sources.listing_reader import ListingReader
+from comity.walk.sources.pages import SourcePages, SourceVisit
+from comity.walk.sources.plan import missed_opening
+from comity.walk.sources.settle import FinishedRun, Plan, SourceSettling
 from comity.walk.visit.context import VisitContext
 
 RUN_S: Final = 900.0  # a run takes no longer; half of what a lock lasts
@@ -107,7 +107,7 @@ class SourceDesk:
         self._thread = DatabaseThread()
         self._takedowns = Takedowns()
         self._takedowns_at: float | None = None
-        self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile, touched_by="source")
+        self._board = HeldHosts(database, self._thread, leases, clock, chance, terms.profile, touched_by="source")
         self._settling = SourceSettling(database, leases, plan)
         self._apart = ApartReader()
         self._reader = reader or ListingReader()

@@ -9,7 +9,7 @@ from typing import Final
 
 from comity.model.run import HOST_PAGES, Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import check, most_visits, warn_from
-from comity.walk.leased_host import LeasedHost
+from comity.walk.session.leased_host import LeasedHost
 
 _WARNINGS_MOST: Final = 100
 

@@ -22,8 +22,8 @@ from comity.reports.idle import IdleHost, why_idle
 from comity.rules.takedown import Takedowns
 from comity.store.pages import recover
 from comity.store.sink import PageSink
-from comity.walk.progress import HostLineInSummary, Progress, RunSummary
-from comity.walk.run_end import RunEnd, summary_of
+from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
+from comity.walk.crawl.summary import RunEnd, summary_of
 
 _RUNS_LOOKED_BACK: Final = timedelta(days=30)
 _RUNS_MOST: Final = 1000
@@ -115,7 +115,7 @@ class RunDesk:
         self,
         end: RunEnd,
         progress: Progress,
-        lines: Collection[HostLineInSummary],
+        lines: Collection[HostSummary],
         named: Collection[str] | None,
         forgotten: Mapping[EndReason, int] | None = None,
     ) -> RunSummary:

@@ -10,7 +10,7 @@ from itertools import chain
 from comity.model.run import EndReason
 from comity.reports.idle import IdleHost
 from comity.rules.endings import count_reasons, run_reason, sentence_for
-from comity.walk.progress import HostLineInSummary, Progress, RunSummary
+from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
 
 LEASE_LOST = "lease lost"
 """The status of a host in a summary whose lease was lost, and which could not be taken again."""
@@ -29,7 +29,7 @@ def summary_of(
     progress: Progress,
     run_id: str,
     end: RunEnd,
-    lines: Iterable[HostLineInSummary],
+    lines: Iterable[HostSummary],
     idle: Sequence[IdleHost],
     now: float,
     forgotten: Mapping[EndReason, int] | None = None,
@@ -65,16 +65,16 @@ def summary_of(
     )
 
 
-def joined(lines: Iterable[HostLineInSummary]) -> tuple[HostLineInSummary, ...]:
+def joined(lines: Iterable[HostSummary]) -> tuple[HostSummary, ...]:
     """One line a host, by name: a host that was taken again is left as it was left last, with all that it gave."""
-    found: dict[str, HostLineInSummary] = {}
+    found: dict[str, HostSummary] = {}
     for line in lines:
         known = found.get(line.host)
         found[line.host] = line if known is None else later(known, line)
     return tuple(found[host] for host in sorted(found))
 
 
-def later(known: HostLineInSummary, line: HostLineInSummary) -> HostLineInSummary:
+def later(known: HostSummary, line: HostSummary) -> HostSummary:
     """A host that was left twice."""
     return replace(
         line,

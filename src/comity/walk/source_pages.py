@@ -21,9 +21,9 @@ from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, 
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_question import question_for
 from comity.rules.politeness.backoff import is_retryable, retry_delay
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.request import Exchange, NotStarted
-from comity.walk.source_rows import source_fetch
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
+from comity.walk.sources.pages import source_fetch
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
 
@@ -352,6 +352,6 @@ def _answered(response: Response, retry_after_s: float | None, now: float) -> tu
     if 200 <= status < 300 or status == 304:
         return Answer(response, response.url), False
     until = now + retry_after_s if retry_after_s is not None else None
-    is_soon = retry_after_s is None or retry_after_s <= PATIENCE_S
+    is_soon = retry_after_s is None or retry_after_s <= MAX_HOST_WAIT_S
     trouble = Trouble.PATIENCE if until is not None else Trouble.FAILED
     return Obstacle(trouble, f"the server answered {status}", until, status), is_retryable(status) and is_soon

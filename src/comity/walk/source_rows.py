@@ -6,7 +6,7 @@ from comity.model.fetch import FetchFailure, Response
 from comity.model.outcome import FetchRow, Trail
 from comity.model.source import Obstacle
 from comity.rules.canonical import WebAddress
-from comity.walk.leased_host import LeasedHost
+from comity.walk.session.leased_host import LeasedHost
 from comity.walk.settle.rows import pages_asked
 
 BY_SOURCE = "source"

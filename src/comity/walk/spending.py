@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from comity.model.outcome import Fetched, NotModified, Outcome
 from comity.model.run import Exhausted
-from comity.walk.leased_host import LeasedHost
-from comity.walk.run_budget import RunBudget
+from comity.walk.crawl.budget import RunBudget
+from comity.walk.session.leased_host import LeasedHost
 
 
 class Spending:

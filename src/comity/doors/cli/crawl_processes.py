@@ -24,9 +24,9 @@ from comity.doors.cli.visits import write_visits
 from comity.doors.event_loop import runner_of_loops
 from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, Spent
 from comity.rules.budget import check, limit_reached
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.progress import Fault, HostLineInSummary, Progress, RunSummary
-from comity.walk.run_end import RunEnd, later
+from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
+from comity.walk.crawl.summary import RunEnd, later
+from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -67,7 +67,7 @@ class _SharedRun:
         self._hosts_left = HostsLeft()
         self._children: dict[asyncio.Task[int], Child] = {}
         self._gone: list[Child] = []
-        self._lines: dict[str, HostLineInSummary] = {}
+        self._lines: dict[str, HostSummary] = {}
         self._warnings: list[str] = []
         self._died = 0
         self._ending: RunEnd | None = None
@@ -150,7 +150,7 @@ class _SharedRun:
             case {"progress": counts, "warnings": warnings, "faults": faults}:
                 child.progress, child.warnings, child.faults = counts, warnings, faults
             case {"host": said}:
-                line, known = HostLineInSummary(**said), self._lines.get(said["host"])
+                line, known = HostSummary(**said), self._lines.get(said["host"])
                 self._lines[line.host] = line if known is None else later(known, line)
             case {"visited": lines}:
                 write_visits(lines)

@@ -24,11 +24,11 @@ from comity.settings import Settings
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
 from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
-from comity.walk.crawl import Crawl
-from comity.walk.crawl_hooks import CrawlHooks
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.progress import Progress, RunSummary
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.progress import Progress, RunSummary
 from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.session.database_thread import DatabaseThread
 
 _log: Final = logging.getLogger("comity")
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
-    from comity.walk.read_source import SourceDesk
     from comity.walk.request import OnWait
+    from comity.walk.sources.runner import SourceRunner
 
 MAX_TRIALS: Final = 4
 MAX_LOGINS: Final = 2
@@ -49,7 +49,7 @@ class WebServices:
 
     state: State
     access: Access
-    source_runner: SourceDesk
+    source_runner: SourceRunner
     pool: SourcePool
     search: JobSearch
     scheduler: asyncio.Task[None] | None
@@ -73,7 +73,7 @@ class WebServices:
         return source
 
     @asynccontextmanager
-    async def trial(self) -> AsyncIterator[SourceDesk]:
+    async def trial(self) -> AsyncIterator[SourceRunner]:
         """The source runner, for a trial: a few at once, each bounded in time."""
         if self.trials.locked():
             raise ApiError(429, "too_many_tries", "too many trials at once; try again later", {"Retry-After": "10"})

@@ -27,8 +27,6 @@ from comity.rules.robots.access import MAX_ROBOTS_REDIRECTS, may_follow_redirect
 from comity.rules.robots.parse import MAX_BYTES
 from comity.rules.robots.verdict import RobotsFile, parse_robots
 from comity.rules.takedown import Takedowns
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.leased_host import LeasedHost
 from comity.walk.request import NotStarted, Requests
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.record import (
@@ -41,6 +39,8 @@ from comity.walk.robots.record import (
     robots_from_row,
     store_robots,
 )
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.leased_host import LeasedHost
 
 # More than is parsed: a long file is read as far as the rules go, and does not close its site.
 _MOST_BYTES: Final = 5 * MAX_BYTES

@@ -18,7 +18,7 @@ from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.admission import KNOWN, Admitted, Denied, Terms, admit, of_image, of_link, of_withheld_link
 from comity.rules.canonical import WebAddress, origin_of, resolve_link
 from comity.rules.traps.watch import PageWatch
-from comity.walk.decisions import (
+from comity.walk.evidence import (
     is_denial_kept,
     is_worth_keeping,
     is_worth_noting,
@@ -26,7 +26,7 @@ from comity.walk.decisions import (
     taken_down,
     trap_evidence,
 )
-from comity.walk.leased_host import UNQUEUED_MOST, LeasedHost
+from comity.walk.session.leased_host import UNQUEUED_MOST, LeasedHost
 from comity.walk.visit.context import VisitContext
 
 _WITHOUT_PATH: Final = ("/", "http://", "https://")

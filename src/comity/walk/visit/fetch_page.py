@@ -15,11 +15,11 @@ from comity.model.outcome import Postponed, Refused, Trail
 from comity.model.robots import RobotsVerdict
 from comity.rules.admission import ROBOTS_UNKNOWN, Denied, admit, of_redirect
 from comity.rules.canonical import WebAddress, resolve_link
-from comity.walk.decisions import robots_evidence
-from comity.walk.leased_host import LeasedHost
+from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import RobotsPostponed
+from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.refusals import busy, denied, postponed
 

@@ -13,8 +13,8 @@ from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.admission import DenialCode, Denied
 from comity.rules.canonical import WebAddress
-from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
-from comity.walk.leased_host import LeasedHost
+from comity.walk.evidence import is_worth_keeping, robots_evidence, taken_down, trap_evidence
+from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 
 _BUSY_FOR_S: Final = 2.0  # the first time that a host is held by another worker; doubled each time

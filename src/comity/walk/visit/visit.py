@@ -38,11 +38,11 @@ from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied,
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
-from comity.walk.decisions import robots_evidence
-from comity.walk.leased_host import LeasedHost
+from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.robots.keeper import NEVER_ASKED
+from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
 from comity.walk.visit.page import read_page, target_of
