@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
     from comity.upkeep.source_pool import SourcePool
-    from comity.walk.crawl import Crawl
-    from comity.walk.crawl_hooks import CrawlHooks
-    from comity.walk.listing_reader import ListingReader
-    from comity.walk.read_source import SourceDesk
+    from comity.walk.crawl.crawl import Crawl
+    from comity.walk.crawl.hooks import CrawlHooks
+    from comity.walk.crawl.run_record import RunRecord
     from comity.walk.robots_in_force import RobotsInForce
     from comity.walk.robots_keeper import RobotsTerms
-    from comity.walk.run_desk import RunDesk
+    from comity.walk.sources.listing_reader import ListingReader
+    from comity.walk.sources.runner import SourceRunner
 
 REREAD_EVERY_S: Final = 600.0
 _SECRET: Final = {
@@ -117,9 +117,9 @@ class State:
         from comity.store.images import ImageStore, image_root
         from comity.store.pages import open_sink
         from comity.store.target import read_target
-        from comity.walk.crawl import Crawl
-        from comity.walk.crawl_hooks import NO_HOOKS, Duty
-        from comity.walk.crawl_terms import CrawlTerms
+        from comity.walk.crawl.crawl import Crawl
+        from comity.walk.crawl.hooks import NO_HOOKS, Duty
+        from comity.walk.crawl.terms import CrawlTerms
 
         settings = self.settings
         leases = leases or self.leases()
@@ -177,13 +177,13 @@ class State:
         """The settings that a run keeps beside it, without what is secret."""
         return self.settings.model_dump(mode="json", exclude=_SECRET)
 
-    def run_desk(self, run_id: UUID) -> RunDesk:
+    def run_desk(self, run_id: UUID) -> RunRecord:
         """Where a run that several processes share is begun and ended."""
         from comity.store.pages import open_sink
-        from comity.walk.run_desk import RunDesk
+        from comity.walk.crawl.run_record import RunRecord
 
         leases = self.leases()
-        return RunDesk(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
+        return RunRecord(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
 
     def _fetch_limits(self, most_bytes: int) -> FetchLimits:
         settings = self.settings
@@ -208,11 +208,10 @@ class State:
             content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
         )
 
-    def source_desk(self, fetcher: Fetcher, reader: ListingReader | None = None) -> SourceDesk:
+    def source_desk(self, fetcher: Fetcher, reader: ListingReader | None = None) -> SourceRunner:
         """Where sources are run and tried out; an asynchronous context."""
-        from comity.walk.normalize_job import normalized
-        from comity.walk.plan_source import SourcePlanner
-        from comity.walk.read_source import SourceDesk, SourceTerms
+        from comity.walk.sources.plan import SourcePlanner
+        from comity.walk.sources.runner import SourceRunner, SourceTerms
 
         settings = self.settings
         terms = SourceTerms(
@@ -224,9 +223,7 @@ class State:
             collapse_subdomains=settings.collapse_subdomains,
         )
         plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
-        return SourceDesk(
-            self.database, self.leases(), fetcher, self.clock, random.random, terms, plan, normalized, reader
-        )
+        return SourceRunner(self.database, self.leases(), fetcher, self.clock, random.random, terms, plan, reader)
 
     def due_sources(self, desk: RunsSources, tell: Callable[[Result], None] = lambda _result: None) -> DueSources:
         """The scheduler of sources."""
@@ -237,7 +234,7 @@ class State:
         return DueSources(self.database, self.clock, desk, terms, tell)
 
     def source_pool(
-        self, desk: SourceDesk, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
+        self, desk: SourceRunner, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
     ) -> SourcePool:
         """A few runs at once, whoever asks for them."""
         from comity.upkeep.source_pool import SourcePool

@@ -14,8 +14,8 @@ from comity.model.frontier import QueuedUrl
 from comity.model.gate import WaitReason
 from comity.model.outcome import Answered, Failed, Fetched, Gone, Outcome, Postponed, RateLimited, Refused, Trail
 from comity.telemetry.meter import Meter
-from comity.walk.metering import RunMeter
-from comity.walk.progress import Progress
+from comity.walk.crawl.metering import RunMeter
+from comity.walk.crawl.progress import Progress
 from comity.walk.settle import Settled
 
 HOST = uuid4()

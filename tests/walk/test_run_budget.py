@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import check, first_warned_page
-from comity.walk.run_budget import RunBudget, SharedPages
+from comity.walk.crawl.budget import RunBudget, SharedPages
 
 
 @dataclass(slots=True)

@@ -30,8 +30,8 @@ from comity.operate.takedown import add_takedowns, remove_takedowns
 from comity.reports.sources import find_source
 from comity.rules.canonical import resolve_link
 from comity.upkeep.due_sources import PassReport
-from comity.walk.listing_reader import ListingReader
-from comity.walk.read_source import SourceDesk
+from comity.walk.sources.listing_reader import ListingReader
+from comity.walk.sources.runner import SourceRunner
 from tests.walk.crawling import Place, until
 from tests.walk.site import Answer, Asked, Web
 from tests.walk.sourcing import NO_OPENINGS, Job, Office, jobs, listing
@@ -151,7 +151,7 @@ def test_a_source_that_missed_its_hours_waits_for_the_next_ones(web: Web, bureau
 def test_hosts_that_are_given_back_from_two_sides_are_given_back_once(embedded_bureau: Office) -> None:
     addresses = [resolve_link(url, url) for url in ("http://one.example/", "http://two.example/")]
 
-    async def both(desk: SourceDesk) -> None:
+    async def both(desk: SourceRunner) -> None:
         for address in addresses:
             assert address is not None
             assert await desk._board.host_of(address) is not None
@@ -166,7 +166,7 @@ def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: O
     site, other = (web.site({"/careers": listing(jobs(2))}) for _ in range(2))
     bad, good = bureau.add(site.url("/careers")), bureau.add(other.url("/careers"))
 
-    async def spoil(desk: SourceDesk) -> PassReport:
+    async def spoil(desk: SourceRunner) -> PassReport:
         normalize = desk._normalize
 
         def spoilt(found: Any, source: Any, now: Any) -> Any:
@@ -299,7 +299,7 @@ def test_a_source_whose_run_cannot_be_written_ends_no_other_and_is_not_asked_aga
         "BEGIN SELECT RAISE(ABORT, 'against a rule'); END"
     )
 
-    async def twice(desk: SourceDesk) -> list[PassReport]:
+    async def twice(desk: SourceRunner) -> list[PassReport]:
         due = bureau.state.due_sources(desk)
         return [await due.run_due(None) for _ in range(2)]
 

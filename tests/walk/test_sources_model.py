@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from comity.database import sources as sources_table
 from comity.model.job import JobFound, JobPosting, ListingKind
 from comity.model.source import Counts, PageRead, Reading, RunStatus, RunVerdict, Source
-from comity.walk.settle_source import FinishedRun, Planned, SourceSettling
+from comity.walk.sources.settle import FinishedRun, Planned, SourceSettling
 from tests.walk.sourcing import Office, office
 
 # A step: which source, what it lists (posting, words) on which page, and whether the listing was whole.

@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from comity.database import frontier_journal, records
 from comity.database.seen_pages import last_seen
 from comity.rules.canonical import web_address
-from comity.walk.settle_source import SourceSettling
+from comity.walk.sources.settle import SourceSettling
 from tests.walk.site import Answer, Web, redirect
 from tests.walk.sourcing import Office, jobs, listing
 

@@ -37,7 +37,7 @@ from comity.rules.nearest import one_of
 from comity.rules.next_run import base_days
 
 if TYPE_CHECKING:
-    from comity.walk.read_source import SourceDesk
+    from comity.walk.sources.runner import SourceRunner
 
 SHOWN_OF_A_SIMULATION: Final = 3
 _LONGEST: Final = {"org_name": 300, "org_type": 40, "parser_hint": 20_000, "time_window": 32, "time_zone": 64}
@@ -196,7 +196,7 @@ def what_is_not_honoured(database: Database, source: Source) -> list[str]:
     return found
 
 
-async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
+async def run_now(desk: SourceRunner, source: Source) -> SourceReport:
     """Run a source now, due or not; `HostBusy` if somebody runs it or talks to its host."""
     result = await desk.run(source.id)
     if isinstance(result, SourceReport):
@@ -206,12 +206,12 @@ async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
     raise HostBusy(f"{source.careers_url} was not run: {result.reason}")
 
 
-async def test_fetch(desk: SourceDesk, url: str) -> HeadRead:
+async def test_fetch(desk: SourceRunner, url: str) -> HeadRead:
     """Ask for the head of a page only: status, size, ETag, Last-Modified."""
     return await desk.head(_whole_address(url))
 
 
-async def simulate_extract(desk: SourceDesk, source: Source) -> Simulation:
+async def simulate_extract(desk: SourceRunner, source: Source) -> Simulation:
     """Read the first page and show its first jobs; no source and no posting is written."""
     reading = await desk.simulate(source)
     if not reading.pages:

@@ -15,7 +15,7 @@ from comity.model.frontier import FrontierEntry
 from comity.model.traps import NO_PAGES
 from comity.rules.canonical import resolve_link
 from comity.rules.traps import PageWatch
-from comity.walk.decisions import (
+from comity.walk.evidence import (
     is_denial_kept,
     is_worth_keeping,
     is_worth_noting,
@@ -23,7 +23,7 @@ from comity.walk.decisions import (
     taken_down,
     trap_evidence,
 )
-from comity.walk.leased_host import UNQUEUED_MOST, LeasedHost
+from comity.walk.session.leased_host import UNQUEUED_MOST, LeasedHost
 from comity.walk.visit_rooms import VisitRooms
 
 _WITHOUT_PATH = ("/", "http://", "https://")

@@ -8,8 +8,8 @@ from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
 from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
 from comity.rules.canonical import resolve_link
-from comity.walk.decisions import robots_evidence, taken_down
-from comity.walk.leased_host import LeasedHost
+from comity.walk.evidence import robots_evidence, taken_down
+from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
 
 

@@ -24,7 +24,7 @@ from comity.rules.login_wall import is_login_wall
 from comity.rules.traps import PageWatch
 from comity.walk.admit import admit_links, pass_over
 from comity.walk.admit_images import admit_images
-from comity.walk.leased_host import LeasedHost
+from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
 
 _NOTHING = Extraction()

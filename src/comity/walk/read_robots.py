@@ -13,13 +13,13 @@ from comity.model.errors import ComityError, HostBusy
 from comity.model.gate import DoorProfile
 from comity.rules.canonical import WebAddress
 from comity.rules.takedown import Takedowns
-from comity.walk.capacity import Capacity
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.host_board import HostBoard
-from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Requests
 from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.robots_keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.leased_host import LeasedHost
 
 
 async def read_robots(
@@ -36,7 +36,7 @@ async def read_robots(
 ) -> RobotsInForce:
     """What robots.txt of the address's origin says now: from the cache while it is fresh, asked for otherwise."""
     thread = DatabaseThread()
-    board = HostBoard(database, thread, leases, clock, chance, profile, touched_by="robots")
+    board = HeldHosts(database, thread, leases, clock, chance, profile, touched_by="robots")
     requests = Requests(fetcher, Capacity(1), clock.seconds)
     takedowns = await thread.run(_takedowns, database)
     keeper = RobotsKeeper(database, thread, requests, terms, clock.seconds, lambda: takedowns, collapse=collapse)

@@ -23,7 +23,8 @@ from comity.model.traps import NO_PAGES
 from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
-from comity.walk.decisions import (
+from comity.walk.crawl.settling import Settling
+from comity.walk.evidence import (
     is_denial_kept,
     is_worth_keeping,
     is_worth_noting,
@@ -31,9 +32,8 @@ from comity.walk.decisions import (
     taken_down,
     trap_evidence,
 )
-from comity.walk.leased_host import PATIENCE_S, UNQUEUED_MOST, LeasedHost
 from comity.walk.request import Asked, Unstarted
-from comity.walk.settling import Settling
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, UNQUEUED_MOST, LeasedHost
 from comity.walk.visit import REDIRECTS, follow
 from comity.walk.visit_rooms import VisitRooms
 
@@ -118,7 +118,7 @@ class SitemapReader:
         left: list[tuple[PlannedSitemap, float]] = []
         for planned, not_before in put_off:
             wait_s = not_before - self._rooms.clock()
-            if wait_s > PATIENCE_S or host.is_stopped:
+            if wait_s > MAX_HOST_WAIT_S or host.is_stopped:
                 continue  # it stays planned, and is read when the host is taken again
             await self._pause(host, wait_s)
             if not host.is_stopped:
@@ -137,7 +137,7 @@ class SitemapReader:
     async def _give_way(self, host: LeasedHost, begun: int) -> None:
         """Let a page go first: who asks for one file after the other stands before the pages at every start."""
         clock, next_start_at = self._rooms.clock, host.gate.next_start_at
-        until = max(clock(), min(next_start_at(), clock() + PATIENCE_S)) + _GIVE_WAY_S
+        until = max(clock(), min(next_start_at(), clock() + MAX_HOST_WAIT_S)) + _GIVE_WAY_S
         while len(host.work) and host.tally.begun == begun and not host.is_stopped:
             now = clock()
             if now >= until:
@@ -156,7 +156,7 @@ class SitemapReader:
         if unread.state is SitemapState.PLANNED or (unread.is_worth_a_try and attempt < _TRIES):
             now = self._rooms.clock()
             not_before = unread.not_before if unread.not_before is not None else now
-            if unread.is_blocked and not_before - now > PATIENCE_S:
+            if unread.is_blocked and not_before - now > MAX_HOST_WAIT_S:
                 host.waits_until = not_before  # the host itself asked for patience, and comes back after it
             return not_before
         self._note(host, planned, unread.state, status=unread.status, detail=unread.detail)

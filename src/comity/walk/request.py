@@ -17,8 +17,8 @@ from comity.model.policy import HostPolicy
 from comity.model.robots import RobotsVerdict
 from comity.rules.politeness import observed, reached_within
 from comity.rules.retry_after import parse_retry_after
-from comity.walk.capacity import Capacity
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Requests:
         the start has come.
         """
         self.tell_of_wait(host)
-        slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, PATIENCE_S))
+        slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, MAX_HOST_WAIT_S))
         if not isinstance(slot, Reservation):
             return Unstarted(slot)
         if may_go is not None and not may_go():

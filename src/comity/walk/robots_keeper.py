@@ -28,11 +28,11 @@ from comity.rules.robots import RobotsFile, parse_robots
 from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
 from comity.rules.robots_parse import MAX_BYTES
 from comity.rules.takedown import Takedowns
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Requests, Unstarted
 from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.robots_record import RobotsRecord, keep_robots, noted_as, record_of
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.leased_host import LeasedHost
 
 # More than is parsed, so that a long file is read as far as the rules go instead of closing its site.
 _MOST_BYTES: Final = 5 * MAX_BYTES

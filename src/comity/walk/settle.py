@@ -39,8 +39,8 @@ from comity.rules.backoff import retry_decision
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink, is_full
-from comity.walk.leased_host import Unsettled
 from comity.walk.refresh import requeue_changed
+from comity.walk.session.leased_host import Unsettled
 from comity.walk.settle_images import ImageRows, ImageTotals, files_of, write_images
 from comity.walk.settle_rows import ANSWERED, fetch_row, known_before, page_record
 

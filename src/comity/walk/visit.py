@@ -31,12 +31,12 @@ from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
-from comity.walk.decisions import is_worth_keeping, robots_evidence, taken_down, trap_evidence
-from comity.walk.leased_host import LeasedHost
+from comity.walk.evidence import is_worth_keeping, robots_evidence, taken_down, trap_evidence
 from comity.walk.read_page import read_page, target_of
 from comity.walk.request import Asked, Unstarted
 from comity.walk.robots_in_force import RobotsInForce
 from comity.walk.robots_keeper import NEVER_ASKED, RobotsPostponed, RobotsRefused
+from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit_rooms import VisitRooms
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from comity.assemble import State
     from comity.model.host import Seed
     from comity.settings import Settings
-    from comity.walk.progress import RunSummary
+    from comity.walk.crawl.progress import RunSummary
 
 _PANEL = "Crawl"
 _MOST_PROCESSES = 64

@@ -28,13 +28,13 @@ from comity.doors.event_loop import runner_of_loops
 from comity.model.budget import BudgetReason, Exhausted
 from comity.model.end_reason import EndReason
 from comity.settings import read_settings
-from comity.walk.crawl_hooks import CrawlHooks, HostShare
-from comity.walk.run_budget import SharedPages
+from comity.walk.crawl.budget import SharedPages
+from comity.walk.crawl.hooks import CrawlHooks, HostShare
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.walk.crawl import Crawl
-    from comity.walk.progress import Progress
+    from comity.walk.crawl.crawl import Crawl
+    from comity.walk.crawl.progress import Progress
 
 TELL_EVERY_S: Final = 0.2
 COUNTED: Final = (

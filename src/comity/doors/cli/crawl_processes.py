@@ -25,9 +25,9 @@ from comity.doors.event_loop import runner_of_loops
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.model.end_reason import EndReason
 from comity.rules.budget import check, reached
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.progress import Fault, HostLineInSummary, Progress, RunSummary
-from comity.walk.run_end import RunEnd, later
+from comity.walk.crawl.progress import Fault, HostLineInSummary, Progress, RunSummary
+from comity.walk.crawl.summary import RunEnd, later
+from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:
     from comity.assemble import State

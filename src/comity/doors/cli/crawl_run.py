@@ -18,7 +18,7 @@ from comity.doors.event_loop import runner_of_loops
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.rules.canonical import WebAddress
-    from comity.walk.progress import Progress, RunSummary
+    from comity.walk.crawl.progress import Progress, RunSummary
     from comity.walk.robots_in_force import RobotsInForce
 
 _LINE_EVERY_S = 5.0
@@ -48,7 +48,7 @@ def run_crawl(state: State, hosts: Collection[str], *, quiet: bool, verbose: boo
 
 
 async def _run(state: State, hosts: Collection[str], quiet: bool, verbose: bool) -> RunSummary:
-    from comity.walk.crawl_hooks import CrawlHooks
+    from comity.walk.crawl.hooks import CrawlHooks
 
     hooks = CrawlHooks(on_settled=lambda outcomes: write_visits(lines_of(outcomes))) if verbose else None
     async with state.fetcher() as fetcher:

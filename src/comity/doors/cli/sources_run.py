@@ -26,7 +26,7 @@ from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.walk.read_source import SourceDesk
+    from comity.walk.sources.runner import SourceRunner
 
 Given = TypeVar("Given")
 
@@ -243,7 +243,7 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
         raise typer.Exit(code)
 
 
-def _at_desk(opened: State, act: Callable[[SourceDesk], Awaitable[Given]]) -> Given:
+def _at_desk(opened: State, act: Callable[[SourceRunner], Awaitable[Given]]) -> Given:
     """Do something at a desk of one's own."""
     from comity.doors.event_loop import runner_of_loops
 

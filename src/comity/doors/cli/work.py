@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from comity.settings import Settings
     from comity.telemetry.meter import Meter
     from comity.telemetry.metrics import Metric
-    from comity.walk.crawl import Crawl
-    from comity.walk.crawl_hooks import CrawlHooks
-    from comity.walk.progress import HostLineInSummary, RunSummary
-    from comity.walk.worker import News, WorkerTerms
+    from comity.walk.crawl.crawl import Crawl
+    from comity.walk.crawl.hooks import CrawlHooks
+    from comity.walk.crawl.progress import HostLineInSummary, RunSummary
+    from comity.walk.crawl.worker import News, WorkerTerms
 
 _MOST_PROCESSES: Final = 64
 _MOST_HOSTS: Final = 100_000
@@ -163,7 +163,7 @@ def _run(
 
         return run_workers(door, hosts, max_minutes, idle_exit=idle_exit)
     from comity.doors.event_loop import runner_of_loops
-    from comity.walk.worker import WorkerTerms
+    from comity.walk.crawl.worker import WorkerTerms
 
     stint_minutes = min(_STINT_MINUTES, door.settings.max_minutes or _STINT_MINUTES)
     terms = WorkerTerms(stint_minutes, max_minutes=max_minutes, is_to_exit_when_idle=idle_exit)
@@ -200,7 +200,7 @@ class _Desk:
 
     async def run(self) -> int:
         """Work to the end; gives the exit code."""
-        from comity.walk.worker import Worker
+        from comity.walk.crawl.worker import Worker
 
         worker = Worker(self._shift, self._terms, monotonic, random.random, self._tell)
         obey(self._stopper(worker.stop), tell=lambda: self._log.tell(events.WORKER_LEFT, LEFT, error="no_answer"))
@@ -239,8 +239,8 @@ class _Desk:
             await asyncio.to_thread(opened.__exit__, None, None, None)
 
     def _tell(self, news: News) -> None:
-        from comity.walk.progress import RunSummary
-        from comity.walk.worker import StateLost
+        from comity.walk.crawl.progress import RunSummary
+        from comity.walk.crawl.worker import StateLost
 
         if isinstance(news, RunSummary):
             self._memory.runs += 1
@@ -266,7 +266,7 @@ class _Desk:
         self._count(metrics.HOSTS_LEFT, line.status.replace(" ", "_"))
 
     def _hooks(self, state: State) -> CrawlHooks:
-        from comity.walk.crawl_hooks import CrawlHooks, Duty, HostShare
+        from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
 
         most = _MOST_HOSTS if self._hosts is None else self._hosts
         share = HostShare(most, tuple, leave=_unshared, take_back=_unshared, told=self._told_of_host)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from comity.model.gate import Wait
     from comity.telemetry.health import Check
     from comity.telemetry.serving import Page
-    from comity.walk.progress import HostLineInSummary, RunSummary
+    from comity.walk.crawl.progress import HostLineInSummary, RunSummary
     from comity.walk.request import OnWait
 
 

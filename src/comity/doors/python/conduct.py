@@ -25,11 +25,11 @@ from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
 from comity.upkeep.go_deeper import go_deeper
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
-from comity.walk.crawl import Crawl
-from comity.walk.crawl_hooks import CrawlHooks
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.progress import Progress, RunSummary
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.progress import Progress, RunSummary
 from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.session.database_thread import DatabaseThread
 
 _log: Final = logging.getLogger("comity")
 

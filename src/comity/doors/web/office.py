@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
-    from comity.walk.read_source import SourceDesk
     from comity.walk.request import OnWait
+    from comity.walk.sources.runner import SourceRunner
 
 TRIES_AT_ONCE: Final = 4
 LOGINS_AT_ONCE: Final = 2
@@ -49,7 +49,7 @@ class Office:
 
     state: State
     access: Access
-    desk: SourceDesk
+    desk: SourceRunner
     pool: SourcePool
     search: JobSearch
     scheduler: asyncio.Task[None] | None
@@ -74,7 +74,7 @@ class Office:
         return source
 
     @asynccontextmanager
-    async def trying(self) -> AsyncIterator[SourceDesk]:
+    async def trying(self) -> AsyncIterator[SourceRunner]:
         """The desk, for something that is tried out: a few at once, each bounded in time."""
         if self.tries.locked():
             raise Refused(429, "too_many_tries", "too much is being tried out; try again later", {"Retry-After": "10"})

@@ -7,21 +7,56 @@ later lie in a heap by time, with one timer for the earliest; a host whose visit
 from __future__ import annotations
 
 import asyncio
+import sys
+from asyncio import AbstractEventLoop, Task
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from math import inf
+from types import coroutine
 from typing import Any, Final
 
 from comity.gate.ready_heap import ReadyHeap
 from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Outcome, Postponed, Refused
-from comity.walk.begin_now import begin_now
-from comity.walk.capacity import Capacity
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.crawl.budget import Spending
 from comity.walk.robots_keeper import RobotsPostponed
-from comity.walk.spending import Spending
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.visit import Cleared, RobotsWanted, clear, visit
 from comity.walk.visit_rooms import VisitRooms
+
+# Begin a coroutine at once instead of at the loop's next turn, so that a start which a gate grants is used now.
+#
+# What it does up to its first wait happens here; the rest is an ordinary task.
+
+
+def start_eagerly(loop: AbstractEventLoop, work: Coroutine[Any, Any, None]) -> Task[None] | None:
+    """Run `work` to its first wait and give the task that goes on from there; None if it has ended already."""
+    if sys.version_info >= (3, 12):
+        task = Task(work, loop=loop, eager_start=True)
+        return None if task.done() and not task.cancelled() and task.exception() is None else task
+    try:
+        awaited = work.send(None)
+    except StopIteration:
+        return None
+    return loop.create_task(_go_on(work, awaited))
+
+
+@coroutine
+def _go_on(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+    """The rest of a coroutine whose first step has been taken."""
+    while True:
+        try:
+            answer = yield awaited
+        except BaseException as error:
+            raised: BaseException | None = error
+        else:
+            raised = None
+        try:
+            awaited = work.send(answer) if raised is None else work.throw(raised)
+        except StopIteration:
+            return
+
 
 _TICK_LEAST_S: Final = 0.0005
 _UNREAD_MOST: Final = 8  # pages of one host that wait to be read apart
@@ -209,7 +244,7 @@ class Dispatcher:
 
         Meanwhile its place, and its lease, are of use to others.
         """
-        if blocked_until - self._clock() <= PATIENCE_S:
+        if blocked_until - self._clock() <= MAX_HOST_WAIT_S:
             return False
         host.waits_until = blocked_until
         host.is_stopped = True
@@ -257,7 +292,7 @@ class Dispatcher:
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Have a visit's request under way before anything else is done: its host's delay counts from now."""
         try:
-            task = begin_now(asyncio.get_running_loop(), work)
+            task = start_eagerly(asyncio.get_running_loop(), work)
         except Exception as error:
             self._fail(error)
         else:

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from comity.model.end_reason import EndReason
 from comity.model.errors import StateUnavailable
 from comity.store.sink import is_full
-from comity.walk.progress import RunSummary
+from comity.walk.crawl.progress import RunSummary
 
 LEAST_PAUSE_S: Final = 1.0
 MOST_PAUSE_S: Final = 60.0

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from comity.walk.begin_now import begin_now
+from comity.walk.crawl.dispatcher import start_eagerly
 
 
 async def test_work_begins_before_anything_else_and_goes_on_when_its_wait_is_over() -> None:
@@ -20,7 +20,7 @@ async def test_work_begins_before_anything_else_and_goes_on_when_its_wait_is_ove
         await asyncio.sleep(0)
         steps.append("ended")
 
-    task = begin_now(loop, work())
+    task = start_eagerly(loop, work())
     assert steps == ["begun"]
     assert task is not None
     answer.set_result("answered")
@@ -34,7 +34,7 @@ async def test_work_that_never_waits_leaves_no_task() -> None:
     async def work() -> None:
         steps.append("done")
 
-    assert begin_now(asyncio.get_running_loop(), work()) is None
+    assert start_eagerly(asyncio.get_running_loop(), work()) is None
     assert steps == ["done"]
 
 
@@ -47,7 +47,7 @@ async def test_cancelling_reaches_the_wait_and_lets_it_tidy_up() -> None:
         finally:
             steps.append("tidied")
 
-    task = begin_now(asyncio.get_running_loop(), work())
+    task = start_eagerly(asyncio.get_running_loop(), work())
     assert task is not None
     await asyncio.sleep(0)
     task.cancel()
@@ -69,7 +69,7 @@ async def test_what_is_awaited_may_fail_and_be_survived() -> None:
         await asyncio.sleep(0)
         raise ValueError("later")
 
-    task = begin_now(loop, work())
+    task = start_eagerly(loop, work())
     assert task is not None
     answer.set_exception(OSError("no way"))
     with pytest.raises(ValueError, match="later"):

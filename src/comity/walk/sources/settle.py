@@ -37,7 +37,7 @@ from comity.model.source import (
 from comity.rules.jobs.identity import is_same_link, untracked
 from comity.rules.jobs.several_places import are_same_places, is_elsewhere
 from comity.rules.jobs.words import alike
-from comity.walk.leased_host import LeasedHost
+from comity.walk.session.leased_host import LeasedHost
 
 FAILURES_MOST: Final = 5
 _KEPT_AS_FIRST_SAID: Final = frozenset({"posted_at"})  # "three days ago" is another instant at every look

@@ -20,8 +20,8 @@ from comity.model.lease import Lease
 from comity.model.policy import HostPolicy
 from comity.rules.canonical import WebAddress, canonical_host, spelled_host
 from comity.rules.politeness import later_memory
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
 _GUEST_IDLE_S: Final = 5.0
 _LOST_MOST: Final = 10_000  # hosts whose lease was lost and that were not taken again
@@ -33,7 +33,7 @@ class _Guest:
     used_at: float
 
 
-class HostBoard:
+class HeldHosts:
     """Takes leases, keeps them alive and gives them back; knows every gate that is open."""
 
     def __init__(
@@ -212,6 +212,6 @@ def _may_be_waited_for(guest: _Guest, now: float) -> bool:
         return True
     used_at = guest.used_at
     blocked_until = gate.memory().blocked_until
-    if blocked_until is None or blocked_until - now <= PATIENCE_S:
+    if blocked_until is None or blocked_until - now <= MAX_HOST_WAIT_S:
         used_at = max(used_at, gate.next_start_at())  # its delay is waited out, however long it is
     return now - used_at < _GUEST_IDLE_S

@@ -26,7 +26,7 @@ from comity.model.outcome import (
 )
 from comity.telemetry import metrics
 from comity.telemetry.meter import Meter
-from comity.walk.progress import Progress
+from comity.walk.crawl.progress import Progress
 from comity.walk.settle import Settled
 
 _REASONS: Final = {

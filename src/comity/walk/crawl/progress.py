@@ -25,7 +25,7 @@ from comity.model.traps import NO_PAGES
 from comity.reports.idle import IdleHost
 from comity.rules.login_wall import is_login_address
 from comity.rules.run_ending import brought_nothing
-from comity.walk.leased_host import LeasedHost
+from comity.walk.session.leased_host import LeasedHost
 
 _KINDS_MOST: Final = 50  # kinds of errors that are told apart in a run
 _URLS_A_KIND: Final = 3

@@ -46,18 +46,19 @@ from comity.model.source import (
     Trouble,
 )
 from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.jobs.normalize import normalize_listing
 from comity.rules.jobs.several_places import joined_over_pages
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns
-from comity.walk.capacity import Capacity
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.host_board import HostBoard
-from comity.walk.listing_reader import ListingReader
-from comity.walk.plan_source import missed_opening
 from comity.walk.request import OnWait, Requests
 from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
-from comity.walk.settle_source import FinishedRun, Plan, SourceSettling
-from comity.walk.source_pages import SourcePages, SourceVisit
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.sources.listing_reader import ListingReader
+from comity.walk.sources.pages import SourcePages, SourceVisit
+from comity.walk.sources.plan import missed_opening
+from comity.walk.sources.settle import FinishedRun, Plan, SourceSettling
 from comity.walk.visit_rooms import VisitRooms
 
 RUN_S: Final = 900.0  # a run takes no longer; half of what a lock lasts
@@ -68,8 +69,6 @@ _AT_ONCE: Final = 16
 _SETTLES: Final = 3
 _SETTLE_AGAIN_S: Final = 0.5
 _NO_HEADS: Final = "the site answers no HEAD requests, so this says nothing about the page; a run asks with GET"
-
-Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class SourceTerms:
     run_s: float = RUN_S
 
 
-class SourceDesk:
+class SourceRunner:
     """Runs sources, any number at once; use it as an asynchronous context."""
 
     def __init__(
@@ -97,18 +96,16 @@ class SourceDesk:
         chance: Callable[[], float],
         terms: SourceTerms,
         plan: Plan,
-        normalize: Normalize,
         reader: ListingReader | None = None,
     ) -> None:
         self._database = database
         self._leases = leases
         self._clock = clock
         self._terms = terms
-        self._normalize = normalize
         self._thread = DatabaseThread()
         self._takedowns = Takedowns()
         self._takedowns_at: float | None = None
-        self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile, touched_by="source")
+        self._board = HeldHosts(database, self._thread, leases, clock, chance, terms.profile, touched_by="source")
         self._settling = SourceSettling(database, leases, plan)
         self._apart = ApartReader()
         self._reader = reader or ListingReader()
@@ -144,7 +141,7 @@ class SourceDesk:
             max_redirects=terms.max_redirects,
         )
 
-    async def __aenter__(self) -> SourceDesk:
+    async def __aenter__(self) -> SourceRunner:
         await self._thread.run(self._clear_up)
         self._upkeep = asyncio.create_task(self._keep())
         return self
@@ -257,7 +254,7 @@ class SourceDesk:
 
     def normalized(self, source: Source, jobs: Sequence[JobFound]) -> list[JobPosting]:
         """What would be kept of jobs."""
-        return list(self._normalize(jobs, source, self._clock.now()))
+        return list(_normalize(jobs, source, self._clock.now()))
 
     async def head(self, url: str) -> HeadRead:
         """What a site says about a page without sending it; `ComityError` where it cannot be asked."""
@@ -313,7 +310,7 @@ class SourceDesk:
         anew = [page for page in reading.pages if page.unchanged is None]
         found: dict[int, list[JobPosting]] = {}
         for page, jobs in zip(anew, joined_over_pages([(page.final_url, page.jobs) for page in anew]), strict=True):
-            postings = self._normalize(jobs, source, now)
+            postings = _normalize(jobs, source, now)
             found[page.number] = [
                 each for each in postings if each.title and not _is_covered(takedowns, each.apply_url)
             ]
@@ -371,6 +368,12 @@ class SourceDesk:
                     await self._board.heartbeat()
                     renewed_at = self._clock.seconds()
                 await self._board.release_guests(but={name for visit in self._visits for name in visit.hosts})
+
+
+def _normalize(jobs: Sequence[JobFound], source: Source, now: datetime) -> Sequence[JobPosting]:
+    return normalize_listing(
+        jobs, org_name=source.org_name or "", org_type=source.org_type, source_country=source.country, now=now
+    )
 
 
 def _broken(source: Source, message: str) -> RunVerdict:

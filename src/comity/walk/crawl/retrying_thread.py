@@ -15,24 +15,24 @@ from uuid import UUID
 
 from comity.frontier.store import FrontierStore, FrontierUnavailable, FrontierUnfit
 from comity.store.sink import is_full
-from comity.walk.database_thread import DatabaseThread
+from comity.walk.session.database_thread import DatabaseThread
 
 LEAST_PAUSE_S: Final = 0.1
 MOST_PAUSE_S: Final = 5.0
-PATIENCE_MOST_S: Final = 900.0
+GIVE_UP_AFTER_S: Final = 900.0
 _LOOK_EVERY_S: Final = 0.1
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class NoRoom(str):
+class DiskFull(str):
     """What is told when it is the disk of the pages that is waited for."""
 
     __slots__ = ()
 
 
-class Patience:
+class RetryingThread:
     """The database thread as those see it who need the frontier.
 
     `clock` gives seconds; `tell` is told why a wait began, and by None that it is over.
@@ -71,7 +71,7 @@ class Patience:
                     raise
                 now = self._clock()
                 if gives_up_at == inf:
-                    gives_up_at = now + PATIENCE_MOST_S
+                    gives_up_at = now + GIVE_UP_AFTER_S
                     self._tell(_sentence(error))
                 is_silent = isinstance(error, FrontierUnavailable) and self._frontier.has_own_server
                 if is_silent and now >= self.ends_at and not self._has_stopped_asking:
@@ -98,5 +98,5 @@ class Patience:
 
 def _sentence(error: FrontierUnavailable | OSError) -> str:
     if isinstance(error, OSError):
-        return NoRoom(f"{error.filename}: {error.strerror}; waiting for disk space")
+        return DiskFull(f"{error.filename}: {error.strerror}; waiting for disk space")
     return str(error)

@@ -10,9 +10,9 @@ import pytest
 
 from comity.frontier.sql_store import SqlFrontier
 from comity.frontier.store import FrontierUnavailable, FrontierUnfit
-from comity.walk import patience
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.patience import Patience
+from comity.walk.crawl import retrying_thread
+from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.session.database_thread import DatabaseThread
 
 
 class Silent:
@@ -54,27 +54,27 @@ def told() -> list[object]:
 
 
 @pytest.fixture
-def patient(thread: DatabaseThread, told: list[object], embedded_database: object) -> Patience:
+def patient(thread: DatabaseThread, told: list[object], embedded_database: object) -> RetryingThread:
     frontier = Rebuilt(embedded_database)  # type: ignore[arg-type]
     frontier.lost = set()
-    return Patience(thread, frontier, time.monotonic, told.append, told.append)
+    return RetryingThread(thread, frontier, time.monotonic, told.append, told.append)
 
 
-async def test_the_same_call_is_made_again_until_it_is_answered(patient: Patience, told: list[object]) -> None:
+async def test_the_same_call_is_made_again_until_it_is_answered(patient: RetryingThread, told: list[object]) -> None:
     question = Silent(3)
     assert await patient.run(question, 7) == 7
     assert question.asked == 4
     assert told == ["away", None], "who waits is told once, and when it is over"
 
 
-async def test_an_answer_at_once_is_told_to_nobody(patient: Patience, told: list[object]) -> None:
+async def test_an_answer_at_once_is_told_to_nobody(patient: RetryingThread, told: list[object]) -> None:
     assert await patient.run(Silent(0), 7) == 7
     assert told == []
 
 
 @pytest.mark.alone
-async def test_patience_has_an_end(patient: Patience, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_MOST_S", 0.35)
+async def test_patience_has_an_end(patient: RetryingThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying_thread, "GIVE_UP_AFTER_S", 0.35)
     question = Silent(1000)
     began = time.monotonic()
     with pytest.raises(FrontierUnavailable):
@@ -83,7 +83,7 @@ async def test_patience_has_an_end(patient: Patience, monkeypatch: pytest.Monkey
     assert time.monotonic() - began < 5
 
 
-async def test_the_end_of_the_run_is_the_end_of_patience_and_still_one_try(patient: Patience) -> None:
+async def test_the_end_of_the_run_is_the_end_of_patience_and_still_one_try(patient: RetryingThread) -> None:
     patient.ends_at = time.monotonic()
     question = Silent(1000)
     with pytest.raises(FrontierUnavailable):
@@ -93,7 +93,7 @@ async def test_the_end_of_the_run_is_the_end_of_patience_and_still_one_try(patie
 
 
 @pytest.mark.parametrize("error", [FrontierUnfit("set appendonly yes"), ValueError("a mistake")])
-async def test_what_waiting_does_not_mend_is_not_waited_for(patient: Patience, error: Exception) -> None:
+async def test_what_waiting_does_not_mend_is_not_waited_for(patient: RetryingThread, error: Exception) -> None:
     question = Silent(1, error)
     with pytest.raises(type(error)):
         await patient.run(question, 7)
@@ -107,6 +107,6 @@ async def test_hosts_that_were_rebuilt_are_told_before_the_answer(
     told: list[object] = []
     frontier = Rebuilt(embedded_database)  # type: ignore[arg-type]
     frontier.lost = lost = {uuid4()}
-    patient = Patience(thread, frontier, time.monotonic, told.append, told.append)
+    patient = RetryingThread(thread, frontier, time.monotonic, told.append, told.append)
     assert await patient.run(Silent(0), 7) == 7
     assert told == [lost]

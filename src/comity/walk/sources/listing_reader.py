@@ -44,7 +44,7 @@ class ListingReader:
         self._read = read
         self._max_seconds = max_seconds
         self._pool = ChildPool(
-            "comity.walk.listing_worker", max_body_bytes=MAX_BODY_BYTES, most_children=_MOST_CHILDREN
+            "comity.walk.sources.listing_worker", max_body_bytes=MAX_BODY_BYTES, most_children=_MOST_CHILDREN
         )
 
     async def __call__(self, body: bytes, url: str, content_type: str | None, source: Source) -> Listing:

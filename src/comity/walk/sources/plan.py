@@ -23,7 +23,7 @@ from comity.rules.revisit import claim_of, compute_revisit
 from comity.rules.revisit_budget import allocate
 from comity.rules.time_window import is_open, opening_at_or_after, parse_time_window
 from comity.schedule.zones import find_zone
-from comity.walk.settle_source import Planned, RunEnded
+from comity.walk.sources.settle import Planned, RunEnded
 
 _ALLOCATED_FOR: Final = timedelta(minutes=10)
 _DAY_S: Final = 86_400.0

@@ -17,6 +17,7 @@ from comity.clock import Clock
 from comity.database.connection import Database
 from comity.extract.apart import ApartReader
 from comity.fetch.fetcher import Fetcher
+from comity.frontier.at_hand import KEYS_MOST
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.leases.room import Leases
 from comity.model.budget import Exhausted
@@ -26,27 +27,127 @@ from comity.model.outcome import Fetched, Outcome, Postponed
 from comity.rules.takedown import Takedowns
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
-from comity.walk.capacity import Capacity
-from comity.walk.crawl_hooks import NO_HOOKS, CrawlHooks, Duty
-from comity.walk.crawl_rooms import budget_for, host_desk_for, settler_for, visit_rooms_for
-from comity.walk.crawl_terms import CrawlTerms
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.dispatch import Dispatcher
-from comity.walk.host_board import HostBoard
-from comity.walk.leased_host import LeasedHost
-from comity.walk.metering import RunMeter
-from comity.walk.open_hosts import OpenHosts
-from comity.walk.patience import Patience
-from comity.walk.progress import Progress, RunSummary, forget_outcomes, note_outcome
+from comity.walk.crawl.budget import RunBudget, Spending
+from comity.walk.crawl.dispatcher import Dispatcher
+from comity.walk.crawl.hooks import NO_HOOKS, CrawlHooks, Duty
+from comity.walk.crawl.host_lifecycle import HostLifecycle
+from comity.walk.crawl.hosts import OpenHosts
+from comity.walk.crawl.metering import RunMeter
+from comity.walk.crawl.progress import Progress, RunSummary, forget_outcomes, note_outcome
+from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.crawl.run_record import RunRecord
+from comity.walk.crawl.settling import Settling
+from comity.walk.crawl.summary import RunEnd
+from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.request import Requests
 from comity.walk.robots_keeper import RobotsKeeper
-from comity.walk.run_desk import RunDesk
-from comity.walk.run_end import RunEnd
-from comity.walk.settle import Settled
-from comity.walk.settling import Settling
-from comity.walk.spending import Spending
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.leased_host import LeasedHost
+from comity.walk.settle import RetryTerms, Settled, Settler
 from comity.walk.visit_rooms import VisitRooms
+
+# What a run builds from its terms: who settles its outcomes, who opens its hosts, what its visits ask.
+
+
+def settler_for(
+    terms: CrawlTerms,
+    hooks: CrawlHooks,
+    run_id: UUID,
+    frontier: FrontierStore,
+    leases: Leases,
+    store: PageSink,
+    images: ImageStore | None,
+    clock: Clock,
+) -> Settler:
+    """Who turns the outcomes of a run into rows."""
+    return Settler(
+        frontier,
+        leases,
+        store,
+        run_id,
+        clock.now,
+        RetryTerms(terms.profile.retry_limit, terms.profile.max_retry_backoff_s),
+        images,
+        finds_images=terms.images,
+        refresh=terms.refresh,
+        track=terms.track,
+        waits_for_room=hooks.waits_for_room,
+    )
+
+
+def budget_for(terms: CrawlTerms, hooks: CrawlHooks, clock: Clock, warnings: list[str]) -> RunBudget:
+    """What a run, and each of its hosts, may spend."""
+    return RunBudget(
+        terms.budget,
+        clock.seconds,
+        warnings,
+        bounds_hosts=terms.per_host_budget,
+        host_pages=terms.pages_per_host,
+        shared=hooks.pages,
+    )
+
+
+def host_desk_for(
+    terms: CrawlTerms,
+    run_id: UUID,
+    database: Database,
+    frontier: FrontierStore,
+    leases: Leases,
+    clock: Clock,
+    hosts: Collection[str] | None,
+) -> HostLifecycle:
+    """Who opens and closes the hosts of a run; what is remembered of links is shared among them."""
+    share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
+    return HostLifecycle(
+        database,
+        frontier,
+        leases,
+        clock,
+        run_id,
+        max_errors_in_a_row=terms.max_errors_in_a_row,
+        track=terms.track,
+        traps=terms.traps,
+        sitemaps=terms.scope.sitemaps and terms.scope.max_depth > 0,
+        max_depth=terms.scope.max_depth,
+        leaves_sitemaps=terms.scope.sitemaps and terms.scope.max_depth == 0,
+        refresh=terms.refresh,
+        images=terms.images,
+        makes_way=hosts is None,
+        links_remembered=min(KEYS_MOST, max(5_000, terms.links_remembered // share)),
+    )
+
+
+def visit_rooms_for(
+    terms: CrawlTerms,
+    hooks: CrawlHooks,
+    requests: Requests,
+    robots: RobotsKeeper,
+    board: HeldHosts,
+    apart: ApartReader,
+    takedowns: Callable[[], Takedowns],
+    clock: Clock,
+) -> VisitRooms:
+    """What every visit of a run asks and uses."""
+    return VisitRooms(
+        requests=requests,
+        robots=robots,
+        host_of=board.host_of,
+        takedowns=takedowns,
+        clock=clock.seconds,
+        scope=terms.scope,
+        tracking=terms.tracking,
+        extract=hooks.extract,
+        apart=apart,
+        limits=terms.limits,
+        agent=terms.agent,
+        max_redirects=terms.max_redirects,
+        finds_images=terms.images,
+        image_limits=terms.image_limits,
+    )
+
 
 _WATCH_EVERY_S: Final = 0.2
 _GRACE_S: Final = 25.0  # for what is in flight when a run is stopped; it ends within 30
@@ -87,10 +188,12 @@ class Crawl:
         self._takedowns = Takedowns()
         self._thread = DatabaseThread()
         self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else self._thread
-        self._patience = Patience(self._frontier_thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt)
+        self._patience = RetryingThread(
+            self._frontier_thread, frontier, clock.seconds, self._on_silence, self._on_rebuilt
+        )
         self._patience.waits_for_room = hooks.waits_for_room
-        self._board = HostBoard(database, self._thread, leases, clock, chance, terms.profile)
-        self._run_desk = RunDesk(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
+        self._board = HeldHosts(database, self._thread, leases, clock, chance, terms.profile)
+        self._run_desk = RunRecord(database, leases, store, clock, self.run_id, is_part=hooks.run_id is not None)
         self._capacity = capacity = Capacity(terms.concurrency)
         requests = Requests(fetcher, capacity, clock.seconds, hooks.on_wait)
         settler = settler_for(terms, hooks, self.run_id, frontier, leases, store, images, clock)

@@ -8,8 +8,8 @@ from time import perf_counter
 from typing import Final
 
 from comity.model.outcome import Fetched, ImageFetched, Outcome
-from comity.walk.leased_host import LeasedHost, Unsettled
-from comity.walk.patience import Patience
+from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.session.leased_host import LeasedHost, Unsettled
 from comity.walk.settle import HostBatch, Settled, Settler
 
 BATCH: Final = 200
@@ -24,7 +24,7 @@ OnSettled = Callable[[dict[LeasedHost, list[Outcome]], Settled], None]
 class Settling:
     """The line between visits and the database. A failure to write ends the run, and acknowledges nothing."""
 
-    def __init__(self, settler: Settler, thread: Patience, on_settled: OnSettled) -> None:
+    def __init__(self, settler: Settler, thread: RetryingThread, on_settled: OnSettled) -> None:
         self._settler = settler
         self._thread = thread
         self._on_settled = on_settled

@@ -24,7 +24,7 @@ from comity.rules.traps import TrapWatch
 from comity.walk.robots_in_force import RobotsInForce
 
 UNQUEUED_MOST: Final = 10_000  # URLs that are noted as seen and not queued, of one host in one run
-PATIENCE_S: Final = 60.0  # a host that cannot be asked anything for longer than this is given back meanwhile
+MAX_HOST_WAIT_S: Final = 60.0  # a host that cannot be asked anything for longer than this is given back meanwhile
 
 
 @dataclass(slots=True)

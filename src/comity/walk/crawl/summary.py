@@ -10,7 +10,7 @@ from itertools import chain
 from comity.model.end_reason import EndReason
 from comity.reports.idle import IdleHost
 from comity.rules.run_ending import counted, run_reason, sentence_for
-from comity.walk.progress import HostLineInSummary, Progress, RunSummary
+from comity.walk.crawl.progress import HostLineInSummary, Progress, RunSummary
 
 LEASE_LOST = "lease lost"
 """The status of a host in a summary whose lease was lost, and which could not be taken again."""

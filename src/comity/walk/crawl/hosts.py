@@ -16,16 +16,16 @@ from comity.model.budget import Exhausted
 from comity.model.end_reason import EndReason
 from comity.model.host import HostStatus
 from comity.model.traps import TrapCode
-from comity.walk.crawl_hooks import HostShare
-from comity.walk.crawl_host import WINDOW, HostDesk
-from comity.walk.crawl_terms import CrawlTerms
-from comity.walk.dispatch import Dispatcher
-from comity.walk.host_board import HostBoard
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
-from comity.walk.patience import Patience
-from comity.walk.progress import HostLineInSummary, Progress
-from comity.walk.run_end import LEASE_LOST
-from comity.walk.settling import Settling
+from comity.walk.crawl.dispatcher import Dispatcher
+from comity.walk.crawl.hooks import HostShare
+from comity.walk.crawl.host_lifecycle import WINDOW, HostLifecycle
+from comity.walk.crawl.progress import HostLineInSummary, Progress
+from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.crawl.settling import Settling
+from comity.walk.crawl.summary import LEASE_LOST
+from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
 _AT_ONCE: Final = 64  # hosts that are opened or given back in one transaction
 _WARNINGS_MOST: Final = 100
@@ -46,9 +46,9 @@ class OpenHosts:
 
     def __init__(
         self,
-        board: HostBoard,
-        desk: HostDesk,
-        thread: Patience,
+        board: HeldHosts,
+        desk: HostLifecycle,
+        thread: RetryingThread,
         settling: Settling,
         fetcher: Fetcher,
         clock: Clock,
@@ -222,7 +222,7 @@ class OpenHosts:
             self._begin_task(host, self._read_on(host))
         else:
             at = host.work.next_at()
-            if at is None or at - self._clock.seconds() > PATIENCE_S:
+            if at is None or at - self._clock.seconds() > MAX_HOST_WAIT_S:
                 self.close(host)
             else:
                 self.dispatcher.ready_at(host, at)
@@ -234,7 +234,7 @@ class OpenHosts:
         del self._busy[host]
         if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
             put_off = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
-            if put_off and min(put_off) - self._clock.seconds() <= PATIENCE_S and not host.is_stopped:
+            if put_off and min(put_off) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
                 self.dispatcher.ready_at(host, min(put_off))
                 return
             host.work.has_more = False  # what is left is put off for longer than we wait

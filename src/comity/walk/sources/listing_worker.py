@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from comity.model.job import SourceType
 from comity.offload.child import main
-from comity.walk.listing_reader import listing_told, read_here
+from comity.walk.sources.listing_reader import listing_told, read_here
 
 
 def read(arguments: bytes, body: bytes) -> Iterator[bytes]:

@@ -10,9 +10,9 @@ from uuid import UUID
 from comity.model.extraction import Extractor
 from comity.model.outcome import Outcome
 from comity.telemetry.meter import Meter
-from comity.walk.progress import HostLineInSummary
+from comity.walk.crawl.budget import SharedPages
+from comity.walk.crawl.progress import HostLineInSummary
 from comity.walk.request import OnWait
-from comity.walk.run_budget import SharedPages
 
 
 def _never() -> bool:

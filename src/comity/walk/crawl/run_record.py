@@ -22,8 +22,8 @@ from comity.reports.idle import IdleHost, why_idle
 from comity.rules.takedown import Takedowns
 from comity.store.pages import recover
 from comity.store.sink import PageSink
-from comity.walk.progress import HostLineInSummary, Progress, RunSummary
-from comity.walk.run_end import RunEnd, summary_of
+from comity.walk.crawl.progress import HostLineInSummary, Progress, RunSummary
+from comity.walk.crawl.summary import RunEnd, summary_of
 
 _RUNS_LOOKED_BACK: Final = timedelta(days=30)
 _RUNS_MOST: Final = 1000
@@ -41,7 +41,7 @@ class RunTotals:
     pages_of_hosts: dict[str, int]
 
 
-class RunDesk:
+class RunRecord:
     """Opens and closes one run; a part of a run that several processes share leaves that to whoever began it."""
 
     def __init__(

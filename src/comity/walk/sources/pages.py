@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.fetch_row import FetchRow
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import DoorProfile, SlotTimeout, Wait
 from comity.model.job import Listing, ListingKind, SourceType
@@ -21,11 +22,67 @@ from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, 
 from comity.rules.backoff import is_retryable, retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_question import question_for
-from comity.walk.leased_host import PATIENCE_S, LeasedHost
 from comity.walk.request import Asked, Unstarted
-from comity.walk.source_rows import source_fetch
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
+from comity.walk.settle_rows import pages_asked
 from comity.walk.visit import REDIRECTS, follow
 from comity.walk.visit_rooms import VisitRooms
+
+# Rows of a source's run: what `fetches` keeps of each page that was asked for.
+
+BY_SOURCE = "source"
+"""`fetches.discovery_type` of a page that was asked for by the run of a source, not by a crawl."""
+
+
+def source_fetch(
+    host: LeasedHost,
+    address: WebAddress,
+    trail: Trail,
+    result: Response | FetchFailure | None,
+    obstacle: Obstacle | None,
+) -> FetchRow | None:
+    """The row of one attempt at a page; None where nothing was asked."""
+    asked = pages_asked(trail)
+    if not asked:
+        return None
+    first, last = asked[0], asked[-1]
+    response = result if isinstance(result, Response) else None
+    outcome, error = _outcome(result, obstacle)
+    return FetchRow(
+        host.lease.host_id,
+        host.name,
+        address.url,
+        address.key,
+        outcome,
+        last.status,
+        error,
+        first.started_at,
+        max(0.0, last.ended_at - first.started_at),
+        result.wire_bytes if result is not None else 0,
+        0,
+        last.url,
+        len(asked) - 1,
+        response.content_type if response is not None else None,
+        discovery_type=BY_SOURCE,
+    )
+
+
+def _outcome(result: Response | FetchFailure | None, obstacle: Obstacle | None) -> tuple[str, str | None]:
+    """The word of `fetches.outcome`, and the error with its code in front as a crawl writes it."""
+    if isinstance(result, FetchFailure):
+        ending = "refused" if result.kind.is_refusal and result.status is None else "rejected"
+        return "failed" if result.kind.is_network else ending, f"{result.kind}: {result.detail}"
+    if obstacle is None:
+        return "not_modified" if result is not None and result.status == 304 else "fetched", None
+    if result is None:
+        return "refused", f"{obstacle.trouble}: {obstacle.reason}"
+    status = result.status
+    if status == 429 or obstacle.until is not None:
+        return "rate_limited", f"http_{status}"
+    if status >= 500:
+        return "failed", f"http_{status}: {obstacle.reason}"
+    return ("gone", f"http_{status}") if status >= 400 else ("refused", f"bad_redirect: {obstacle.reason}")
+
 
 # Listings are text: no assets, whatever the page refers to.
 LISTING_TYPES: Final = ContentTypeRules(
@@ -352,6 +409,6 @@ def _answered(response: Response, retry_after_s: float | None, now: float) -> tu
     if 200 <= status < 300 or status == 304:
         return Answer(response, response.url), False
     until = now + retry_after_s if retry_after_s is not None else None
-    is_soon = retry_after_s is None or retry_after_s <= PATIENCE_S
+    is_soon = retry_after_s is None or retry_after_s <= MAX_HOST_WAIT_S
     trouble = Trouble.PATIENCE if until is not None else Trouble.FAILED
     return Obstacle(trouble, f"the server answered {status}", until, status), is_retryable(status) and is_soon

@@ -12,7 +12,7 @@ from comity.model.evidence import Evidence, EvidenceType
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress
-from comity.walk.leased_host import LeasedHost
+from comity.walk.session.leased_host import LeasedHost
 
 _json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _TRAPS_KEPT: Final = 100  # of one kind on one host: a trap has no end, and its evidence needs one
