@@ -11,6 +11,7 @@ import pytest
 from comity.frontier.sql_store import SqlFrontier
 from comity.frontier.store import FrontierUnavailable, FrontierUnfit
 from comity.walk.crawl import retrying_thread
+from comity.walk.crawl.events import FrontierRebuilt, FrontierSilent
 from comity.walk.crawl.retrying_thread import RetryingThread
 from comity.walk.session.database_thread import DatabaseThread
 
@@ -57,23 +58,23 @@ def told() -> list[object]:
 def patient(thread: DatabaseThread, told: list[object], embedded_database: object) -> RetryingThread:
     frontier = Rebuilt(embedded_database)  # type: ignore[arg-type]
     frontier.lost = set()
-    return RetryingThread(thread, frontier, time.monotonic, told.append, told.append)
+    return RetryingThread(thread, frontier, time.monotonic, told.append)
 
 
 async def test_the_same_call_is_made_again_until_it_is_answered(patient: RetryingThread, told: list[object]) -> None:
     question = Silent(3)
     assert await patient.run(question, 7) == 7
     assert question.asked == 4
-    assert told == ["away", None], "who waits is told once, and when it is over"
+    assert told == [FrontierSilent("away"), FrontierSilent(None)], "a wait is reported once, and its end"
 
 
-async def test_an_answer_at_once_is_told_to_nobody(patient: RetryingThread, told: list[object]) -> None:
+async def test_an_answer_at_once_is_not_reported(patient: RetryingThread, told: list[object]) -> None:
     assert await patient.run(Silent(0), 7) == 7
     assert told == []
 
 
 @pytest.mark.alone
-async def test_patience_has_an_end(patient: RetryingThread, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retrying_ends(patient: RetryingThread, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrying_thread, "GIVE_UP_AFTER_S", 0.35)
     question = Silent(1000)
     began = time.monotonic()
@@ -83,7 +84,7 @@ async def test_patience_has_an_end(patient: RetryingThread, monkeypatch: pytest.
     assert time.monotonic() - began < 5
 
 
-async def test_the_end_of_the_run_is_the_end_of_patience_and_still_one_try(patient: RetryingThread) -> None:
+async def test_the_end_of_the_run_ends_retrying_after_one_more_try(patient: RetryingThread) -> None:
     patient.ends_at = time.monotonic()
     question = Silent(1000)
     with pytest.raises(FrontierUnavailable):
@@ -100,13 +101,13 @@ async def test_what_waiting_does_not_mend_is_not_waited_for(patient: RetryingThr
     assert question.asked == 1
 
 
-async def test_hosts_that_were_rebuilt_are_told_before_the_answer(
+async def test_rebuilt_hosts_are_reported_before_the_answer(
     thread: DatabaseThread,
     embedded_database: object,
 ) -> None:
     told: list[object] = []
     frontier = Rebuilt(embedded_database)  # type: ignore[arg-type]
     frontier.lost = lost = {uuid4()}
-    patient = RetryingThread(thread, frontier, time.monotonic, told.append, told.append)
+    patient = RetryingThread(thread, frontier, time.monotonic, told.append)
     assert await patient.run(Silent(0), 7) == 7
-    assert told == [lost]
+    assert told == [FrontierRebuilt(lost)]

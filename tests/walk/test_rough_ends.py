@@ -14,8 +14,8 @@ import pytest
 from comity.database.connection import open_database
 from comity.database.schema import upgrade
 from comity.store.pages import PageStore
+from comity.walk.crawl import crawl as crawl_module
 from comity.walk.crawl.crawl import Crawl
-from comity.walk.crawl.crawl import crawl as crawl_module
 from comity.walk.crawl.host_lifecycle import HostLifecycle
 from comity.walk.crawl.hosts import OpenHosts
 from tests.walk.crawling import Place
@@ -53,7 +53,7 @@ def test_a_failure_while_hosts_are_given_back_ends_the_run(
 ) -> None:
     sites = [web.site({"/": page()}) for _ in range(4)]
     together, calls = HostLifecycle.close_some, []
-    leave, waiting, everybody = OpenHosts._left_with, [], asyncio.Event()
+    leave, waiting, everybody = OpenHosts._close_with_others, [], asyncio.Event()
 
     def failing(self: HostLifecycle, hosts: Sequence[Any], ended_by: Any = None) -> Any:
         calls.append(len(hosts))
@@ -69,7 +69,7 @@ def test_a_failure_while_hosts_are_given_back_ends_the_run(
         return await leave(self, host, before)
 
     monkeypatch.setattr(HostLifecycle, "close_some", failing)
-    monkeypatch.setattr(OpenHosts, "_left_with", at_the_same_time)
+    monkeypatch.setattr(OpenHosts, "_close_with_others", at_the_same_time)
     with pytest.raises(OSError, match="away"):
         place.crawl(*(site.url() for site in sites), within_s=20)
     assert len(calls) < 10

@@ -210,14 +210,14 @@ def test_a_page_our_own_code_stumbles_over_costs_one_run(web: Web, embedded_bure
         embedded_bureau.add(site.url("/careers"))
 
     async def stumble(desk: SourceRunner) -> Any:
-        read = desk._normalize
+        read = desk.normalize
 
         def normalize(found: Any, source: Any, now: Any) -> Any:
             if bad.host in source.careers_url:
                 raise RecursionError("a bug of ours")
             return read(found, source, now)
 
-        desk._normalize = normalize
+        desk.normalize = normalize
         return await embedded_bureau.state.due_sources(desk).run_due(None)
 
     report = embedded_bureau.do(stumble)

@@ -108,7 +108,7 @@ async def open_office(
         tell(result)
 
     async with state.fetcher() as fetcher, state.source_desk(fetcher) as desk:
-        desk.tell_of_waits(on_wait)
+        desk.log_waits(on_wait)
         pool = state.source_pool(desk, on_result, _warn)
         due = state.due_sources(pool, on_result)
         scheduler = None

@@ -1,7 +1,8 @@
-"""The dispatcher: lets visits begin when a host's gate, its URLs at hand and our capacity allow it.
+"""The dispatcher: begins visits when a host's gate, its URLs at hand and our capacity allow it.
 
-There is no task per host or per URL that waits. Hosts that may be asked now stand in a line; hosts that may be asked
-later lie in a heap by time, with one timer for the earliest; a host whose visit ends comes back by itself.
+There is no task per host or per URL that waits. Hosts that may have something to do now stand in a line; those that
+have something to do later are in a heap by time, with one timer for the earliest; a host whose visit ends joins the
+line again.
 """
 
 from __future__ import annotations
@@ -17,53 +18,22 @@ from typing import Any, Final
 
 from comity.gate.ready_heap import ReadyHeap
 from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
-from comity.model.outcome import Outcome, Postponed, Refused
-from comity.walk.crawl.budget import Spending
+from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused
+from comity.walk.crawl.budget import RunBudget
+from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
 from comity.walk.robots_keeper import RobotsPostponed
 from comity.walk.session.capacity import Capacity
+from comity.walk.session.host_phase import Phase
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.visit import Cleared, RobotsWanted, clear, visit
 from comity.walk.visit_rooms import VisitRooms
 
-# Begin a coroutine at once instead of at the loop's next turn, so that a start which a gate grants is used now.
-#
-# What it does up to its first wait happens here; the rest is an ordinary task.
-
-
-def start_eagerly(loop: AbstractEventLoop, work: Coroutine[Any, Any, None]) -> Task[None] | None:
-    """Run `work` to its first wait and give the task that goes on from there; None if it has ended already."""
-    if sys.version_info >= (3, 12):
-        task = Task(work, loop=loop, eager_start=True)
-        return None if task.done() and not task.cancelled() and task.exception() is None else task
-    try:
-        awaited = work.send(None)
-    except StopIteration:
-        return None
-    return loop.create_task(_go_on(work, awaited))
-
-
-@coroutine
-def _go_on(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
-    """The rest of a coroutine whose first step has been taken."""
-    while True:
-        try:
-            answer = yield awaited
-        except BaseException as error:
-            raised: BaseException | None = error
-        else:
-            raised = None
-        try:
-            awaited = work.send(answer) if raised is None else work.throw(raised)
-        except StopIteration:
-            return
-
-
 _TICK_LEAST_S: Final = 0.0005
-_UNREAD_MOST: Final = 8  # pages of one host that wait to be read apart
+_UNREAD_MOST: Final = 8  # pages of one host that wait to be read in a child process
 
 
 class Dispatcher:
-    """Serves the hosts that are open; what to do at the end of a visit or of a host is said by the callbacks."""
+    """Gives hosts their turns. It decides nothing about the end of a visit or of a host: it emits an event."""
 
     def __init__(
         self,
@@ -71,21 +41,18 @@ class Dispatcher:
         capacity: Capacity,
         clock: Callable[[], float],
         *,
-        spending: Spending,
+        budget: RunBudget,
         is_full: Callable[[], bool],
-        on_outcome: Callable[[LeasedHost, Outcome], None],
-        on_dry: Callable[[LeasedHost], None],
         read_sitemaps: Callable[[LeasedHost, str], Awaitable[None]],
+        emit: Emit,
     ) -> None:
         self._rooms = rooms
-        rooms.requests.on_end = self._slot_came_free
         self._capacity = capacity
         self._clock = clock
-        self._spending = spending
+        self._budget = budget
         self._is_full = is_full
-        self._on_outcome = on_outcome
-        self._on_dry = on_dry
         self._read_sitemaps = read_sitemaps
+        self._emit = emit
         self._line: deque[LeasedHost] = deque()
         self._in_line: set[LeasedHost] = set()
         self._later: ReadyHeap[LeasedHost] = ReadyHeap()
@@ -95,8 +62,6 @@ class Dispatcher:
         self._timer_at = inf
         self._is_serving = False
         self.waits: dict[WaitReason, int] = {}  # how often a host had to wait for its gate, and for what
-        self.failure: BaseException | None = None
-        self.on_failure: Callable[[], None] = lambda: None
 
     def ready(self, host: LeasedHost) -> None:
         """A host may have something to do now."""
@@ -109,7 +74,7 @@ class Dispatcher:
         self._later.push(host, at)
 
     def serve(self) -> None:
-        """Let everything begin that may."""
+        """Begin everything that may begin."""
         if self._is_serving:
             return
         self._is_serving = True
@@ -123,12 +88,12 @@ class Dispatcher:
                 self._serve_one(host)
         finally:
             self._is_serving = False
-        if len(self._later):  # where nobody waits for a delay, it is cheaper to let the loop do all of it at once
+        if len(self._later):  # where no host waits for a delay, it is cheaper to let the loop do all of it at once
             self._rooms.requests.look()
         self._set_timer()
 
     def forget(self, host: LeasedHost) -> None:
-        """A host is given back."""
+        """A host is released."""
         self._later.remove(host)
         if host in self._in_line:
             self._in_line.discard(host)
@@ -144,17 +109,17 @@ class Dispatcher:
         """Give one host its turn: one visit begins, or it is known what it waits for."""
         if host in self._preparing:
             return
-        while not host.is_stopped:
+        while host.phase is Phase.READY:
             if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
-                return  # the visit that ends brings it back
+                return  # the end of a visit brings it back
             if host.unread and (host.unread >= _UNREAD_MOST or self._rooms.apart.is_behind):
-                return  # the page that is read brings it back
+                return  # the page being read brings it back
             now = self._clock()
             entry = host.work.peek(now)
             if entry is None:
                 break
-            # Asked first: a run whose budget is spent waits for no delay, and books no start that it will not use.
-            if not entry.is_image and self._spending.is_spent(host):
+            # First: a run whose budget is spent waits for no delay, and reserves no start that it will not use.
+            if not entry.is_image and self._budget.is_spent(host):
                 break
             if host.gate.is_closed_at(now):
                 if self._is_too_long(host, host.gate.blocked_until):
@@ -166,7 +131,7 @@ class Dispatcher:
             cleared = clear(host, entry, self._rooms)
             if isinstance(cleared, Refused | Postponed):
                 host.work.take()
-                self._on_outcome(host, cleared)
+                self._emit(VisitEnded(host, cleared))
                 continue
             if isinstance(cleared, RobotsWanted):
                 self._preparing.add(host)
@@ -174,7 +139,7 @@ class Dispatcher:
                 return
             if host.sitemaps is not None:
                 self._begin_sitemaps(host, cleared.address.origin)
-            if not entry.is_image and not self._spending.may_begin(host):
+            if not entry.is_image and not self._budget.may_begin(host):
                 return  # pages under way may be the last of the budget: their ends bring it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
@@ -182,8 +147,8 @@ class Dispatcher:
                     self._wait(host, slot)
                     return
                 continue
-            if not entry.is_image:  # which counts as no page
-                self._spending.begun(host)
+            if not entry.is_image:  # an image is not a page of the budget
+                self._budget.begun(host)
             host.work.take()
             host.visits_under_way += 1
             (self._begin if len(self._later) else self._spawn)(self._visit(host, cleared, slot))
@@ -192,15 +157,15 @@ class Dispatcher:
         if self._looks_into_sitemaps(host):
             return
         pages_under_way = host.visits_under_way - host.is_reading_sitemaps
-        # A host whose sitemaps are being read is not over, but what is queued of it can be brought to hand.
+        # A host whose sitemaps are being read is not done, but its queued URLs can be read on.
         is_open = host.work.has_more and not host.is_stopped
         if not pages_under_way and (is_open or not host.is_reading_sitemaps):
-            self._on_dry(host)
+            self._emit(HostDry(host))
         elif (at := host.work.next_at()) is not None and not host.is_stopped:
             self._later.push(host, at)  # what was put off does not wait for the sitemaps
 
     def _looks_into_sitemaps(self, host: LeasedHost) -> bool:
-        """Begin with a host's sitemaps although no page of it is at hand: all may be refused, or done by now."""
+        """Begin with a host's sitemaps although no page of it is at hand: all may be refused, or done."""
         if host.sitemaps is None or host.home is None or host.is_stopped or host.work.has_more:
             return False
         if host.is_reading_sitemaps or host.home in host.refused:
@@ -240,20 +205,14 @@ class Dispatcher:
         return wait.reason is WaitReason.BLOCK and self._is_too_long(host, wait.until)
 
     def _is_too_long(self, host: LeasedHost, blocked_until: float) -> bool:
-        """Whether a host is blocked for longer than we wait: then it is left at once, and taken again when it is due.
+        """Whether a host is blocked for longer than we wait: then it is released at once, and leased again when due.
 
-        Meanwhile its place, and its lease, are of use to others.
+        Meanwhile others can use its place and its lease.
         """
         if blocked_until - self._clock() <= MAX_HOST_WAIT_S:
             return False
-        host.waits_until = blocked_until
-        host.is_stopped = True
+        host.drain_until(blocked_until)
         return True
-
-    def _slot_came_free(self, host: LeasedHost) -> None:
-        """A redirect or a look at robots.txt has used a host's slot; its own URLs may have waited for that."""
-        self.ready(host)
-        asyncio.get_running_loop().call_soon(self.serve)
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
@@ -268,13 +227,13 @@ class Dispatcher:
         finally:
             host.visits_under_way -= 1
             if not cleared.entry.is_image:
-                self._spending.ended(host, outcome)
-        self._on_outcome(host, outcome)
+                self._budget.ended(host, came=isinstance(outcome, Fetched | NotModified))
+        self._emit(VisitEnded(host, outcome))
         self.ready(host)
         self.serve()
 
     async def _prepare(self, host: LeasedHost, origin: str) -> None:
-        """Read robots.txt; meanwhile nothing of the host is asked."""
+        """Read robots.txt; meanwhile no page of the host is visited."""
         try:
             found = await self._rooms.robots.in_force(host, origin, self._rooms.host_of)
         finally:
@@ -290,31 +249,26 @@ class Dispatcher:
         self.serve()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have a visit's request under way before anything else is done: its host's delay counts from now."""
+        """Send a visit's request before anything else is done: its host's delay counts from now."""
         try:
             task = start_eagerly(asyncio.get_running_loop(), work)
         except Exception as error:
-            self._fail(error)
+            self._emit(WorkFailed(error))
         else:
             if task is not None:
-                self._follow(task)
+                self._track(task)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        self._follow(asyncio.get_running_loop().create_task(work))
+        self._track(asyncio.get_running_loop().create_task(work))
 
-    def _follow(self, task: asyncio.Task[None]) -> None:
+    def _track(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._fail(error)
-
-    def _fail(self, error: BaseException) -> None:
-        if self.failure is None:
-            self.failure = error
-            self.on_failure()
+            self._emit(WorkFailed(error))
 
     def _set_timer(self) -> None:
         at = self._later.next_at()
@@ -331,3 +285,34 @@ class Dispatcher:
     def _on_timer(self) -> None:
         self._timer = None
         self.serve()
+
+
+def start_eagerly(loop: AbstractEventLoop, work: Coroutine[Any, Any, None]) -> Task[None] | None:
+    """Run `work` to its first wait now, not at the loop's next turn; give the task for the rest, None if it has ended.
+
+    A start that a gate grants is used at once that way.
+    """
+    if sys.version_info >= (3, 12):
+        task = Task(work, loop=loop, eager_start=True)
+        return None if task.done() and not task.cancelled() and task.exception() is None else task
+    try:
+        awaited = work.send(None)
+    except StopIteration:
+        return None
+    return loop.create_task(_go_on(work, awaited))
+
+
+@coroutine
+def _go_on(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+    """The rest of a coroutine whose first step was taken."""
+    while True:
+        try:
+            answer = yield awaited
+        except BaseException as error:
+            raised: BaseException | None = error
+        else:
+            raised = None
+        try:
+            awaited = work.send(answer) if raised is None else work.throw(raised)
+        except StopIteration:
+            return

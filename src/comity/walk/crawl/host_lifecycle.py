@@ -30,15 +30,14 @@ from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FrontierEntry, Queued
 from comity.model.host import HostEnding, HostProgress, HostStatus
 from comity.model.lease import Lease
 from comity.model.sitemap import SitemapRow, SitemapState
-from comity.model.traps import TrapTerms
 from comity.rules.canonical import address_of_host, web_address
 from comity.rules.host_ending import HostRecord, host_ending
 from comity.rules.run_ending import HostLeft, host_reason
 from comity.rules.sitemap_plan import is_given_directly
-from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.traps import TrapWatch
 from comity.walk.crawl.progress import HostLineInSummary
 from comity.walk.crawl.summary import LEASE_LOST
+from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
 from comity.walk.robots_in_force import RobotsInForce
@@ -118,6 +117,7 @@ def robots_failure(host: LeasedHost) -> tuple[str, int | None, str] | None:
     return next((failure for reading in readings(host) if (failure := reading.failure) is not None), None)
 
 
+_LINKS_LEAST: Final = 5_000  # remembered of each host, however many are open
 WINDOW: Final = 500  # how many URLs are read from the frontier at once
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)
 _COUNTED_MOST: Final = 10_000  # URLs that are counted one by one when a host is left
@@ -134,33 +134,25 @@ class HostLifecycle:
         leases: Leases,
         clock: Clock,
         run_id: UUID,
-        *,
-        max_errors_in_a_row: int,
-        track: bool,
-        traps: TrapTerms | None,
-        sitemaps: bool,
-        max_depth: int,
-        leaves_sitemaps: bool = False,
-        refresh: RefreshTerms = WHOLE_REFRESH,
-        images: bool = False,
-        makes_way: bool = False,
-        links_remembered: int = KEYS_MOST,
+        terms: CrawlTerms,
+        hosts: Collection[str] | None,
     ) -> None:
         self._database = database
         self._frontier = frontier
         self._leases = leases
         self._clock = clock
         self._run_id = run_id
-        self._max_errors_in_a_row = max_errors_in_a_row
-        self._track = track
-        self._traps = traps
-        self._sitemaps = sitemaps
-        self._max_depth = max_depth
-        self._leaves_sitemaps = leaves_sitemaps
-        self._refresh = refresh
-        self._images = images
-        self._makes_way = makes_way
-        self._links_remembered = links_remembered
+        self._max_errors_in_a_row = terms.max_errors_in_a_row
+        self._track = terms.track
+        self._traps = terms.traps
+        self._sitemaps = terms.reads_sitemaps
+        self._max_depth = terms.scope.max_depth
+        self._leaves_sitemaps = terms.scope.sitemaps and not terms.reads_sitemaps
+        self._refresh = terms.refresh
+        self._images = terms.images
+        self._makes_way = hosts is None
+        share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
+        self._links_remembered = min(KEYS_MOST, max(_LINKS_LEAST, terms.links_remembered // share))
 
     def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
         """Mark hosts as being crawled, all in one transaction, and bring their URLs to hand.
@@ -397,7 +389,6 @@ class HostLifecycle:
         try:
             self._leases.release_within(connection, host.lease, ending=tracked, memory=host.gate.memory(), extra=extra)
         except LeaseLost:
-            host.is_lost = True
             lost = self._lost(connection, host)
             return HostLineInSummary(
                 host.name, LEASE_LOST, tally.pages, tally.errors, left.queued, lost.sentence, code=lost

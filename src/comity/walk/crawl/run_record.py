@@ -10,7 +10,6 @@ from uuid import UUID
 
 from comity.clock import Clock
 from comity.database import records, runs
-from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.database.instants import from_seconds
 from comity.fetch.inflate import inflate_coded
@@ -19,7 +18,6 @@ from comity.leases.room import Leases
 from comity.model.end_reason import FAILURES, EndReason
 from comity.model.page_record import PageRecord
 from comity.reports.idle import IdleHost, why_idle
-from comity.rules.takedown import Takedowns
 from comity.store.pages import recover
 from comity.store.sink import PageSink
 from comity.walk.crawl.progress import HostLineInSummary, Progress, RunSummary
@@ -61,12 +59,11 @@ class RunRecord:
         self._run_id = run_id
         self._is_part = is_part
 
-    def open(self, settings: dict[str, Any]) -> Takedowns:
-        """Take over what dead processes of this machine left, and note that the run starts."""
+    def open(self, settings: dict[str, Any]) -> None:
+        """Take over what dead processes of this machine left, and record that the run starts."""
         if not self._is_part:
             self.take_over()
             self._begin(settings)
-        return self.takedowns()
 
     def take_over(self) -> None:
         """Free the hosts that dead processes of this machine held, save their pages, and end their runs."""
@@ -105,11 +102,6 @@ class RunRecord:
                 settings=settings,
                 now=self._clock.now(),
             )
-
-    def takedowns(self) -> Takedowns:
-        """The takedowns as they stand."""
-        with self._database.read() as connection:
-            return Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
 
     def end(
         self,

@@ -1,16 +1,16 @@
-"""Gathers outcomes and settles them in batches beside the event loop: at 200, or after 50 ms."""
+"""Collects outcomes and settles them in batches beside the event loop: at 200, or after 50 ms."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
 from comity.model.outcome import Fetched, ImageFetched, Outcome
+from comity.walk.crawl.events import BatchSettled, Emit
 from comity.walk.crawl.retrying_thread import RetryingThread
 from comity.walk.session.leased_host import LeasedHost, Unsettled
-from comity.walk.settle import HostBatch, Settled, Settler
+from comity.walk.settle import HostBatch, Settler
 
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05
@@ -18,20 +18,18 @@ _MOST_WAITING: Final = 5 * BATCH
 _MOST_BYTES: Final = 64 << 20  # of bodies
 _SILENCE_S: Final = 2.0
 
-OnSettled = Callable[[dict[LeasedHost, list[Outcome]], Settled], None]
-
 
 class Settling:
-    """The line between visits and the database. A failure to write ends the run, and acknowledges nothing."""
+    """The queue between visits and the database. A failure to write ends the run, and acknowledges nothing."""
 
-    def __init__(self, settler: Settler, thread: RetryingThread, on_settled: OnSettled) -> None:
+    def __init__(self, settler: Settler, thread: RetryingThread, emit: Emit) -> None:
         self._settler = settler
         self._thread = thread
-        self._on_settled = on_settled
+        self._emit = emit
         self._waiting: dict[LeasedHost, list[Outcome]] = {}
         self._under_way: dict[LeasedHost, list[Outcome]] = {}
         self._count = 0
-        self._begun_at = 0.0  # when the batch that is under way was handed over
+        self._begun_at = 0.0  # when the batch under way was handed over
         self.took_s = 0.0  # the last batch, to be stored and committed
         self.bytes_held = 0  # of bodies that are not yet settled
         self._some = asyncio.Event()
@@ -40,16 +38,16 @@ class Settling:
 
     @property
     def is_full(self) -> bool:
-        """Whether the database is so far behind, or so long silent, that nothing new should begin.
+        """Whether the database is so far behind, or silent for so long, that nothing new should begin.
 
-        A page that cannot be settled is asked for once more, by somebody else: better not to ask for it now.
+        A page that cannot be settled is fetched once more, by another worker: better not to fetch it now.
         """
         if self._count >= _MOST_WAITING or self.bytes_held >= _MOST_BYTES:
             return True
         return bool(self._under_way) and perf_counter() - self._begun_at > _SILENCE_S
 
     def put(self, host: LeasedHost, outcome: Outcome) -> None:
-        """Hand over an outcome."""
+        """Queue an outcome."""
         if self._is_over:
             host.unsettled.requests += outcome.trail.requests
             return
@@ -59,7 +57,7 @@ class Settling:
         self._some.set()
 
     def put_news(self, host: LeasedHost) -> None:
-        """Have settled what a host has to say besides the outcomes of visits."""
+        """Have a host settled that has something besides the outcomes of visits."""
         self._waiting.setdefault(host, [])
         self._some.set()
 
@@ -79,17 +77,17 @@ class Settling:
             self._give_up()
 
     def _give_up(self) -> None:
-        """The run is over: what still waits is visited again, but its requests were made and are to be recorded."""
+        """The run is over: what still waits is visited again, but its requests were made and must be recorded."""
         self._is_over = True
         for host, outcomes in self._waiting.items():
             _return_requests(host, outcomes)
         self._waiting, self._count = {}, 0
 
     async def flush(self, host: LeasedHost | None = None) -> None:
-        """Settle everything that waits, and what one host still has to say."""
+        """Settle everything that waits; with a host, only until nothing of that host waits."""
         if host is not None and host.unsettled:
             self._waiting.setdefault(host, [])
-        # A batch at a turn: whoever waits for one host does not wait until nobody else has anything to say.
+        # A batch at a turn: a flush of one host does not wait for all the others.
         while self._waiting or self._under_way if host is None else host in self._waiting or host in self._under_way:
             async with self._turn:
                 if self._waiting:
@@ -112,7 +110,7 @@ class Settling:
             self._under_way = {}
             self.took_s = perf_counter() - begun
             self.bytes_held -= sum(_body_bytes(outcome) for outcomes in taken.values() for outcome in outcomes)
-        self._on_settled(taken, result)
+        self._emit(BatchSettled(taken, result))
 
     def _take(self, most: int) -> dict[LeasedHost, list[Outcome]]:
         taken: dict[LeasedHost, list[Outcome]] = {}
@@ -134,7 +132,7 @@ def _body_bytes(outcome: Outcome) -> int:
 
 
 def _return_requests(host: LeasedHost, outcomes: list[Outcome]) -> None:
-    """Have the requests of outcomes that are not settled recorded when the host is given back."""
+    """Keep the requests of outcomes that are not settled, to be recorded when the host is released."""
     for outcome in outcomes:
         host.unsettled.requests += outcome.trail.requests
 

@@ -13,7 +13,6 @@ from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
-from comity.walk.robots_keeper import RobotsTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,6 @@ class CrawlTerms:
     scope: CrawlScope
     limits: FetchLimits
     budget: Budget
-    robots: RobotsTerms
     tracking: TrackingRules | None
     traps: TrapTerms | None
     sitemap_bounds: SitemapBounds
@@ -41,10 +39,15 @@ class CrawlTerms:
     images: bool = False
     image_limits: FetchLimits = DEFAULT_LIMITS
     links_remembered: int = 1_000_000
-    """Over all hosts that are under way; each gets its share."""
+    """Over all open hosts; each gets its share."""
     settings_shown: dict[str, Any] | None = None
 
     @property
     def most_hosts(self) -> int:
-        """How many hosts are under way at once: more than connections, since one that waits for its delay has none."""
+        """How many hosts are open at once: more than connections, because one that waits for its delay needs none."""
         return max(64, self.concurrency * 4)
+
+    @property
+    def reads_sitemaps(self) -> bool:
+        """Whether sitemaps are read: what they name lies one step from a seed."""
+        return self.scope.sitemaps and self.scope.max_depth > 0

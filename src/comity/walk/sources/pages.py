@@ -24,6 +24,7 @@ from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_question import question_for
 from comity.walk.request import Asked, Unstarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
+from comity.walk.session.session import Session
 from comity.walk.settle_rows import pages_asked
 from comity.walk.visit import REDIRECTS, follow
 from comity.walk.visit_rooms import VisitRooms
@@ -139,16 +140,16 @@ class SourcePages:
 
     def __init__(
         self,
+        session: Session,
         rooms: VisitRooms,
         read_listing: ReadListing,
         profile: DoorProfile,
-        before_request: Callable[[], Awaitable[None]],
     ) -> None:
+        self._session = session
         self._rooms = rooms
         self._read_listing = read_listing
         self._retry_limit = profile.retry_limit
         self._longest_backoff_s = profile.max_retry_backoff_s
-        self._before_request = before_request
 
     async def read(
         self,
@@ -168,7 +169,7 @@ class SourcePages:
         asked: set[str] = set()
         listed: set[tuple[str, str, str]] = set()
         while address is not None and address.url not in asked:
-            await self._before_request()
+            await self._session.refresh()  # operators' edits hold from the next request on
             reading.host = reading.host or address.host
             host = await self._host(address, visit)
             if host is None:
@@ -195,7 +196,7 @@ class SourcePages:
 
     async def head(self, address: WebAddress, visit: SourceVisit) -> Answer | Obstacle:
         """Ask for the head of a page only."""
-        await self._before_request()
+        await self._session.refresh()
         visit.reading.host = address.host
         host = await self._host(address, visit)
         if host is None:
@@ -209,11 +210,14 @@ class SourcePages:
         if covered is not None:
             visit.reading.obstacle = Obstacle(Trouble.TAKEN_DOWN, f"taken down: {covered}")
             return None
-        host = await self._rooms.host_of(address)
+        host = await self._session.host_for(address)
         if host is None:
             visit.reading.obstacle = _busy(address.host)
-        elif visit.hosts.setdefault(host.name, host) is not host:
-            visit.reading.obstacle = _busy(address.host)  # the lease was lost and taken anew: another run's
+        elif host.name not in visit.hosts:
+            visit.hosts[host.name] = host
+            self._session.held.pin(host)
+        elif visit.hosts[host.name] is not host:
+            visit.reading.obstacle = _busy(address.host)  # the lease was lost, and another run has leased the host
             return None
         visit.reading.wants_scripts |= host is not None and _policy(host).allow_js
         return host

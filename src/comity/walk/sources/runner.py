@@ -1,7 +1,6 @@
-"""The desk at which sources are run: lock, read, judge, normalize, settle; and at which a page is tried out.
+"""Runs sources: lock, read, judge, normalize, settle. Also reads a page for an operator who tries a source out.
 
-One desk is one holder of leases. Whatever is asked of a host goes through its lease, robots.txt and gate, whether the
-schedule wants it or an operator who tries something.
+A runner is a client of one session: every request goes through the host's lease, robots.txt and gate, scheduled or not.
 """
 
 from __future__ import annotations
@@ -15,16 +14,11 @@ from types import TracebackType
 from typing import Any, Final
 from uuid import UUID
 
-from comity.clock import Clock
 from comity.database import ledger
 from comity.database import sources as sources_table
-from comity.database import takedowns as takedowns_table
-from comity.database.connection import Database
 from comity.database.source_values import page_from, source_from
 from comity.extract.apart import ApartReader
-from comity.fetch.fetcher import Fetcher
 from comity.leases.holder import is_dead, machine_name
-from comity.leases.room import Leases
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
@@ -50,25 +44,23 @@ from comity.rules.jobs.normalize import normalize_listing
 from comity.rules.jobs.several_places import joined_over_pages
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns
-from comity.walk.request import OnWait, Requests
-from comity.walk.robots_keeper import RobotsKeeper, RobotsTerms
-from comity.walk.session.capacity import Capacity
-from comity.walk.session.database_thread import DatabaseThread
-from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.request import OnWait
+from comity.walk.session.session import Session
 from comity.walk.sources.listing_reader import ListingReader
 from comity.walk.sources.pages import SourcePages, SourceVisit
 from comity.walk.sources.plan import missed_opening
 from comity.walk.sources.settle import FinishedRun, Plan, SourceSettling
 from comity.walk.visit_rooms import VisitRooms
 
-RUN_S: Final = 900.0  # a run takes no longer; half of what a lock lasts
+RUN_S: Final = 900.0  # a run takes no longer: half of what a lock lasts
 BUSY_FOR: Final = timedelta(minutes=10)
-_TICK_S: Final = 1.0
-_TAKEDOWNS_FRESH_S: Final = 2.0
-_AT_ONCE: Final = 16
+AT_ONCE: Final = 16  # requests under way
 _SETTLES: Final = 3
 _SETTLE_AGAIN_S: Final = 0.5
-_NO_HEADS: Final = "the site answers no HEAD requests, so this says nothing about the page; a run asks with GET"
+_NO_HEADS: Final = "the site does not answer HEAD requests, so this says nothing about the page; a run uses GET"
+
+
+Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +69,6 @@ class SourceTerms:
 
     profile: DoorProfile
     limits: FetchLimits
-    robots: RobotsTerms
     agent: str
     max_redirects: int = 5
     collapse_subdomains: bool = False
@@ -89,50 +80,37 @@ class SourceRunner:
 
     def __init__(
         self,
-        database: Database,
-        leases: Leases,
-        fetcher: Fetcher,
-        clock: Clock,
-        chance: Callable[[], float],
+        session: Session,
         terms: SourceTerms,
         plan: Plan,
         reader: ListingReader | None = None,
     ) -> None:
-        self._database = database
-        self._leases = leases
-        self._clock = clock
+        self.session = session
+        self._database = session.database
+        self._leases = session.leases
+        self._clock = session.clock
         self._terms = terms
-        self._thread = DatabaseThread()
-        self._takedowns = Takedowns()
-        self._takedowns_at: float | None = None
-        self._board = HeldHosts(database, self._thread, leases, clock, chance, terms.profile, touched_by="source")
-        self._settling = SourceSettling(database, leases, plan)
+        self.normalize: Normalize = normalize
+        self._thread = session.thread
+        self._settling = SourceSettling(session.database, session.leases, plan)
         self._apart = ApartReader()
         self._reader = reader or ListingReader()
-        rooms = self._rooms(fetcher)
-        self._requests = rooms.requests
-        self._pages = SourcePages(rooms, self._reader, terms.profile, self._before_request)
+        self._pages = SourcePages(session, self._make_rooms(), self._reader, terms.profile)
         self._visits: list[SourceVisit] = []
-        self._upkeep: asyncio.Task[None] | None = None
 
-    def tell_of_waits(self, on_wait: OnWait | None) -> None:
-        """Have every wait for a host told, or none of them."""
-        self._requests.on_wait = on_wait
+    def log_waits(self, on_wait: OnWait | None) -> None:
+        """Report every wait for a host, or none of them."""
+        self.session.log_waits(on_wait)
 
-    def _rooms(self, fetcher: Fetcher) -> VisitRooms:
-        terms, seconds = self._terms, self._clock.seconds
-        requests = Requests(fetcher, Capacity(_AT_ONCE), seconds)
-        alike = terms.collapse_subdomains
-        robots = RobotsKeeper(
-            self._database, self._thread, requests, terms.robots, seconds, self._takedowns_now, collapse=alike
-        )
+    def _make_rooms(self) -> VisitRooms:
+        session, terms = self.session, self._terms
         return VisitRooms(
-            requests=requests,
-            robots=robots,
-            host_of=self._board.host_of,
-            takedowns=self._takedowns_now,
-            clock=seconds,
-            scope=CrawlScope(follow_links=False, collapse_subdomains=alike),
+            requests=session.requests,
+            robots=session.robots_keeper,
+            host_of=session.host_for,
+            takedowns=session.takedowns,
+            clock=session.clock.seconds,
+            scope=CrawlScope(follow_links=False, collapse_subdomains=terms.collapse_subdomains),
             tracking=None,
             extract=None,
             apart=self._apart,
@@ -142,24 +120,21 @@ class SourceRunner:
         )
 
     async def __aenter__(self) -> SourceRunner:
-        await self._thread.run(self._clear_up)
-        self._upkeep = asyncio.create_task(self._keep())
+        await self._thread.run(self._unlock_dead)
+        await self.session.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self._upkeep is not None:
-            self._upkeep.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._upkeep
-        await self._board.release_guests(idle_only=False)
-        await self._apart.close()
-        await self._reader.close()
-        self._thread.close()
+        try:
+            await self._apart.close()
+            await self._reader.close()
+        finally:
+            await self.session.__aexit__(kind, error, where)
 
     async def run(self, source_id: UUID, *, due_only: bool = False) -> SourceReport | SourceSkipped:
-        """Run one source from lock to log; a source that somebody else runs is left alone."""
+        """Run one source from lock to log; a source that another process runs is skipped."""
         found = await self._thread.run(self._lock, source_id, due_only=due_only)
         if isinstance(found, SourceSkipped):
             return found
@@ -175,7 +150,7 @@ class SourceRunner:
         try:
             result = await self._run(source, known, visit, started_at)
         except LeaseLost as lost:
-            await self._note(visit.reading.requests)
+            await self._record_requests(visit.reading.requests)
             await self._thread.run(self._unlock, source)
             result = SourceSkipped(source.id, NotRun.LOST, str(lost))
         except BaseException:  # stopped, or the state is gone: the source stays due
@@ -183,14 +158,19 @@ class SourceRunner:
                 await asyncio.shield(self._thread.run(self._give_up, source, visit))
             raise
         finally:
-            self._visits.remove(visit)
-        await self._give_back(visit)
+            self._end(visit)
+        await self._release(visit)
         return result
 
-    async def _give_back(self, visit: SourceVisit) -> None:
+    def _end(self, visit: SourceVisit) -> None:
+        self._visits.remove(visit)
+        for host in visit.hosts.values():
+            self.session.held.unpin(host)
+
+    async def _release(self, visit: SourceVisit) -> None:
         """Others may wait for the hosts of a run that has ended."""
-        for name in visit.hosts.keys() - {name for other in self._visits for name in other.hosts}:
-            await self._board.release_guest(name)
+        for host in visit.hosts.values():
+            await self.session.held.release_unused(host)
 
     async def _run(
         self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, started_at: datetime
@@ -203,12 +183,12 @@ class SourceRunner:
                 postings = await asyncio.to_thread(self._normalized, source, reading)
         except ComityError:
             raise
-        except Exception as error:  # a page that our own code stumbles over costs its source a run, and no other
+        except Exception as error:  # a page that our own code fails on costs its source a run, and no other source
             verdict = _broken(source, f"unexpected {type(error).__name__}: {str(error)[:200]}")
         if not reading.pages and reading.obstacle is not None and reading.obstacle.trouble is Trouble.BUSY:
             now = self._clock.now()
             await self._thread.run(self._settling.put_off, source, now, now + BUSY_FOR, reading.obstacle.reason)
-            await self._note(reading.requests)
+            await self._record_requests(reading.requests)
             return SourceSkipped(source.id, NotRun.BUSY, reading.obstacle.reason)
         hosts = list(visit.hosts.values())
         run = FinishedRun(source, reading, verdict, postings, started_at, self._clock.now(), hosts)
@@ -216,15 +196,15 @@ class SourceRunner:
             return await self._settle(run)
         except ComityError:
             raise
-        except Exception as error:  # what a page said cannot be stored: the run failed, and says so
-            said = _broken(source, f"could not be stored: {type(error).__name__}")
+        except Exception as error:  # what a page says cannot be stored: the run failed, and says so
+            verdict = _broken(source, f"could not be stored: {type(error).__name__}")
             bare = Reading(
                 obstacle=reading.obstacle, requests=reading.requests, fetches=reading.fetches, host=reading.host
             )
-            return await self._settle(replace(run, verdict=said, reading=bare, postings={}))
+            return await self._settle(replace(run, verdict=verdict, reading=bare, postings={}))
 
     async def _read(self, source: Source, known: Sequence[KnownPage], visit: SourceVisit, **bounds: Any) -> None:
-        """Read as far as there is time; what was read until then counts."""
+        """Read for as long as a run may take; what was read until then counts."""
         try:
             async with asyncio.timeout(self._terms.run_s):
                 await self._pages.read(source, known, visit, **bounds)
@@ -233,7 +213,7 @@ class SourceRunner:
             visit.reading.obstacle = Obstacle(Trouble.FAILED, reason)
 
     async def _settle(self, run: FinishedRun) -> SourceReport:
-        """Write a run; a state that is away for a moment, or two writers that cross, cost no page that was read."""
+        """Write a run; a database that is away for a moment, or two writers that collide, cost no page."""
         for tried in range(1, _SETTLES + 1):
             try:
                 return await self._thread.run(self._settling.settle, run)
@@ -244,22 +224,22 @@ class SourceRunner:
         raise AssertionError("the last try returns or raises")
 
     async def simulate(self, source: Source) -> Reading:
-        """Read the first page of a source that may not even be stored; nothing is kept but who was asked what.
+        """Read the first page of a source that may not even be stored; only the requests are recorded.
 
-        Where that page only leads to the jobs, the next one, too.
+        Where that page only leads to the jobs, read the next one, too.
         """
         async with self._trying() as visit:
             await self._read(source, (), visit, most_pages=2, until_found=True)
         return visit.reading
 
     def normalized(self, source: Source, jobs: Sequence[JobFound]) -> list[JobPosting]:
-        """What would be kept of jobs."""
-        return list(_normalize(jobs, source, self._clock.now()))
+        """What would be stored of jobs."""
+        return list(self.normalize(jobs, source, self._clock.now()))
 
     async def head(self, url: str) -> HeadRead:
         """What a site says about a page without sending it; `ComityError` where it cannot be asked."""
         address = resolve_link(url, url, collapse=self._terms.collapse_subdomains)
-        assert address is not None, "checked by whoever asks"
+        assert address is not None, "checked by the caller"
         began = self._clock.seconds()
         async with self._trying() as visit:
             answer = await self._pages.head(address, visit)
@@ -286,17 +266,17 @@ class SourceRunner:
 
     @asynccontextmanager
     async def _trying(self) -> AsyncIterator[SourceVisit]:
-        """Something that is tried out: its hosts are kept meanwhile, its requests are in the ledger afterwards."""
+        """A trial: its hosts are held meanwhile, and its requests are in the ledger afterwards."""
         visit = SourceVisit()
         self._visits.append(visit)
         try:
             yield visit
         finally:
-            self._visits.remove(visit)
-            await self._note(visit.reading.requests)
-        await self._give_back(visit)
+            self._end(visit)
+            await self._record_requests(visit.reading.requests)
+        await self._release(visit)
 
-    async def _note(self, rows: Sequence[LedgerRow]) -> None:
+    async def _record_requests(self, rows: Sequence[LedgerRow]) -> None:
         if rows:
             await self._thread.run(self._enter, rows)
 
@@ -305,30 +285,16 @@ class SourceRunner:
             ledger.append_requests(connection, None, rows)
 
     def _normalized(self, source: Source, reading: Reading) -> dict[int, list[JobPosting]]:
-        """What is kept of the pages that were read anew, without what must never be served."""
-        now, takedowns = self._clock.now(), self._takedowns
+        """What is stored of the pages that were read anew, without what was taken down."""
+        now, takedowns = self._clock.now(), self.session.takedowns()
         anew = [page for page in reading.pages if page.unchanged is None]
         found: dict[int, list[JobPosting]] = {}
         for page, jobs in zip(anew, joined_over_pages([(page.final_url, page.jobs) for page in anew]), strict=True):
-            postings = _normalize(jobs, source, now)
+            postings = self.normalize(jobs, source, now)
             found[page.number] = [
                 each for each in postings if each.title and not _is_covered(takedowns, each.apply_url)
             ]
         return found
-
-    async def _before_request(self) -> None:
-        """Operators' edits hold from the next request on."""
-        now = self._clock.seconds()
-        if self._takedowns_at is None or now - self._takedowns_at > _TAKEDOWNS_FRESH_S:
-            self._takedowns, self._takedowns_at = await self._thread.run(self._load_takedowns), now
-        await self._board.refresh_policies()
-
-    def _takedowns_now(self) -> Takedowns:
-        return self._takedowns
-
-    def _load_takedowns(self) -> Takedowns:
-        with self._database.read() as connection:
-            return Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
 
     def _lock(self, source_id: UUID, *, due_only: bool) -> tuple[Source, list[KnownPage]] | SourceSkipped:
         now = None if self._database.is_shared else self._clock.now()
@@ -348,9 +314,8 @@ class SourceRunner:
         with self._database.write() as connection:
             sources_table.unlock(connection, source.id, self._leases.holder)
 
-    def _clear_up(self) -> None:
-        """Free what dead processes of this machine held."""
-        self._leases.free_own_dead()
+    def _unlock_dead(self) -> None:
+        """Unlock the sources of dead processes of this machine."""
         with self._database.read() as connection:
             holders = sources_table.lock_holders(connection, machine_name() + ":")
         dead = [holder for holder in holders if holder != self._leases.holder and is_dead(holder)]
@@ -358,19 +323,9 @@ class SourceRunner:
             with self._database.write() as connection:
                 sources_table.unlock_all_of(connection, dead)
 
-    async def _keep(self) -> None:
-        """Keep leases alive while runs need them, and give back those that none needs."""
-        renewed_at = self._clock.seconds()
-        while True:
-            await asyncio.sleep(_TICK_S)
-            with suppress(ComityError):  # the state may be away for a moment; leases outlast that, or are lost
-                if self._clock.seconds() - renewed_at >= self._leases.terms.renew_every_s:
-                    await self._board.heartbeat()
-                    renewed_at = self._clock.seconds()
-                await self._board.release_guests(but={name for visit in self._visits for name in visit.hosts})
 
-
-def _normalize(jobs: Sequence[JobFound], source: Source, now: datetime) -> Sequence[JobPosting]:
+def normalize(jobs: Sequence[JobFound], source: Source, now: datetime) -> Sequence[JobPosting]:
+    """What is stored of the jobs of a page, with what their source adds."""
     return normalize_listing(
         jobs, org_name=source.org_name or "", org_type=source.org_type, source_country=source.country, now=now
     )
