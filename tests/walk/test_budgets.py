@@ -206,7 +206,7 @@ def test_a_host_that_had_its_part_makes_way_while_others_wait(web: Web, place: P
 
     async def one_at_a_time(state: State) -> None:
         async with state.fetcher() as fetcher:
-            share = HostShare(1, tuple, lambda _host: None, lambda _host: None, told=lambda _line: None)
+            share = HostShare(1, tuple, lambda _host: None, lambda _host: None, report=lambda _line: None)
             await state.crawl(fetcher, None, CrawlHooks(hosts=share)).run()
 
     with place.opened() as state:

@@ -11,7 +11,7 @@ import pytest
 from comity.assemble import State
 from comity.leases.room import Leases
 from comity.walk.crawl.crawl import Crawl
-from comity.walk.crawl.host_lifecycle import HostLifecycle
+from comity.walk.crawl.host_opening import HostOpener
 from tests.walk.crawling import QUEUED, Place, line_of, until
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Web, page, tree
 
@@ -120,13 +120,13 @@ def test_a_lease_that_is_lost_again_and_again_comes_to_an_end(
     web: Web, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = web.site(tree(3))
-    original, taken = HostLifecycle.open_some, []
+    original, taken = HostOpener.open_some, []
 
-    def lose(self: HostLifecycle, hosts: Sequence[Any]) -> Any:
+    def lose(self: HostOpener, hosts: Sequence[Any]) -> Any:
         taken.append(1)
         place.execute("UPDATE domains SET lease_token = lease_token + 1, claimed_by = NULL, claim_expires_at = NULL")
         return original(self, hosts)
 
-    monkeypatch.setattr(HostLifecycle, "open_some", lose)
+    monkeypatch.setattr(HostOpener, "open_some", lose)
     summary = place.crawl(site.url(), within_s=20)
     assert (summary.pages, summary.code, len(taken)) == (0, "held_elsewhere", 21)

@@ -25,14 +25,14 @@ def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdic
 
     Every page has one, and most of it is the same for many pages: so it is put together as text.
     """
-    decision, told, confidence = _verdict_written(verdict)
+    decision, detail, confidence = _verdict_written(verdict)
     url = address.url
     return Evidence(
         host.lease.host_id,
         url,
         address.key,
         EvidenceType.ROBOTS_ALLOWED if verdict.allowed else EvidenceType.BLOCKED_BY_ROBOTS,
-        f'{{{decision},"timestamp":"{iso_time(now)}",{told}}}',
+        f'{{{decision},"timestamp":"{iso_time(now)}",{detail}}}',
         f'{{"url":{_quoted(url)},{decision}}}',
         confidence,
         now,
@@ -47,8 +47,8 @@ def _verdict_written(verdict: RobotsVerdict) -> tuple[str, str, str]:
         "matchedRule": verdict.rule,
         "crawlDelay": verdict.crawl_delay_seconds,
     }
-    told = {"line": verdict.line_number, "reason": verdict.reason}
-    return _json(decision)[1:-1], _json(told)[1:-1], str(verdict.confidence)
+    detail = {"line": verdict.line_number, "reason": verdict.reason}
+    return _json(decision)[1:-1], _json(detail)[1:-1], str(verdict.confidence)
 
 
 def iso_time(seconds: float) -> str:

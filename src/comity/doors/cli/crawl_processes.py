@@ -25,7 +25,7 @@ from comity.doors.event_loop import runner_of_loops
 from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.model.end_reason import EndReason
 from comity.rules.budget import check, reached
-from comity.walk.crawl.progress import Fault, HostLineInSummary, Progress, RunSummary
+from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
 from comity.walk.crawl.summary import RunEnd, later
 from comity.walk.session.database_thread import DatabaseThread
 
@@ -68,7 +68,7 @@ class _SharedRun:
         self._hosts_left = HostsLeft()
         self._children: dict[asyncio.Task[int], Child] = {}
         self._gone: list[Child] = []
-        self._lines: dict[str, HostLineInSummary] = {}
+        self._lines: dict[str, HostSummary] = {}
         self._warnings: list[str] = []
         self._died = 0
         self._ending: RunEnd | None = None
@@ -151,7 +151,7 @@ class _SharedRun:
             case {"progress": counts, "warnings": warnings, "faults": faults}:
                 child.progress, child.warnings, child.faults = counts, warnings, faults
             case {"host": said}:
-                line, known = HostLineInSummary(**said), self._lines.get(said["host"])
+                line, known = HostSummary(**said), self._lines.get(said["host"])
                 self._lines[line.host] = line if known is None else later(known, line)
             case {"visited": lines}:
                 write_visits(lines)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from comity.telemetry.metrics import Metric
     from comity.walk.crawl.crawl import Crawl
     from comity.walk.crawl.hooks import CrawlHooks
-    from comity.walk.crawl.progress import HostLineInSummary, RunSummary
+    from comity.walk.crawl.progress import HostSummary, RunSummary
     from comity.walk.crawl.worker import News, WorkerTerms
 
 _MOST_PROCESSES: Final = 64
@@ -261,7 +261,7 @@ class _Desk:
         if self._meter is not None:
             self._meter.add(metric, 1, value)
 
-    def _told_of_host(self, line: HostLineInSummary) -> None:
+    def _told_of_host(self, line: HostSummary) -> None:
         log_host(self._log, line)
         self._count(metrics.HOSTS_LEFT, line.status.replace(" ", "_"))
 
@@ -269,7 +269,7 @@ class _Desk:
         from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
 
         most = _MOST_HOSTS if self._hosts is None else self._hosts
-        share = HostShare(most, tuple, leave=_unshared, take_back=_unshared, told=self._told_of_host)
+        share = HostShare(most, tuple, leave=_unshared, take_back=_unshared, report=self._told_of_host)
         duty = Duty(_LOOK_AGAIN_EVERY_S, partial(self._frontier.look_again, state))
         return CrawlHooks(
             hosts=share,

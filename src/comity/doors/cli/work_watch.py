@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from comity.model.gate import Wait
     from comity.telemetry.health import Check
     from comity.telemetry.serving import Page
-    from comity.walk.crawl.progress import HostLineInSummary, RunSummary
+    from comity.walk.crawl.progress import HostSummary, RunSummary
     from comity.walk.request import OnWait
 
 
@@ -188,7 +188,7 @@ def log_run(log: Log, summary: RunSummary) -> None:
     )
 
 
-def log_host(log: Log, line: HostLineInSummary) -> None:
+def log_host(log: Log, line: HostSummary) -> None:
     """A line for a host that was given back."""
     due = None if line.next_run_at is None else datetime.fromtimestamp(line.next_run_at, UTC)
     message = (

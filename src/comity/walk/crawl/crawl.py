@@ -44,7 +44,8 @@ from comity.walk.crawl.events import (
     WorkFailed,
 )
 from comity.walk.crawl.hooks import NO_HOOKS, CrawlHooks, Duty
-from comity.walk.crawl.host_lifecycle import HostLifecycle
+from comity.walk.crawl.host_closing import HostCloser
+from comity.walk.crawl.host_opening import HostOpener
 from comity.walk.crawl.hosts import OpenHosts
 from comity.walk.crawl.metering import RunMeter
 from comity.walk.crawl.progress import Progress, RunSummary, forget_outcomes, note_outcome
@@ -116,7 +117,8 @@ class Crawl:
         )
         self._hosts = OpenHosts(
             session,
-            HostLifecycle(session.database, frontier, session.leases, clock, self.run_id, terms, hosts),
+            HostOpener(session.database, frontier, session.leases, clock, self.run_id, terms, hosts),
+            HostCloser(session.database, frontier, session.leases, clock, self.run_id, terms, hosts),
             self._retrying,
             self._settling,
             self._budget,

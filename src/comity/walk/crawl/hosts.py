@@ -22,8 +22,9 @@ from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.dispatcher import Dispatcher
 from comity.walk.crawl.events import Emit, HostsChanged, WorkFailed
 from comity.walk.crawl.hooks import HostShare
-from comity.walk.crawl.host_lifecycle import WINDOW, HostLifecycle
-from comity.walk.crawl.progress import HostLineInSummary, Progress
+from comity.walk.crawl.host_closing import HostCloser
+from comity.walk.crawl.host_opening import WINDOW, HostOpener
+from comity.walk.crawl.progress import HostSummary, Progress
 from comity.walk.crawl.retrying_thread import RetryingThread
 from comity.walk.crawl.settling import Settling
 from comity.walk.crawl.summary import LEASE_LOST
@@ -51,7 +52,8 @@ class OpenHosts:
     def __init__(
         self,
         session: Session,
-        lifecycle: HostLifecycle,
+        opener: HostOpener,
+        closer: HostCloser,
         thread: RetryingThread,
         settling: Settling,
         budget: RunBudget,
@@ -64,7 +66,8 @@ class OpenHosts:
     ) -> None:
         self._session = session
         self._held = session.held
-        self._lifecycle = lifecycle
+        self._opener = opener
+        self._closer = closer
         self._thread = thread
         self._settling = settling
         self._budget = budget
@@ -89,12 +92,12 @@ class OpenHosts:
         self._swept_at = clock.seconds()
         self._claims_again_at = -inf
         self._later: asyncio.TimerHandle | None = None
-        self._releasing: list[tuple[LeasedHost, int, asyncio.Future[HostLineInSummary]]] = []
+        self._releasing: list[tuple[LeasedHost, int, asyncio.Future[HostSummary]]] = []
         self._release_turn = asyncio.Lock()
         self.ended_by: EndReason | None = None  # what ended the run
         self.spent_budget: Exhausted | None = None  # what ended the run, if a budget did
         self.forgotten: Counter[EndReason] = Counter()  # how hosts ended whose lines are not kept
-        self.lines: deque[HostLineInSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
+        self.lines: deque[HostSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
 
     def __iter__(self) -> Iterator[LeasedHost]:
         return iter(list(self._open))
@@ -143,7 +146,7 @@ class OpenHosts:
                 self._remaining.discard(host.name)
             host.tally.begun, host.tally.earlier_pages = self._spent.get(host.name, (0, 0))
         try:
-            opened = await self._thread.run(self._lifecycle.open_some, hosts)
+            opened = await self._thread.run(self._opener.open_some, hosts)
         except FrontierUnavailable:
             if not self.is_ending:
                 raise
@@ -158,7 +161,7 @@ class OpenHosts:
                 host.lose_lease()
                 self._held.forget(host)
                 lost = EndReason.HELD_ELSEWHERE
-                self._record(HostLineInSummary(host.name, LEASE_LOST, 0, 0, 0, lost.sentence, code=lost))
+                self._record(HostSummary(host.name, LEASE_LOST, 0, 0, 0, lost.sentence, code=lost))
                 self._lease_again(host)
                 continue
             before, queued = found
@@ -238,7 +241,7 @@ class OpenHosts:
 
     async def _read_on(self, host: LeasedHost) -> None:
         """Bring the next URLs of a host to hand."""
-        rows, later = await self._thread.run(self._lifecycle.read_on, host)
+        rows, later = await self._thread.run(self._opener.read_on, host)
         # From here on it may run dry again, also between the end of this task and `_after`.
         del self._busy[host]
         if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
@@ -276,7 +279,7 @@ class OpenHosts:
         self._progress.hosts_active = len(self._open)
         self._progress.hosts_done += 1
 
-    def _remember(self, host: LeasedHost, line: HostLineInSummary) -> None:
+    def _remember(self, host: LeasedHost, line: HostSummary) -> None:
         """Remember what has to be known of a released host, should the table offer it again."""
         is_to_go_on = host.was_requeued_late and line.status == HostStatus.ACTIVE and host.spent_budget is None
         spent = host.tally.begun, host.tally.pages_in_run
@@ -316,13 +319,13 @@ class OpenHosts:
         if self._share is not None:
             self._share.take_back(name)
 
-    def _record(self, line: HostLineInSummary) -> None:
+    def _record(self, line: HostSummary) -> None:
         """Keep how a host ended; of very many hosts the first are only counted."""
         if len(self.lines) == self.lines.maxlen:
             self.forgotten[EndReason(self.lines[0].code)] += 1
         self.lines.append(line)
         if self._share is not None:
-            self._share.told(line)
+            self._share.report(line)
 
     def _warn_of_what_was_skipped(self, host: LeasedHost) -> None:
         """Say what was skipped, and how to include it: the operator may know the site better than we do."""
@@ -342,16 +345,16 @@ class OpenHosts:
             warnings.append(f"{host.name} leads to another host; comity crawl {host.tally.moved_to} crawls that one.")
         self._progress.warnings += warnings[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
 
-    async def _close_with_others(self, host: LeasedHost, before: int) -> HostLineInSummary:
+    async def _close_with_others(self, host: LeasedHost, before: int) -> HostSummary:
         """Give a lease back, together with those of other hosts that end at the same time."""
-        own: asyncio.Future[HostLineInSummary] = asyncio.get_running_loop().create_future()
+        own: asyncio.Future[HostSummary] = asyncio.get_running_loop().create_future()
         self._releasing.append((host, before, own))
         async with self._release_turn:
             while not own.done():
                 some, self._releasing = self._releasing[:_AT_ONCE], self._releasing[_AT_ONCE:]
                 try:
                     ended = [(each, pages) for each, pages, _waiter in some]
-                    lines = await self._thread.run(self._lifecycle.close_some, ended, self.ended_by)
+                    lines = await self._thread.run(self._closer.close_some, ended, self.ended_by)
                 except Exception as error:
                     for _host, _before, waiter in some:
                         if waiter is not own and not waiter.done():

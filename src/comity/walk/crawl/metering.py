@@ -1,6 +1,6 @@
-"""A run as numbers: what a batch brought, and how much is under way when somebody looks.
+"""The metrics of a run: what each batch brought, and gauges of what is under way.
 
-It is told once a batch and looked at once a second; a page costs it a few look-ups.
+It counts once a batch and sets the gauges when they are read; a page costs a few look-ups.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LATE_AFTER: Final = 1.5  # intervals of renewal; half a lease is left then
 
 
 class UnderWay(Protocol):
-    """What a run says of itself when it is looked at."""
+    """What the gauges show of a run."""
 
     progress: Progress
     unsettled: int
@@ -74,7 +74,7 @@ class UnderWay(Protocol):
 
 
 class RunMeter:
-    """Counts for one run into the numbers of the process; where there are none, it does nothing."""
+    """Counts one run in the metrics of the process; without metrics it does nothing."""
 
     def __init__(self, meter: Meter | None, run: UnderWay, clock: Callable[[], float], renew_every_s: float) -> None:
         self._meter = meter
@@ -85,13 +85,13 @@ class RunMeter:
         self._waits: dict[WaitReason, int] = {}
 
     def begin(self) -> None:
-        """From now on the gauges are those of this run."""
+        """The gauges show this run from now on."""
         self._renewed_at = self._clock()
         if self._meter is not None:
             self._meter.before_reading = self.look
 
     def end(self) -> None:
-        """Nothing is under way any more."""
+        """Nothing is under way any more: set the gauges to zero."""
         if self._meter is None:
             return
         self.look()
@@ -100,7 +100,7 @@ class RunMeter:
             self._meter.set(gauge, 0.0)
 
     def settled(self, outcomes: Sequence[Outcome], result: Settled, seconds: float) -> None:
-        """A batch is committed, but for what came too late; images are no pages."""
+        """Count a batch that is committed, but for lost leases; images are no pages."""
         meter = self._meter
         if meter is None:
             return
@@ -118,7 +118,7 @@ class RunMeter:
                 _count_refusals(meter, outcome)
 
     def renewed(self, lost: int) -> None:
-        """The leases were prolonged, but for some that turned out to be gone."""
+        """The leases were renewed, but for some that were lost."""
         self._renewed_at = self._clock()
         if self._meter is not None:
             self._meter.add(metrics.LEASES_LOST, lost)
@@ -174,7 +174,7 @@ def _latencies(outcomes: Iterable[Outcome]) -> Iterable[float]:
 
 
 def _retries(outcomes: Iterable[Outcome], result: Settled) -> int:
-    """What was put off because it failed; what was postponed before it was asked is no retry."""
+    """What was put off because it failed; what was postponed before its request is no retry."""
     put_off = {entry.key for entries in result.put_off.values() for entry, _until in entries}
     if not put_off:
         return 0

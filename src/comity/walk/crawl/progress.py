@@ -1,4 +1,4 @@
-"""What a run has done so far, for whoever looks on."""
+"""What a run has done so far, and how it ended: counters that a caller may read at any time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from comity.rules.login_wall import is_login_address
 from comity.rules.run_ending import brought_nothing
 from comity.walk.session.leased_host import LeasedHost
 
-_KINDS_MOST: Final = 50  # kinds of errors that are told apart in a run
+_KINDS_MOST: Final = 50  # kinds of errors that are counted apart in a run
 _URLS_A_KIND: Final = 3
 _OTHER: Final = "other"
 
@@ -43,7 +43,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Progress:
-    """Counters that the walk moves and a door reads; nothing here decides anything."""
+    """Counters that a crawl moves and a caller reads; nothing here decides anything."""
 
     started_at: float
     begun: int = 0  # visits of pages, also those under way
@@ -51,7 +51,7 @@ class Progress:
     pages: int = 0
     errors: int = 0
     refused: int = 0
-    unchanged: int = 0  # of the pages, those that are as they were when they were seen before
+    unchanged: int = 0  # of the pages, those that have not changed since they were last seen
     images_found: int = 0
     images_stored: int = 0
     images_failed: int = 0
@@ -64,7 +64,7 @@ class Progress:
     queued: int = 0
     warnings: list[str] = field(default_factory=list)
     faults: dict[str, Fault] = field(default_factory=dict)  # errors by their codes; together they are `errors`
-    waits_for: str | None = None  # what has to come back before anything goes on
+    waits_for: str | None = None  # why nothing goes on, while the frontier does not answer
 
     def note_fault(self, code: str, url: str) -> None:
         """Count an error under its code; of very many kinds the last are counted together."""
@@ -78,8 +78,8 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class HostLineInSummary:
-    """How one host was left: `code` is an `EndReason`, `reason` says more in words, where there is more to say."""
+class HostSummary:
+    """How one host ended: `code` is an `EndReason`, `reason` says more in words, where there is more to say."""
 
     host: str
     status: str
@@ -87,10 +87,10 @@ class HostLineInSummary:
     errors: int
     queued: int
     reason: str | None
-    seconds: float = 0.0  # that it was under way
+    seconds: float = 0.0  # that it was open
     next_run_at: float | None = None  # when it is due again, if it waits
     code: str = EndReason.NOTHING_LEFT
-    too_deep: int = 0  # links that were kept and lie deeper than the run follows
+    too_deep: int = 0  # links in the frontier that are deeper than the run follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +106,18 @@ class RunSummary:
     refused: int
     bytes_received: int
     seconds: float
-    hosts: tuple[HostLineInSummary, ...]
+    hosts: tuple[HostSummary, ...]
     warnings: tuple[str, ...]
     unchanged: int = 0
     images_found: int = 0
     images_stored: int = 0
     images_failed: int = 0
     endings: dict[str, int] = field(default_factory=dict)
-    """How many hosts were left for each reason, also those that were not taken."""
+    """How many hosts ended for each reason, also those that were not leased."""
     faults: tuple[Fault, ...] = ()
     """Errors by kind, the most frequent first."""
     idle: tuple[IdleHost, ...] = ()
-    """Hosts that were asked for and not taken: why, until when, and what would change it."""
+    """Hosts that were asked for and not leased: why, until when, and what would change it."""
 
     @property
     def brought_nothing(self) -> bool:
@@ -130,7 +130,7 @@ _REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links t
 
 
 def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
-    """Keep count of how a host and the run fare."""
+    """Count an outcome for its host and for the run."""
     tally = host.tally
     if outcome.entry.is_image:
         _note_image(host, outcome, progress)
@@ -146,7 +146,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             if outcome.entry.depth == 0 and outcome.answer.redirect_count and not _concerns(host, outcome):
                 tally.moved_to = outcome.answer.final_url
             evidence = outcome.trail.evidence
-            if len(evidence) > 1:  # the first is that it may be asked
+            if len(evidence) > 1:  # the first is that robots.txt allows it
                 progress.refused += sum(item.type in _REFUSALS for item in evidence)
             if isinstance(outcome, Fetched) and outcome.is_login_wall:
                 tally.login_walls += 1
@@ -155,7 +155,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
         case Postponed():
             tally.robots_unread += outcome.code == "robots_unreachable"
         case Refused():
-            if outcome.trail.requests:  # it was asked for, and led where we do not go
+            if outcome.trail.requests:  # it was requested, and led where we do not go
                 _note_error(host, outcome, progress)
             elif outcome.code not in _SAME_PAGE:
                 progress.refused += 1
@@ -168,7 +168,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
             _note_error(host, outcome, progress)
             if _concerns(host, outcome):
                 tally.last_error = (f"http_{status}", status, f"the server answered {status}")
-                # A missing page says nothing about the host; being turned away does.
+                # A missing page says nothing about the host; a refusal does.
                 if status not in (401, 403, 429, 503):
                     tally.errors_in_a_row = 0
                 elif outcome.entry.attempts == 0:
@@ -197,7 +197,7 @@ def fault_code(outcome: Outcome) -> str:
 
 
 def forget_outcomes(host: LeasedHost, outcomes: Sequence[Outcome], progress: Progress) -> int:
-    """Take back what was counted of outcomes that could not be kept; gives how many pages that were."""
+    """Undo the counts of outcomes that could not be stored; gives how many of them were pages."""
     pages = errors = 0
     for outcome in outcomes:
         if outcome.entry.is_image or isinstance(outcome, Postponed):
@@ -219,7 +219,7 @@ def forget_outcomes(host: LeasedHost, outcomes: Sequence[Outcome], progress: Pro
 
 
 def _note_image(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
-    """An image is no page: what becomes of it says nothing about the host, unless the host cannot be reached."""
+    """An image is no page: its outcome says nothing about the host, unless the host cannot be reached."""
     tally = host.tally
     match outcome:
         case ImageFetched() | NotModified():

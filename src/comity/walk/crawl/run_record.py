@@ -1,4 +1,4 @@
-"""A run as the state remembers it: what it takes over when it begins, and how it ended. All of it blocks."""
+"""The record of a run in the database: what it takes over at its start, and how it ended. All of it blocks."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from comity.model.page_record import PageRecord
 from comity.reports.idle import IdleHost, why_idle
 from comity.store.pages import recover
 from comity.store.sink import PageSink
-from comity.walk.crawl.progress import HostLineInSummary, Progress, RunSummary
+from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
 from comity.walk.crawl.summary import RunEnd, summary_of
 
 _RUNS_LOOKED_BACK: Final = timedelta(days=30)
 _RUNS_MOST: Final = 1000
 _DETAIL_MOST: Final = 1000
-_EXPLAINED_MOST: Final = 10_000  # hosts that were not taken, of which each is told why
+_EXPLAINED_MOST: Final = 10_000  # hosts that were not leased, and for each of which the reason is given
 
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """What the state knows a run to have done: only what is committed."""
+    """What a run has done so far: only what is committed."""
 
     pages: int
     errors: int
@@ -40,7 +40,7 @@ class RunTotals:
 
 
 class RunRecord:
-    """Opens and closes one run; a part of a run that several processes share leaves that to whoever began it."""
+    """Opens and closes one run. A part of a run of several processes leaves that to the process that began it."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class RunRecord:
             recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)
 
     def _end_dead_runs(self) -> None:
-        """End the runs of processes that are gone: those of this machine for certain, others when their leases ran out.
+        """End the runs of dead processes: of this machine for certain, of others when their leases have expired.
 
-        Of a run of several processes elsewhere nothing can be said: whoever began it holds no lease. Should one that is
-        taken for dead live after all, it says itself how it ended.
+        A run of several processes elsewhere is left alone, because the process that began it holds no lease. A run
+        that was taken for dead and lives after all records its own end.
         """
         now, is_shared = self._clock.now(), self._database.is_shared
         is_old = now - timedelta(seconds=2 * self._leases.terms.lease_s)
@@ -107,27 +107,27 @@ class RunRecord:
         self,
         end: RunEnd,
         progress: Progress,
-        lines: Collection[HostLineInSummary],
+        lines: Collection[HostSummary],
         named: Collection[str] | None,
         forgotten: Mapping[EndReason, int] | None = None,
     ) -> RunSummary:
-        """Sum the run up and note how it ended. Of hosts that it was to crawl and did not take, say why.
+        """Sum the run up and record how it ended. For named hosts that it did not lease, say why.
 
-        A part of a run leaves that, and the noting, to the process that began the run.
+        A part of a run leaves both to the process that began the run.
         """
         idle: list[IdleHost] = []
         if named is not None and not self._is_part and end.reason not in FAILURES:
             untaken = sorted(set(named) - {line.host for line in lines})
             idle = why_idle(self._database, self._clock, untaken[:_EXPLAINED_MOST], run_ended=end.reason is not None)
             rest = len(untaken) - _EXPLAINED_MOST
-            if rest > 0:  # very many are not looked at one by one
+            if rest > 0:  # very many are not explained one by one
                 forgotten = {**(forgotten or {}), EndReason.NOT_TAKEN: rest}
         summary = summary_of(progress, str(self._run_id), end, lines, idle, self._clock.seconds(), forgotten)
         self.close(summary.status, summary.code, summary.reason)
         return summary
 
     def close(self, status: str, code: str, detail: str) -> None:
-        """Note how the run ended: by a code, and in words."""
+        """Record how the run ended: by a code, and in words."""
         if self._is_part:
             return
         with self._database.write() as connection:
@@ -141,14 +141,14 @@ class RunRecord:
             )
 
     def totals(self) -> RunTotals:
-        """What all processes of the run have done, also those that died."""
+        """What all processes of the run have done, dead ones included."""
         with self._database.read() as connection:
             row = runs.totals(connection, self._run_id)
             hosts = runs.pages_of_hosts(connection, self._run_id)
         return RunTotals(row.pages_crawled, row.pages_failed, row.bytes_received, hosts)
 
     def _committed(self, batch: Collection[PageRecord]) -> list[bool | None]:
-        """Whether each visit is committed here; None for visits of a run of which nothing is known."""
+        """Whether each visit is committed; None for visits of an unknown run."""
         run_ids = {record.run_id for record in batch}
         with self._database.read() as connection:
             known = runs.known(connection, run_ids)

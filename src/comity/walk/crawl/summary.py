@@ -10,15 +10,15 @@ from itertools import chain
 from comity.model.end_reason import EndReason
 from comity.reports.idle import IdleHost
 from comity.rules.run_ending import counted, run_reason, sentence_for
-from comity.walk.crawl.progress import HostLineInSummary, Progress, RunSummary
+from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
 
 LEASE_LOST = "lease lost"
-"""The status of a host in a summary whose lease was lost, and which could not be taken again."""
+"""The status in the summary of a host whose lease was lost and which could not be leased again."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """What ended a run as a whole; without a `reason` its hosts came to their ends one by one."""
+    """What ended a run as a whole; without a `reason` its hosts ended one by one."""
 
     status: str
     reason: EndReason | None
@@ -29,12 +29,12 @@ def summary_of(
     progress: Progress,
     run_id: str,
     end: RunEnd,
-    lines: Iterable[HostLineInSummary],
+    lines: Iterable[HostSummary],
     idle: Sequence[IdleHost],
     now: float,
     forgotten: Mapping[EndReason, int] | None = None,
 ) -> RunSummary:
-    """Sum a run up at its end. `forgotten` counts how hosts were left whose lines are not kept."""
+    """Sum a run up at its end. `forgotten` counts the ends of hosts whose lines are not kept."""
     hosts = joined(lines)
     left = [EndReason(line.code) for line in hosts] + [EndReason(host.code) for host in idle]
     endings = counted(chain(left, Counter(forgotten or {}).elements()))
@@ -65,17 +65,17 @@ def summary_of(
     )
 
 
-def joined(lines: Iterable[HostLineInSummary]) -> tuple[HostLineInSummary, ...]:
-    """One line a host, by name: a host that was taken again is left as it was left last, with all that it gave."""
-    found: dict[str, HostLineInSummary] = {}
+def joined(lines: Iterable[HostSummary]) -> tuple[HostSummary, ...]:
+    """One line for each host, by name: of a host that was leased again the last end counts, with all its pages."""
+    found: dict[str, HostSummary] = {}
     for line in lines:
         known = found.get(line.host)
         found[line.host] = line if known is None else later(known, line)
     return tuple(found[host] for host in sorted(found))
 
 
-def later(known: HostLineInSummary, line: HostLineInSummary) -> HostLineInSummary:
-    """A host that was left twice."""
+def later(known: HostSummary, line: HostSummary) -> HostSummary:
+    """The line of a host that ended twice."""
     return replace(
         line,
         pages=known.pages + line.pages,

@@ -1,8 +1,8 @@
-"""The loop of a worker: one bounded run after the other, for as long as the table offers hosts, until it is stopped.
+"""The loop of a worker: one bounded run after another while the table offers hosts, until it is stopped.
 
-What a run is and where the state comes from enter as a `Shift`; news of what happened leave through `tell`. A state
-that does not answer ends the shift: another is opened, after pauses that grow, and goes on with what the former left.
-So does a disk of pages that was full for longer than a run waits.
+A `Shift` is the work on one open state; what happened is reported as `News`. A state that does not answer ends the
+shift; the next one is opened after a growing pause and goes on where the last one stopped. So does a disk of pages that
+was full for longer than a run waits.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ MOST_PAUSE_S: Final = 60.0
 
 
 class Shift(Protocol):
-    """Work on one open state; what it raises as `StateUnavailable` ends it."""
+    """Work on one open state; `StateUnavailable` ends it."""
 
     async def look(self) -> bool:
-        """Do what is due between runs; whether there is a host to crawl."""
+        """Do what is due between runs; say whether there is a host to crawl."""
         ...
 
     async def crawl(self, minutes: float) -> RunSummary:
-        """One run, of so many minutes at most."""
+        """Crawl for so many minutes at most."""
         ...
 
     def stop(self) -> None:
-        """End the run that is under way, if there is one."""
+        """Stop the run under way, if there is one."""
         ...
 
 
@@ -66,7 +66,7 @@ News = RunSummary | StateLost | Idle
 
 
 class Worker:
-    """Opens shifts and has them crawl. `clock` gives seconds that only go forward, `chance` a number in 0..1."""
+    """Opens shifts and lets them crawl. `clock` gives seconds that never go back, `chance` a number in 0..1."""
 
     def __init__(
         self,
@@ -74,30 +74,30 @@ class Worker:
         terms: WorkerTerms,
         clock: Callable[[], float],
         chance: Callable[[], float],
-        tell: Callable[[News], None],
+        report: Callable[[News], None],
     ) -> None:
         self._open_shift = open_shift
         self._terms = terms
         self._clock = clock
         self._chance = chance
-        self._tell = tell
+        self._report = report
         self._stopped = asyncio.Event()
         self._shift: Shift | None = None
         self._ends_at = clock() + terms.max_minutes * 60 if terms.max_minutes else inf
-        self._failures = 0  # shifts in a row in which nothing came of the state
+        self._failures = 0  # shifts in a row in which the state did not answer
         self._fruitless = 0  # runs in a row that got nothing done
         self._is_idle = False
 
     def stop(self) -> None:
-        """Finish what is under way, and begin nothing more."""
+        """Finish what is under way and begin nothing more."""
         self._stopped.set()
         if self._shift is not None:
             self._shift.stop()
 
     async def run(self) -> None:
-        """Work until stopped, the time is up, or nothing is left where that is the end.
+        """Work until stopped, until the time is up, or, if the terms say so, until nothing is left.
 
-        A state that cannot be opened the first time is the operator's to look at: that is raised.
+        A state that cannot be opened at the start is an error for the operator: that is raised.
         """
         has_worked = False
         while not self._is_over():
@@ -124,21 +124,21 @@ class Worker:
                 if self._terms.is_to_exit_when_idle:
                     return
                 if not self._is_idle:
-                    self._tell(Idle())
+                    self._report(Idle())
                 self._is_idle = True
                 await self._rest(self._terms.poll_s)
                 continue
             self._is_idle = False
-            # One store may answer while another does not: only a run that ends shows that both do.
+            # One store may answer while the other does not: only a run that ends shows that both do.
             summary = await shift.crawl(min(self._terms.stint_minutes, self._left_s() / 60))
             self._failures = 0
-            self._tell(summary)
+            self._report(summary)
             if self._terms.is_to_exit_when_idle and is_fruitless(summary):
-                return  # what the table offers has nothing to do: without tracking, hosts that are done stay there
+                return  # without tracking, hosts that are done stay in the table
             await self._slow_down(summary)
 
     async def _slow_down(self, summary: RunSummary) -> None:
-        """Hosts that are offered, and of which nothing comes, must not be taken again and again without a pause."""
+        """Pause before hosts that brought nothing are leased again."""
         if not is_fruitless(summary):
             self._fruitless = 0
             return
@@ -148,11 +148,11 @@ class Worker:
     async def _outlast(self, error: StateUnavailable | OSError) -> None:
         self._failures += 1
         pause_s = min(LEAST_PAUSE_S * 2 ** min(self._failures - 1, 10), MOST_PAUSE_S)
-        self._tell(StateLost(str(error), pause_s))
+        self._report(StateLost(str(error), pause_s))
         await self._rest(pause_s)
 
     async def _rest(self, seconds: float) -> None:
-        """Wait, a little more or less so that workers do not come in step; being stopped ends it."""
+        """Wait, a little more or less so that workers do not fall into step; `stop` ends it."""
         wanted = min(seconds * (0.75 + self._chance() / 2), max(self._left_s(), 0.0))
         try:
             async with asyncio.timeout(wanted):
@@ -168,5 +168,5 @@ class Worker:
 
 
 def is_fruitless(summary: RunSummary) -> bool:
-    """Whether a run came to its end, and nothing was asked for in it."""
+    """Whether a run ended without a single request for a page."""
     return not (summary.pages or summary.errors or summary.refused) and summary.code != EndReason.TIME_LIMIT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Capacity:
-    """A counter. The dispatcher lets nothing new begin while it is spent; a visit that is under way may go on."""
+    """A counter. The dispatcher begins nothing while it is spent; a visit under way may go on."""
 
     __slots__ = ("free",)
 
@@ -12,9 +12,9 @@ class Capacity:
         self.free = places
 
     def take(self) -> None:
-        """Use a place."""
+        """Take a place."""
         self.free -= 1
 
     def give_back(self) -> None:
-        """Leave a place to the next."""
+        """Give a place back."""
         self.free += 1

@@ -1,4 +1,4 @@
-"""The one thread on which the walk talks to the database, so that the event loop never waits for a disk."""
+"""The one thread that talks to the database, so that the event loop never waits for a disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class DatabaseThread:
-    """Runs blocking functions one after the other, in the order in which they were asked for."""
+    """Runs blocking functions one after another, in the order of the calls."""
 
     def __init__(self, name: str = "comity-database") -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
@@ -20,10 +20,10 @@ class DatabaseThread:
     async def run(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
     ) -> Result:
-        """Run a function there; once begun it is finished, also when the waiting task is cancelled."""
+        """Run a function; once begun it is finished, also when the waiting task is cancelled."""
         future = self._executor.submit(function, *arguments, **options)
         return await asyncio.shield(asyncio.wrap_future(future))
 
     def close(self) -> None:
-        """Wait for what is under way and end the thread."""
+        """Wait for the function under way and end the thread."""
         self._executor.shutdown(wait=True)

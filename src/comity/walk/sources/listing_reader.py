@@ -26,7 +26,7 @@ ReadHere = Callable[[bytes, str, str | None, SourceType, str | None], Listing]
 def read_here(
     body: bytes, url: str, content_type: str | None, source_type: SourceType, hint_text: str | None
 ) -> Listing:
-    """Read a page on the spot; a hint that is none is told in the listing's message."""
+    """Read a page here; a bad hint is named in the message of the listing."""
     from comity.extract.jobs import read_listing
     from comity.model.parser_hint import HintProblem
     from comity.rules.parser_hint import parse_hint
@@ -57,7 +57,7 @@ class ListingReader:
         arguments = json.dumps([url, content_type, str(source.source_type), source.parser_hint])
         answer = await self._pool.call(arguments.encode(), body, self._max_seconds)
         if not isinstance(answer, Failed):
-            return listing_from(json.loads(b"".join(answer)))
+            return listing_from_json(json.loads(b"".join(answer)))
         if answer.code is Failure.TOO_SLOW:
             return Listing(ListingKind.UNREADABLE, message=f"it takes more than {self._max_seconds:g} seconds to read")
         return Listing(ListingKind.UNREADABLE, message="it asks for more memory or time than a page may have")
@@ -67,7 +67,7 @@ class ListingReader:
         await self._pool.close()
 
 
-def listing_told(listing: Listing) -> dict[str, Any]:
+def listing_to_json(listing: Listing) -> dict[str, Any]:
     """A listing as plain values."""
     fields = JobFound.__slots__
     return {
@@ -80,18 +80,18 @@ def listing_told(listing: Listing) -> dict[str, Any]:
     }
 
 
-def listing_from(told: dict[str, Any]) -> Listing:
+def listing_from_json(values: dict[str, Any]) -> Listing:
     """The same way back."""
     jobs = []
-    for values in told["jobs"]:
-        words = dict(zip(JobFound.__slots__, values, strict=True))
+    for job in values["jobs"]:
+        words = dict(zip(JobFound.__slots__, job, strict=True))
         found_by = FoundBy(words.pop("found_by"))
         jobs.append(JobFound(**words, found_by=found_by))
     return Listing(
-        ListingKind(told["kind"]),
+        ListingKind(values["kind"]),
         tuple(jobs),
-        told["next_url"],
-        told["message"],
-        told["is_cut"],
-        told["is_elsewhere"],
+        values["next_url"],
+        values["message"],
+        values["is_cut"],
+        values["is_elsewhere"],
     )

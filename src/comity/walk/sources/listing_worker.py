@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from comity.model.job import SourceType
 from comity.offload.child import main
-from comity.walk.sources.listing_reader import listing_told, read_here
+from comity.walk.sources.listing_reader import listing_to_json, read_here
 
 
 def read(arguments: bytes, body: bytes) -> Iterator[bytes]:
     """Read one page."""
     url, content_type, source_type, hint_text = json.loads(arguments)
-    yield json.dumps(listing_told(read_here(body, url, content_type, SourceType(source_type), hint_text))).encode()
+    yield json.dumps(listing_to_json(read_here(body, url, content_type, SourceType(source_type), hint_text))).encode()
 
 
 if __name__ == "__main__":

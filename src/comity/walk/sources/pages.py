@@ -1,4 +1,4 @@
-"""Asking for the pages of a source: one page through its redirects, with retries, under lease, robots and gate.
+"""Reads the pages of a source: each through its redirects, with retries, under lease, robots.txt and gate.
 
 A source and what is known of its pages go in; a `Reading` comes out. Nothing is written.
 """
@@ -114,7 +114,7 @@ ReadListing = Callable[[bytes, str, str | None, Source], Awaitable[Listing]]
 
 
 class Answer(NamedTuple):
-    """What came of a page after its redirects."""
+    """The answer for a page, after its redirects."""
 
     response: Response
     final_url: str
@@ -122,7 +122,7 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class SourceVisit:
-    """A run that is under way: what it has seen, and the hosts that it asked."""
+    """A run under way: what it has read, and the hosts that it uses."""
 
     reading: Reading = field(default_factory=Reading)
     hosts: dict[str, LeasedHost] = field(default_factory=dict)
@@ -184,10 +184,10 @@ class SourcePages:
             page = await self._page(host, address, source, by_url.get(address.url), reading)
             if page is None:
                 break
-            told = {(job.title, job.apply_url, job.location_raw) for job in page.jobs}
-            if reading.pages and told and told <= listed:
-                break  # whatever number it is asked for, it is a page that we have
-            listed |= told
+            names = {(job.title, job.apply_url, job.location_raw) for job in page.jobs}
+            if reading.pages and names and names <= listed:
+                break  # the site serves a page that we have, whatever its number
+            listed |= names
             reading.pages.append(page)
             if until_found and page.found:
                 break
@@ -205,7 +205,7 @@ class SourcePages:
         return await self._ask(host, address, like, None, visit.reading)
 
     async def _host(self, address: WebAddress, visit: SourceVisit) -> LeasedHost | None:
-        """The holder for an address; without one, or where nothing may be asked, the reading says why."""
+        """The leased host of an address; without one the reading says why."""
         covered = self._rooms.takedowns().covering(address)
         if covered is not None:
             visit.reading.obstacle = Obstacle(Trouble.TAKEN_DOWN, f"taken down: {covered}")
@@ -251,7 +251,9 @@ class SourcePages:
                 is_elsewhere=known.kind is ListingKind.NOTHING_FOUND,  # of these only such are asked with conditions
             )
         if response.status == 304:
-            reading.obstacle = Obstacle(Trouble.FAILED, "the server answered 304 to what was no question", None, 304)
+            reading.obstacle = Obstacle(
+                Trouble.FAILED, "the server answered 304 to an unconditional request", None, 304
+            )
             return None
         listing = await self._read_listing(response.body, answer.final_url, response.content_type, source)
         if listing.is_cut:
@@ -273,7 +275,7 @@ class SourcePages:
     async def _ask_as_wanted(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> Answer | Obstacle:
-        """Ask for a page, by posting a question where the system wants one; who takes none is asked as usual."""
+        """Ask for a page; a system that wants a posted query gets one, and is asked as usual if it does not take it."""
         question = question_for(address.url)
         if question is not None:
             headers = (*like.headers, ("Content-Type", "application/json"))
@@ -286,7 +288,7 @@ class SourcePages:
     async def _ask(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> Answer | Obstacle:
-        """Ask for a page, and again where the way or the server failed."""
+        """Ask for a page, and again if the network or the server failed."""
         for attempt in range(self._retry_limit + 1):
             answer, is_worth_a_try = await self._chain(host, address, like, known, reading)
             if isinstance(answer, Answer):
@@ -299,7 +301,7 @@ class SourcePages:
     async def _chain(
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> tuple[Answer | Obstacle, bool]:
-        """One attempt, redirect by redirect; says whether another may do better."""
+        """One attempt, redirect by redirect; says whether another may succeed."""
         trail, asked = Trail(), _AskedLast()
         answer: Answer | Obstacle | None = None
         try:
@@ -351,7 +353,7 @@ class SourcePages:
         return Obstacle(Trouble.FAILED, f"more than {rooms.max_redirects} redirects"), False
 
     def _limits(self, host: LeasedHost) -> FetchLimits:
-        """A page of a source is as large as the host's policy says, or the careful default of one."""
+        """The size of a page is limited by the host's policy, or by the careful default."""
         most = min(_policy(host).max_kb_per_page * 1024, self._rooms.limits.max_body_bytes)
         limits = self._rooms.limits
         return replace(limits, max_body_bytes=most, max_wire_bytes=most)
@@ -362,7 +364,7 @@ def _policy(host: LeasedHost) -> HostPolicy:
 
 
 def _conditional(like: FetchRequest, address: WebAddress, known: KnownPage | None) -> FetchRequest:
-    """Validators go to the address that they came from."""
+    """Send validators to the address that they came from."""
     if known is None or address.url != known.final_url:
         return like
     return like._replace(etag=known.etag, last_modified=known.last_modified)
@@ -373,7 +375,7 @@ def _busy(host: str) -> Obstacle:
 
 
 def _not_asked(step: object, host: str) -> Obstacle:
-    """The host was not asked: because we will not, or not now."""
+    """Why the host was not asked: never, or not now."""
     if isinstance(step, Refused):
         if step.code in (Trouble.TAKEN_DOWN, Trouble.ROBOTS_DENIED, Trouble.ROBOTS_UNREACHABLE):
             return Obstacle(Trouble(step.code), step.reason)
@@ -393,7 +395,7 @@ def _not_asked(step: object, host: str) -> Obstacle:
 
 
 def _impatient(until: float | None, host: str) -> Obstacle:
-    return Obstacle(Trouble.PATIENCE, f"{host} asked for patience", until)
+    return Obstacle(Trouble.PATIENCE, f"{host} asked us to wait", until)
 
 
 def _failed(failure: FetchFailure) -> tuple[Obstacle, bool]:

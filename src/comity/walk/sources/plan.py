@@ -60,7 +60,7 @@ class SourcePlanner:
             )
         if ended.until is not None:
             asked_for = datetime.fromtimestamp(ended.until, UTC)
-            if asked_for > planned.next_run_at:  # a site's patience ends at any hour; the window opens at its own
+            if asked_for > planned.next_run_at:  # the site named a time; the window opens at its own hour
                 zone = find_zone(source.time_zone, source.country).zone
                 opening, remark = within_window(asked_for, source.time_window, zone)
                 said = f"{planned.reason}; not before {asked_for:%Y-%m-%d %H:%M} UTC, as the site asked{remark}"
@@ -69,8 +69,8 @@ class SourcePlanner:
 
     def _adaptive(self, connection: Connection, ended: RunEnded) -> Planned:
         source, verdict = ended.source, ended.verdict
-        told = source.change_statistics or {}
-        last = told.get("last_look_at")
+        statistics = source.change_statistics or {}
+        last = statistics.get("last_look_at")
         days = None if last is None else (ended.now - datetime.fromisoformat(last)).total_seconds() / _DAY_S
         found = compute_revisit(
             pace_of(source),
@@ -108,7 +108,7 @@ class SourcePlanner:
 def missed_opening(source: Source, now: datetime) -> datetime | None:
     """When a source that is due comes to its hours again, if it missed those that it was planned for.
 
-    A time outside of its hours was set by somebody who wants it read then.
+    A time outside of its hours was set by an operator who wants it read then.
     """
     window = parse_time_window(source.time_window) if source.time_window else None
     zone = find_zone(source.time_zone, source.country).zone
@@ -139,11 +139,15 @@ def _claim(row: Any) -> Claim:
     return claim_of(_state(row.change_statistics, row.org_type), _host(row.careers_url), importance=row.importance)
 
 
-def _state(told: dict[str, Any] | None, org_type: str | None) -> RevisitState:
-    """What is believed of a source's changes; what a hand wrote there is taken for nothing."""
+def _state(statistics: dict[str, Any] | None, org_type: str | None) -> RevisitState:
+    """What is known of a source's changes; what cannot be read counts as nothing."""
     try:
-        assert told is not None
-        changes, exposure_days, visits = float(told["changes"]), float(told["exposure_days"]), int(told["visits"])
+        assert statistics is not None
+        changes, exposure_days, visits = (
+            float(statistics["changes"]),
+            float(statistics["exposure_days"]),
+            int(statistics["visits"]),
+        )
     except (AssertionError, KeyError, TypeError, ValueError):
         return prior_belief(org_type)
     return RevisitState(changes, exposure_days, visits) if changes > 0 < exposure_days else prior_belief(org_type)

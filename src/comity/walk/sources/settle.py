@@ -109,12 +109,12 @@ class SourceSettling:
                 self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
             shared: set[int] = set()
             counts = self._store(connection, run, shared) if verdict.stores else Counts(found=run.reading.found)
-            # Who edited it meanwhile has the last word on when it is read again.
+            # An edit made meanwhile has the last word on when it is read again.
             known = source_from(row)
             ended = RunEnded(known, counts, verdict, now, _until(run.reading))
             planned = _unless_said(self._plan(connection, ended), source, known)
             becomes, message = self._standing(verdict, planned)
-            if known.status is not source.status:  # so has whoever paused it
+            if known.status is not source.status:  # so has the operator who paused it
                 becomes = None
             self._write_source(connection, run, known, planned, becomes, message, shared)
             report = SourceReport(
@@ -244,7 +244,7 @@ class SourceSettling:
         new = [_row(posting, source.id, now) for posting, _ in listed.values() if posting.canonical_hash not in known]
         added = postings_table.add(connection, new)
         others = [each for each in listed if each not in known and each not in added]
-        known |= postings_table.known(connection, others)  # somebody else was faster
+        known |= postings_table.known(connection, others)  # another run was faster
         listers = postings_table.listers(connection, [row.id for row in known.values()])
         pages |= {posting_id: listed[each][1] for each, posting_id in added.items()}
         updated: list[UUID] = []
@@ -274,7 +274,7 @@ class SourceSettling:
 
 
 def _unless_said(planned: Planned, source: Source, known: Source) -> Planned:
-    """A time that somebody set while the source was run stands, if it is the earlier one."""
+    """A time that an operator set while the source was run stands, if it is the earlier one."""
     said = known.next_run_at
     if said is None or said == source.next_run_at or said >= planned.next_run_at:
         return planned
@@ -298,7 +298,7 @@ def _renamed(
         now_by, before_by = _grouped(fresh, words), _grouped(before, words)
         for key, postings in now_by.items():
             rows = before_by.get(key, [])
-            if len(rows) != 1 or len(postings) != 1:  # two alike cannot be told from each other
+            if len(rows) != 1 or len(postings) != 1:  # two alike cannot be distinguished
                 continue
             posting, row = postings[0], rows[0]
             if not is_elsewhere(row.location_raw or "", posting.location_raw):
