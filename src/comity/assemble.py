@@ -15,13 +15,12 @@ from weakref import WeakKeyDictionary
 from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, file_of, open_database
 from comity.database.schema import ensure_current
-from comity.leases.room import Leases, LeaseTerms
-from comity.model.budget import Budget
+from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import BadInput
 from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
 from comity.model.robots import RobotsUnreachable
-from comity.model.scope import CrawlScope
+from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
@@ -30,14 +29,14 @@ from comity.settings import Settings
 
 # The walk, the fetcher and the store are slow to import, and most commands need none of them.
 if TYPE_CHECKING:
-    from comity.fetch.fetcher import Fetcher
+    from comity.fetch.fetcher import CurlFetcher
     from comity.fetch.settings import ProxySettings
-    from comity.frontier.redis_store import RedisFrontier
+    from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
     from comity.rules.tracking import TrackingRules
     from comity.search.engine import SearchEngine
-    from comity.search.served import JobSearch
+    from comity.search.job_search import JobSearch
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
     from comity.walk.crawl.crawl import Crawl
     from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
-    from comity.walk.robots_in_force import RobotsInForce
-    from comity.walk.robots_keeper import RobotsTerms
+    from comity.walk.robots.in_force import RobotsInForce
+    from comity.walk.robots.keeper import RobotsTerms
     from comity.walk.session.session import Session, SessionTerms
     from comity.walk.sources.listing_reader import ListingReader
     from comity.walk.sources.runner import SourceRunner
@@ -105,7 +104,7 @@ class State:
 
     def crawl(
         self,
-        fetcher: Fetcher,
+        fetcher: CurlFetcher,
         hosts: Collection[str] | None,
         hooks: CrawlHooks | None = None,
         sink: MakeSink | None = None,
@@ -167,13 +166,13 @@ class State:
         )
         return Crawl(session, self.frontier, store, terms, hosts, hooks, images)
 
-    def session(self, fetcher: Fetcher, terms: SessionTerms, leases: Leases | None = None) -> Session:
+    def session(self, fetcher: CurlFetcher, terms: SessionTerms, leases: Leases | None = None) -> Session:
         """What may talk to hosts, for one client."""
         from comity.walk.session.session import Session
 
         return Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms)
 
-    async def reread_robots(self, fetcher: Fetcher) -> None:
+    async def reread_robots(self, fetcher: CurlFetcher) -> None:
         """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
         from comity.upkeep.reread_robots import reread_robots
 
@@ -215,7 +214,7 @@ class State:
             content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
         )
 
-    def source_desk(self, fetcher: Fetcher, reader: ListingReader | None = None) -> SourceRunner:
+    def source_desk(self, fetcher: CurlFetcher, reader: ListingReader | None = None) -> SourceRunner:
         """Where sources are run and tried out; an asynchronous context."""
         from comity.walk.session.session import SessionTerms
         from comity.walk.sources.plan import SourcePlanner
@@ -263,8 +262,7 @@ class State:
         """Where postings are found: a Meilisearch if one is named, the state itself otherwise."""
         settings = self.settings
         if settings.meili_url:
-            from comity.search.meili_http import MeiliLink
-            from comity.search.meilisearch import MeiliSearch
+            from comity.search.meilisearch import MeiliLink, MeiliSearch
 
             return MeiliSearch(MeiliLink(settings.meili_url, settings.meili_key), settings.meili_index)
         from comity.search.database_engine import DatabaseSearch
@@ -273,7 +271,7 @@ class State:
 
     def search(self) -> JobSearch:
         """Search as the doors serve it."""
-        from comity.search.served import JobSearch
+        from comity.search.job_search import JobSearch
 
         return JobSearch(self.database, self.clock, self.search_engine())
 
@@ -315,7 +313,7 @@ class State:
         except ValueError as error:
             raise BadInput(f"COMITY_PROXY: {error}") from None
 
-    async def read_robots(self, fetcher: Fetcher, address: WebAddress) -> RobotsInForce:
+    async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
         """What robots.txt of an address's origin says now."""
         from comity.walk.session.session import SessionTerms
 
@@ -340,7 +338,7 @@ class State:
         return replace(profile, interval_s=interval_s, retry_limit=retries, max_retry_backoff_s=most_s)
 
     def _robots_terms(self) -> RobotsTerms:
-        from comity.walk.robots_keeper import RobotsTerms
+        from comity.walk.robots.keeper import RobotsTerms
 
         settings = self.settings
         return RobotsTerms(
@@ -350,13 +348,13 @@ class State:
             timeouts=self._fetch_limits(settings.max_response_bytes),
         )
 
-    def fetcher(self) -> Fetcher:
+    def fetcher(self) -> CurlFetcher:
         """A client that says who we are and refuses what it must."""
-        from comity.fetch.fetcher import Fetcher
+        from comity.fetch.fetcher import CurlFetcher
         from comity.fetch.settings import WANTED_CONNECTIONS, FetchSettings, raise_connection_limit
 
         settings = self.settings
-        return Fetcher(
+        return CurlFetcher(
             FetchSettings(
                 user_agent=settings.identity,
                 contact=settings.contact,
@@ -372,7 +370,7 @@ class State:
 
 def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> FrontierStore:
     """The store that the settings name, unless the URLs of this state are in the other one."""
-    from comity.database.frontier_place import FrontierPlace, where_frontiers_are
+    from comity.database.frontier.journal import FrontierPlace, frontier_place
     from comity.frontier.sql_store import own_frontier
 
     if not redis_url:
@@ -382,7 +380,7 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
             "COMITY_REDIS_URL needs a state that can be shared: set COMITY_DATABASE_URL to a postgresql:// URL"
         )
     with database.read() as connection:
-        place = where_frontiers_are(connection)
+        place = frontier_place(connection)
     if place is FrontierPlace.HERE:
         raise BadInput(
             "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it; "
@@ -397,7 +395,7 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
 
 
 def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFrontier:
-    from comity.frontier.redis_store import RedisFrontier
+    from comity.frontier.redis.store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)
 

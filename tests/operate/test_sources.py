@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from comity.database import sources as sources_table
+from comity.database.sources import rows as sources_table
 from comity.model.errors import AlreadyThere, BadInput, ComityError, NotFound
 from comity.model.job import ListingKind
 from comity.model.source import ScheduleName, SourceStatus

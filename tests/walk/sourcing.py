@@ -15,8 +15,8 @@ from sqlalchemy import text
 
 from comity.assemble import State, open_state
 from comity.database import schema
+from comity.database.all_tables import metadata
 from comity.database.connection import open_database
-from comity.database.declared import metadata
 from comity.model.source import Source, SourceReport, SourceSkipped
 from comity.operate.sources import add_source
 from comity.reports.sources import LoggedRun, find_source, list_runs

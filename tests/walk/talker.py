@@ -12,14 +12,14 @@ import sys
 
 from comity.clock import SystemClock
 from comity.database.connection import Database, open_database
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.fetch.settings import FetchSettings
-from comity.leases.room import Leases, LeaseTerms
+from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import LeaseLost
 from comity.model.fetch import FetchRequest
 from comity.model.gate import DOOR_PROFILES, Door
 from comity.model.ledger import Purpose
-from comity.walk.request import Asked, Requests
+from comity.walk.request import Exchange, Requests
 from comity.walk.session.capacity import Capacity
 from comity.walk.session.leased_host import LeasedHost
 from tests.walk.site import come_before_others
@@ -36,7 +36,7 @@ async def talk(database: Database, host_name: str, url: str, seconds: float) -> 
     ends_at = clock.seconds() + seconds
     made = 0
     settings = FetchSettings("talker/1.0", allowed_networks=("127.0.0.0/8",), max_concurrency=TASKS)
-    async with Fetcher(settings, clock.seconds) as fetcher:
+    async with CurlFetcher(settings, clock.seconds) as fetcher:
         requests = Requests(fetcher, Capacity(TASKS), clock.seconds)
         while clock.seconds() < ends_at:
             leases.free_own_dead()
@@ -54,7 +54,7 @@ async def _use(host: LeasedHost, leases: Leases, requests: Requests, url: str) -
 
     async def ask(number: int) -> int:
         asked = await requests.ask(host, FetchRequest(f"{url}?{number}"), Purpose.PAGE)
-        return isinstance(asked, Asked)
+        return isinstance(asked, Exchange)
 
     tasks = [asyncio.create_task(ask(number)) for number in range(TASKS)]
     await asyncio.sleep(stays_s)

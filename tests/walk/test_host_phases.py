@@ -8,8 +8,7 @@ from uuid import uuid4
 import pytest
 
 from comity.model.gate import DOOR_PROFILES, Door, GateMemory, Reservation
-from comity.model.host import HostStatus
-from comity.model.lease import Lease
+from comity.model.host import HostStatus, Lease
 from comity.walk.session.host_phase import MOVES, SHUT, IllegalMove, Move, Phase, after
 from comity.walk.session.leased_host import LeasedHost
 

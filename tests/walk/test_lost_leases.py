@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from comity.assemble import State
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.walk.crawl.crawl import Crawl
 from comity.walk.crawl.host_opening import HostOpener
 from tests.walk.crawling import QUEUED, Place, line_of, until

@@ -16,7 +16,7 @@ from comity.model.outcome import Answered, Failed, Fetched, Gone, Outcome, Postp
 from comity.telemetry.meter import Meter
 from comity.walk.crawl.metering import RunMeter
 from comity.walk.crawl.progress import Progress
-from comity.walk.settle import Settled
+from comity.walk.settle.settler import Settled
 
 HOST = uuid4()
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
+from comity.model.run import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import check, first_warned_page
 from comity.walk.crawl.budget import RunBudget, SharedPages
 

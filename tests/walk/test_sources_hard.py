@@ -12,18 +12,18 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from comity.database.sources import change
+from comity.database.sources.rows import change
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import Listing, ListingKind
-from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import NotRun, RunStatus, SourceReport, SourceStatus
 from comity.operate.policy import set_policy
 from comity.operate.sources import (
     delete_source,
     edit_source,
+    ignored_settings,
     pause_source,
     resume_source,
     simulate_extract,
-    what_is_not_honoured,
 )
 from comity.operate.sources import test_fetch as head_of
 from comity.operate.takedown import add_takedowns, remove_takedowns
@@ -346,9 +346,9 @@ def test_a_page_that_scripts_fill_in_is_called_that_whatever_the_policy_allows(w
         report.message,
         [None, None],  # it is asked for as a whole while there is nothing on it
     )
-    assert what_is_not_honoured(bureau.database, shown) == []
+    assert ignored_settings(bureau.database, shown) == []
     set_policy(bureau.database, bureau.state.clock, site.host, allow_js=True, min_request_interval_ms=0)
-    assert what_is_not_honoured(bureau.database, shown) == [SCRIPTS_NOT_RUN]
+    assert ignored_settings(bureau.database, shown) == [SCRIPTS_NOT_RUN]
     for source in (shown, whole):
         assert bureau.run(source).message.endswith(SCRIPTS_NOT_RUN)
         assert (bureau.again(source).last_crawl_message or "").endswith(SCRIPTS_NOT_RUN)

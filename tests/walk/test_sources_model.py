@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from comity.database import sources as sources_table
+from comity.database.sources import rows as sources_table
 from comity.model.job import JobFound, JobPosting, ListingKind
 from comity.model.source import Counts, PageRead, Reading, RunStatus, RunVerdict, Source
 from comity.walk.sources.settle import FinishedRun, Planned, SourceSettling

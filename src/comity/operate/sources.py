@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import postings as postings_table
-from comity.database import sources as sources_table
 from comity.database.connection import Database
-from comity.database.source_values import source_from
+from comity.database.sources import postings as postings_table
+from comity.database.sources import rows as sources_table
+from comity.database.sources.rows import source_from
 from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobPosting, ListingKind, SourceType
-from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import (
     ORG_TYPES,
     HeadRead,

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import FoundBy, FrontierEntry, UnqueuedCode
 from comity.model.traps import NO_PAGES
 from comity.rules.canonical import resolve_link
-from comity.rules.traps import PageWatch
+from comity.rules.traps.watch import PageWatch
 from comity.walk.evidence import (
     is_denial_kept,
     is_worth_keeping,
@@ -24,7 +23,7 @@ from comity.walk.evidence import (
     trap_evidence,
 )
 from comity.walk.session.leased_host import UNQUEUED_MOST, LeasedHost
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
 
 _WITHOUT_PATH = ("/", "http://", "https://")
 _ORIGINS_REMEMBERED = 4
@@ -39,7 +38,7 @@ async def admit_links(
     base: str,
     depth: int,
     found_on: int,
-    rooms: VisitRooms,
+    rooms: VisitContext,
     found_by: FoundBy = FoundBy.LINK,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """Turn addresses written on the page `found_on`, at `depth - 1`, into entries for the frontier of its host.
@@ -71,7 +70,7 @@ async def admit_links(
 
 
 async def pass_over(
-    host: LeasedHost, hrefs: Sequence[str], code: UnqueuedCode, *, base: str, found_on: int, rooms: VisitRooms
+    host: LeasedHost, hrefs: Sequence[str], code: UnqueuedCode, *, base: str, found_on: int, rooms: VisitContext
 ) -> None:
     """Note addresses that are written on a page and not followed; one that was met as a link is none of them."""
     origin = base[: base.index("/", 8)]
@@ -105,7 +104,7 @@ def _admit(
     base: str,
     depth: int,
     found: tuple[FoundBy, int],
-    rooms: VisitRooms,
+    rooms: VisitContext,
     entries: list[FrontierEntry],
     refused: list[Evidence],
 ) -> None:

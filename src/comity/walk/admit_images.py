@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence
-from comity.model.frontier import IMAGE_PRIORITY, FrontierEntry
+from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, UnqueuedCode
 from comity.rules.canonical import resolve_link
 from comity.walk.evidence import robots_evidence, taken_down
 from comity.walk.session.leased_host import LeasedHost
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
 
 
 def admit_images(
-    host: LeasedHost, addresses: Sequence[str], *, base: str, depth: int, found_on: int, rooms: VisitRooms
+    host: LeasedHost, addresses: Sequence[str], *, base: str, depth: int, found_on: int, rooms: VisitContext
 ) -> tuple[list[FrontierEntry], list[FrontierEntry], list[Evidence]]:
     """The images of a page that are on its host and may be asked for, those of them not met before, and why not others.
 

@@ -10,22 +10,19 @@ from xxhash import xxh3_128_hexdigest
 
 from comity.extract.apart import Hardship, TooHard, is_light
 from comity.extract.html import read_html
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
-from comity.model.extraction import Extraction, PageShown
 from comity.model.fetch import Response
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.outcome import Answered, Fetched, Trail
-from comity.model.page import HtmlPage, PageDirectives
+from comity.model.page import Extraction, FetchedPage, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
 from comity.rules.login_wall import is_login_wall
-from comity.rules.traps import PageWatch
-from comity.walk.admit import admit_links, pass_over
-from comity.walk.admit_images import admit_images
+from comity.rules.traps.watch import PageWatch
 from comity.walk.session.leased_host import LeasedHost
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.admit import admit_images, admit_links, pass_over
+from comity.walk.visit.context import VisitContext
 
 _NOTHING = Extraction()
 # Of processor time: on a busy machine any page takes long by the clock, and that is not the page's fault.
@@ -39,7 +36,7 @@ async def read_page(
     response: Response,
     answer: Answered,
     trail: Trail,
-    rooms: VisitRooms,
+    rooms: VisitContext,
 ) -> Fetched:
     """Make an outcome of a page, with its links as entries for the frontier and its wishes as evidence."""
     body, said = response.body, response.headers.get_all("x-robots-tag")
@@ -100,7 +97,7 @@ async def read_page(
 
 
 async def _read(
-    host: LeasedHost, entry: QueuedUrl, response: Response, answer: Answered, trail: Trail, rooms: VisitRooms
+    host: LeasedHost, entry: QueuedUrl, response: Response, answer: Answered, trail: Trail, rooms: VisitContext
 ) -> HtmlPage | None:
     """Read a page here if it is surely light, and apart otherwise; None, with evidence, if it cannot be read."""
     body = response.body
@@ -150,8 +147,8 @@ def _wishes(
             yield Evidence(host.lease.host_id, entry.url, entry.key, kind, content, metadata, "high", answer.at)
 
 
-def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> PageShown:
-    return PageShown(
+def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> FetchedPage:
+    return FetchedPage(
         url=entry.url,
         final_url=response.url,
         status=answer.status,
@@ -163,7 +160,7 @@ def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPag
 
 
 async def _extracted(
-    host: LeasedHost, entry: QueuedUrl, extraction: Extraction, watch: PageWatch | None, base: str, rooms: VisitRooms
+    host: LeasedHost, entry: QueuedUrl, extraction: Extraction, watch: PageWatch | None, base: str, rooms: VisitContext
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """The links that a user's own extractor found, as far as they may be followed."""
     hrefs, found_on = extraction.links, entry.key
@@ -180,7 +177,7 @@ async def _links(
     watch: PageWatch | None,
     directives: PageDirectives,
     answer: Answered,
-    rooms: VisitRooms,
+    rooms: VisitContext,
 ) -> tuple[list[FrontierEntry], list[Evidence]]:
     """Where a page leads, as far as we may follow: its links, and the address that it calls its own."""
     scope = rooms.scope
@@ -215,7 +212,7 @@ async def _links(
     return entries, refused
 
 
-def _kept_back(directives: PageDirectives, rooms: VisitRooms) -> UnqueuedCode | None:
+def _kept_back(directives: PageDirectives, rooms: VisitContext) -> UnqueuedCode | None:
     """Why no link of a page is followed, if that is so."""
     scope = rooms.scope
     if not scope.follow_links:
@@ -226,7 +223,7 @@ def _kept_back(directives: PageDirectives, rooms: VisitRooms) -> UnqueuedCode | 
 
 
 def _canonical_elsewhere(
-    host: LeasedHost, entry: QueuedUrl, said: str, base: str, answer: Answered, rooms: VisitRooms
+    host: LeasedHost, entry: QueuedUrl, said: str, base: str, answer: Answered, rooms: VisitContext
 ) -> Evidence | None:
     """That a page names another address as its own; None where it names the one it was asked for by."""
     own = resolve_link(said, base, collapse=rooms.scope.collapse_subdomains, tracking=rooms.tracking)

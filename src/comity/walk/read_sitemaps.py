@@ -11,17 +11,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from comity.extract.sitemap import iter_entries
-from comity.model.discovery import FoundBy, UnqueuedCode
+from comity.extract.sitemap.read import iter_entries
 from comity.model.fetch import FailureKind, FetchFailure, FetchLimits, Response
-from comity.model.frontier import FrontierEntry, QueuedUrl
+from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Refused, Trail
 from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, SitemapKind, SitemapRow, SitemapState
 from comity.model.traps import NO_PAGES
-from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
+from comity.rules.politeness.backoff import retry_delay
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
 from comity.walk.crawl.settling import Settling
 from comity.walk.evidence import (
@@ -32,10 +31,10 @@ from comity.walk.evidence import (
     taken_down,
     trap_evidence,
 )
-from comity.walk.request import Asked, Unstarted
+from comity.walk.request import Exchange, NotStarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, UNQUEUED_MOST, LeasedHost
-from comity.walk.visit import REDIRECTS, follow
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.visit import REDIRECTS, follow
 
 SITEMAPS_FRESH_FOR_S: Final = 24 * 3600.0  # after this the whole plan is made anew
 _PROTOCOL_BYTES: Final = 52_428_800
@@ -71,7 +70,7 @@ class SitemapReader:
     """Reads the sitemaps of one host after the other, each when its host asks for it."""
 
     def __init__(
-        self, rooms: VisitRooms, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
+        self, rooms: VisitContext, settling: Settling, bounds: SitemapBounds, on_found: Callable[[LeasedHost], None]
     ) -> None:
         self._rooms = rooms
         self._settling = settling
@@ -210,7 +209,7 @@ class SitemapReader:
         try:
             for _hop in range(rooms.max_redirects + 1):
                 step = await follow(host, entry, address, trail, rooms, purpose=purpose, limits=limits)
-                if not isinstance(step, Asked):
+                if not isinstance(step, Exchange):
                     return _not_asked(step)
                 trail.requests.append(step.row)
                 result = step.result
@@ -352,7 +351,7 @@ def _not_asked(step: object) -> _Unread:
     """The host was not asked: what we will not ask is noted, what could not be asked now stays planned."""
     if isinstance(step, Refused):
         return _Unread(SitemapState.REFUSED, f"{step.code}: {step.reason}")
-    why = step.why if isinstance(step, Unstarted) else None
+    why = step.why if isinstance(step, NotStarted) else None
     not_before = why.until if isinstance(why, Wait) else getattr(step, "not_before", None)
     is_blocked = isinstance(why, Wait) and why.reason is WaitReason.BLOCK
     return _Unread(SitemapState.PLANNED, "put off", not_before=not_before, is_blocked=is_blocked)

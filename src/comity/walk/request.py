@@ -8,15 +8,14 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from comity.fetch.fetcher import Fetcher
+from comity.fetch.fetcher import CurlFetcher
 from comity.model.fetch import FetchFailure, FetchRequest, Response
-from comity.model.gate import Answer, Observation, Reservation, SlotTimeout, Wait
-from comity.model.lease import Lease
+from comity.model.gate import AnswerKind, Observation, Reservation, SlotTimeout, Wait
+from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow, Purpose
-from comity.model.policy import HostPolicy
 from comity.model.robots import RobotsVerdict
-from comity.rules.politeness import observed, reached_within
-from comity.rules.retry_after import parse_retry_after
+from comity.rules.politeness.backoff import parse_retry_after
+from comity.rules.politeness.pace import observed, reached_within
 from comity.walk.session.capacity import Capacity
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
@@ -47,7 +46,7 @@ class Requests:
     """Lets requests go, each with a start that the host's gate has granted."""
 
     def __init__(
-        self, fetcher: Fetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
+        self, fetcher: CurlFetcher, capacity: Capacity, clock: Callable[[], float], on_wait: OnWait | None = None
     ) -> None:
         self._fetcher = fetcher
         self.on_end: Callable[[LeasedHost], None] = lambda _host: None  # told of requests made on another's behalf
@@ -117,7 +116,7 @@ class Requests:
             # Read before the gate sets a block: the ledger must not ask for a longer one than the gate keeps.
             ended_at = max(slot.started_at, self._clock())
             host.gate.finish(slot, seen)
-            blocked = seen.answer is Answer.RATE_LIMITED or seen.answer is Answer.UNAVAILABLE
+            blocked = seen.answer is AnswerKind.RATE_LIMITED or seen.answer is AnswerKind.UNAVAILABLE
             policy = started.policy
             row = LedgerRow(
                 started.lease.host_id,
@@ -161,7 +160,7 @@ class _Started(NamedTuple):
     policy: HostPolicy | None
 
 
-_NOTHING = Observation(Answer.FAILED)
+_NOTHING = Observation(AnswerKind.FAILED)
 
 
 def _observed(

@@ -15,22 +15,21 @@ from uuid import UUID
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.instants import from_seconds, to_seconds
-from comity.model.cookie import Cookie
-from comity.model.fetch import DEFAULT_LIMITS, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
+from comity.model.fetch import DEFAULT_LIMITS, Cookie, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
-from comity.rules.backoff import retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import NO_TLS, lacks_tls
-from comity.rules.robots import RobotsFile, parse_robots
-from comity.rules.robots_access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
-from comity.rules.robots_parse import MAX_BYTES
+from comity.rules.politeness.backoff import retry_delay
+from comity.rules.robots.access import MAX_ROBOTS_REDIRECTS, may_follow_redirect, read_failure, read_status
+from comity.rules.robots.parse import MAX_BYTES
+from comity.rules.robots.verdict import RobotsFile, parse_robots
 from comity.rules.takedown import Takedowns
-from comity.walk.request import Requests, Unstarted
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_record import RobotsRecord, keep_robots, noted_as, record_of
+from comity.walk.request import NotStarted, Requests
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.record import RobotsRecord, keep_robots, noted_as, record_of
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost
 
@@ -232,7 +231,7 @@ class RobotsKeeper:
                 limits=self._limits,
             )
             asked = await self._requests.ask(holder, request, Purpose.ROBOTS, may_go=partial(self._is_up, address))
-            if isinstance(asked, Unstarted):
+            if isinstance(asked, NotStarted):
                 return RobotsPostponed(asked.why or Wait(self._clock(), WaitReason.DELAY))
             host.unsettled.requests.append(asked.row)
             if isinstance(asked.result, FetchFailure):

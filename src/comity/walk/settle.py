@@ -11,20 +11,21 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
-from comity.database import ledger, records, runs, sitemaps, unqueued
+from comity.database import records, runs, sitemaps
+from comity.database.frontier import unqueued
+from comity.database.ledger import ledger
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.evidence import Evidence
 from comity.model.fetch import FailureKind
-from comity.model.fetch_row import FetchRow
 from comity.model.frontier import LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl
 from comity.model.gate import GateMemory, RetryAt
-from comity.model.host import HostProgress
-from comity.model.lease import Lease
+from comity.model.host import HostProgress, Lease
 from comity.model.ledger import LedgerRow
 from comity.model.outcome import (
     Failed,
     Fetched,
+    FetchRow,
     Gone,
     ImageFetched,
     NotModified,
@@ -34,15 +35,15 @@ from comity.model.outcome import (
     Refused,
     Rejected,
 )
-from comity.model.page_record import PageRecord
-from comity.rules.backoff import retry_decision
+from comity.model.page import PageRecord
+from comity.rules.politeness.backoff import retry_decision
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink, is_full
 from comity.walk.refresh import requeue_changed
 from comity.walk.session.leased_host import Unsettled
-from comity.walk.settle_images import ImageRows, ImageTotals, files_of, write_images
-from comity.walk.settle_rows import ANSWERED, fetch_row, known_before, page_record
+from comity.walk.settle.images import ImageRows, ImageTotals, files_of, write_images
+from comity.walk.settle.rows import ANSWERED, fetch_row, known_before, page_record
 
 _NEVER = 1e11  # an infinite wait, such as that of a lease that is over, is no date
 

@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from comity.extract.images import read_image
-from comity.model.discovery import FoundBy, UnqueuedCode
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import ANY_CONTENT_TYPE, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
-from comity.model.frontier import GUESSED_SCHEME_PRIORITY, LINKED_IMAGE_PRIORITY, FrontierEntry, QueuedUrl
+from comity.model.frontier import (
+    GUESSED_SCHEME_PRIORITY,
+    LINKED_IMAGE_PRIORITY,
+    FoundBy,
+    FrontierEntry,
+    QueuedUrl,
+    UnqueuedCode,
+)
 from comity.model.gate import Reservation, SlotTimeout, Wait
 from comity.model.ledger import Purpose
 from comity.model.outcome import (
@@ -26,18 +32,18 @@ from comity.model.outcome import (
     Trail,
 )
 from comity.model.robots import RobotsVerdict
-from comity.model.scope import IMAGE_TYPES
+from comity.model.run import IMAGE_TYPES
 from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
 from comity.walk.evidence import is_worth_keeping, robots_evidence, taken_down, trap_evidence
-from comity.walk.read_page import read_page, target_of
-from comity.walk.request import Asked, Unstarted
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_keeper import NEVER_ASKED, RobotsPostponed, RobotsRefused
+from comity.walk.request import Exchange, NotStarted
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.keeper import NEVER_ASKED, RobotsPostponed, RobotsRefused
 from comity.walk.session.leased_host import LeasedHost
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.page import read_page, target_of
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _BUSY_FOR_S: Final = 2.0  # the first time that a redirect leads to a host that somebody else holds
@@ -59,7 +65,7 @@ class RobotsWanted:
     origin: str
 
 
-def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | RobotsWanted | Refused | Postponed:
+def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitContext) -> Cleared | RobotsWanted | Refused | Postponed:
     """Ask takedowns and robots.txt about a URL of a host, from memory."""
     address = resolve_link(entry.url, entry.url, collapse=rooms.scope.collapse_subdomains)
     if address is None:
@@ -88,7 +94,7 @@ def clear(host: LeasedHost, entry: QueuedUrl, rooms: VisitRooms) -> Cleared | Ro
     return Cleared(entry, address, verdict, robots.version)
 
 
-async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: VisitRooms) -> Outcome:
+async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: VisitContext) -> Outcome:
     """Take one leased URL to its end, whatever that is; `slot` is the start that its host's gate granted."""
     trail = Trail()
     try:
@@ -98,10 +104,10 @@ async def visit(host: LeasedHost, cleared: Cleared, slot: Reservation, rooms: Vi
         raise
 
 
-async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, rooms: VisitRooms) -> Outcome:
+async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Trail, rooms: VisitContext) -> Outcome:
     entry, address = cleared.entry, cleared.address
     trail.evidence.append(robots_evidence(host, address, cleared.verdict, slot.started_at))
-    asked: Asked | Unstarted = await rooms.requests.send(
+    asked: Exchange | NotStarted = await rooms.requests.send(
         host,
         slot,
         _conditional(_request(host, entry, address, rooms), entry, rooms),
@@ -110,7 +116,7 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
         robots_version=cleared.robots_version,
     )
     for hops in range(rooms.max_redirects + 1):
-        if isinstance(asked, Unstarted):
+        if isinstance(asked, NotStarted):
             return _postponed(entry, trail, asked.why)
         trail.requests.append(asked.row)
         response = asked.result
@@ -131,7 +137,7 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             code = UnqueuedCode.REDIRECT_TARGET
             host.note_unqueued(address.url, address.key, code, FoundBy.REDIRECT, entry.key)
         step = await follow(host, entry, address, trail, rooms)
-        if not isinstance(step, Asked | Unstarted):
+        if not isinstance(step, Exchange | NotStarted):
             return step
         asked = step
     return Refused(entry, trail, "too_many_redirects", f"more than {rooms.max_redirects} redirects", rooms.clock())
@@ -142,12 +148,12 @@ async def follow(
     entry: QueuedUrl,
     address: WebAddress,
     trail: Trail,
-    rooms: VisitRooms,
+    rooms: VisitContext,
     *,
     purpose: Purpose = Purpose.REDIRECT,
     limits: FetchLimits | None = None,
     like: FetchRequest | None = None,
-) -> Asked | Unstarted | Outcome:
+) -> Exchange | NotStarted | Outcome:
     """One more hop, with everything that is asked before it: takedown, lease, robots, gate.
 
     With limits of its own it takes any type of content; `like` is the whole request, but for its address.
@@ -187,7 +193,7 @@ async def follow(
         robots_version=robots.version,
         may_go=lambda: rooms.takedowns().covering(address) is None,
     )
-    if isinstance(asked, Unstarted):
+    if isinstance(asked, NotStarted):
         if asked.why is None:  # taken down while it waited for its start
             return _covered(host, entry, address, rooms.takedowns().covering(address) or "", trail, rooms)
         if holder is not host:
@@ -197,7 +203,7 @@ async def follow(
     return asked
 
 
-def _take_cookies(response: Response, trail: Trail, rooms: VisitRooms) -> None:
+def _take_cookies(response: Response, trail: Trail, rooms: VisitContext) -> None:
     """Keep what a redirect sets until the end of this visit: many sites set a cookie and send the visitor back."""
     if response.status in REDIRECTS and "set-cookie" in response.headers:
         said = response.headers.get_all("set-cookie")
@@ -222,7 +228,7 @@ def _turn_to(
     address: WebAddress,
     plain: WebAddress,
     robots: RobotsInForce,
-    rooms: VisitRooms,
+    rooms: VisitContext,
 ) -> Refused:
     """Visit a host by http, because there is no https: the entry is replaced, and the host remembers it that way."""
     trail, now = Trail(), rooms.clock()
@@ -243,14 +249,14 @@ def _turn_to(
     return Refused(entry, trail, str(EvidenceType.NO_HTTPS), reason, now)
 
 
-def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, rooms: VisitRooms) -> FetchRequest:
+def _request(holder: LeasedHost, entry: QueuedUrl, address: WebAddress, rooms: VisitContext) -> FetchRequest:
     """What is asked of a host, within the bounds of a page or of an image."""
     if entry.is_image:
         return FetchRequest(address.url, limits=holder.fetch_limits(rooms.image_limits), content_types=IMAGE_TYPES)
     return FetchRequest(address.url, limits=holder.fetch_limits(rooms.limits), content_types=rooms.scope.content_types)
 
 
-def _conditional(request: FetchRequest, entry: QueuedUrl, rooms: VisitRooms) -> FetchRequest:
+def _conditional(request: FetchRequest, entry: QueuedUrl, rooms: VisitContext) -> FetchRequest:
     """Ask a page that was seen before only for what is new; where it led on, that is asked of the last hop."""
     seen = entry.seen
     if seen is None or seen.final_url != request.url:
@@ -261,7 +267,7 @@ def _conditional(request: FetchRequest, entry: QueuedUrl, rooms: VisitRooms) -> 
 
 
 def _covered(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, covered: str, trail: Trail, rooms: VisitRooms
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, covered: str, trail: Trail, rooms: VisitContext
 ) -> Refused:
     now = rooms.clock()
     trail.evidence.append(taken_down(host, address, covered, now))
@@ -273,7 +279,7 @@ def _there(entry: QueuedUrl, address: WebAddress, reason: str) -> str:
     return reason if address.key == entry.key else f"redirected to {address.url[:500]}: {reason}"
 
 
-def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitRooms) -> Postponed:
+def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, rooms: VisitContext) -> Postponed:
     """Another host cannot be asked now; every time that happens, this one has more patience."""
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
@@ -285,7 +291,9 @@ def _busy(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail,
     return Postponed(entry, trail, "host_busy", now + wait_s)
 
 
-def _trapped(host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: TrapRefusal, rooms: VisitRooms) -> Refused:
+def _trapped(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trap: TrapRefusal, rooms: VisitContext
+) -> Refused:
     """More is known of its kind than when the link was let in."""
     trail, now = Trail(), rooms.clock()
     if is_worth_keeping(trap):
@@ -300,7 +308,7 @@ def _denied(
     robots: RobotsInForce,
     verdict: RobotsVerdict,
     trail: Trail,
-    rooms: VisitRooms,
+    rooms: VisitContext,
 ) -> Refused | Postponed:
     now = rooms.clock()
     trail.evidence.append(robots_evidence(host, address, verdict, now))
@@ -357,7 +365,7 @@ async def _conclude(
     response: Response,
     retry_after_s: float | None,
     trail: Trail,
-    rooms: VisitRooms,
+    rooms: VisitContext,
 ) -> Outcome:
     """Name what the last answer of the chain means."""
     answer = Answered(

@@ -242,11 +242,10 @@ def _crawl(
     door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool = False, verbose: bool = False
 ) -> None:
     from comity.doors.cli.crawl_run import reopen_closed
-    from comity.operate.refresh import ask_refresh
+    from comity.operate.hosts import request_refresh
     from comity.operate.seeds import add_seeds
-    from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
-    from comity.upkeep.go_deeper import go_deeper
     from comity.upkeep.rescore import rescore_run
+    from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
 
     if processes > 1 and ":memory:" in door.settings.where:
         raise BadInput("--processes needs a state that processes can share; one in memory is not")
@@ -267,7 +266,7 @@ def _crawl(
         lift_refusals(opened.database, settings.allow_networks, hosts)
         go_deeper(opened.database, opened.clock, opened.frontier, settings.max_depth, hosts)
         if refresh:
-            ask_refresh(opened.database, opened.clock, hosts)
+            request_refresh(opened.database, opened.clock, hosts)
         reopen_closed(opened, hosts)
         summary = _run(opened, hosts, processes, quiet=door.as_json, verbose=verbose)
         rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)

@@ -25,8 +25,7 @@ from comity.doors.cli.crawl_shares import HostsLeft, put_page_back, take_page
 from comity.doors.cli.quickly import start_and_end_quickly
 from comity.doors.cli.visits import lines_of
 from comity.doors.event_loop import runner_of_loops
-from comity.model.budget import BudgetReason, Exhausted
-from comity.model.end_reason import EndReason
+from comity.model.run import BudgetReason, EndReason, Exhausted
 from comity.settings import read_settings
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.hooks import CrawlHooks, HostShare

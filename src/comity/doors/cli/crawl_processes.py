@@ -22,9 +22,8 @@ from comity.doors.cli.crawl_run import obey_signals, watched
 from comity.doors.cli.crawl_shares import HostsLeft, PagesLeft
 from comity.doors.cli.visits import write_visits
 from comity.doors.event_loop import runner_of_loops
-from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
-from comity.model.end_reason import EndReason
-from comity.rules.budget import check, reached
+from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, Spent
+from comity.rules.budget import check, limit_reached
 from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
 from comity.walk.crawl.summary import RunEnd, later
 from comity.walk.session.database_thread import DatabaseThread
@@ -253,7 +252,7 @@ class _SharedRun:
         limit = self._state.settings.max_pages
         kept = (await self._thread.run(self._desk.totals)).pages
         if kept >= limit:
-            self._spend(reached(BudgetReason.PAGE_LIMIT, limit))
+            self._spend(limit_reached(BudgetReason.PAGE_LIMIT, limit))
         elif kept == self._pages_kept:
             pages_left.put_in(limit - kept)
             self._pages_kept = -1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from comity.assemble import State
     from comity.rules.canonical import WebAddress
     from comity.walk.crawl.progress import Progress, RunSummary
-    from comity.walk.robots_in_force import RobotsInForce
+    from comity.walk.robots.in_force import RobotsInForce
 
 _LINE_EVERY_S = 5.0
 _LOOK_EVERY_S = 0.25

@@ -46,8 +46,8 @@ from comity.doors.cli.work_watch import (
     told_as_logged,
     wait_teller,
 )
-from comity.model.end_reason import EndReason
 from comity.model.errors import BadInput, StateUnavailable
+from comity.model.run import EndReason
 from comity.telemetry import events, metrics
 
 if TYPE_CHECKING:
@@ -339,9 +339,8 @@ class _OneShift:
             self._running.stop()
 
     def _look(self) -> bool:
-        from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
-        from comity.upkeep.go_deeper import go_deeper
         from comity.upkeep.rescore import rescore
+        from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
 
         state, memory, now = self._state, self._memory, monotonic()
         self._finish_what_failed()

@@ -18,18 +18,18 @@ from comity.doors.cli.options import Chosen
 from comity.doors.cli.output import counted
 from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
-from comity.telemetry.address import read_address
 from comity.telemetry.events import Level
 from comity.telemetry.gathering import Reporter
+from comity.telemetry.health import LoopPulse
 from comity.telemetry.logs import Log, open_log
-from comity.telemetry.meter import Meter, Reading
-from comity.telemetry.pulse import Pulse
+from comity.telemetry.meter import Meter, MeterReading
+from comity.telemetry.serving import read_address
 
 if TYPE_CHECKING:
     from comity.doors.cli.state_look import StateLook
     from comity.model.gate import Wait
     from comity.telemetry.health import Check
-    from comity.telemetry.serving import Page
+    from comity.telemetry.serving import HttpAnswer
     from comity.walk.crawl.progress import HostSummary, RunSummary
     from comity.walk.request import OnWait
 
@@ -49,7 +49,7 @@ async def observed(door: Chosen, log: Log, reports_to: int | None) -> AsyncItera
         return
     meter = Meter()
     reporter = Reporter(reports_to) if reports_to is not None else None
-    pulse = Pulse(meter, monotonic, reporter.tell if reporter is not None else None)
+    pulse = LoopPulse(meter, monotonic, reporter.tell if reporter is not None else None)
     async with AsyncExitStack() as stack:
         if reporter is None:
             numbers = Meter(metrics.Origin.PARENT)
@@ -72,7 +72,7 @@ async def observed(door: Chosen, log: Log, reports_to: int | None) -> AsyncItera
 
 @asynccontextmanager
 async def served(
-    door: Chosen, log: Log, read: Callable[[], list[Reading]], silence_s: Callable[[], Mapping[int, float]]
+    door: Chosen, log: Log, read: Callable[[], list[MeterReading]], silence_s: Callable[[], Mapping[int, float]]
 ) -> AsyncIterator[None]:
     """Serve /metrics, /healthz and /readyz while the block lasts, if an address was given."""
     if door.settings.metrics is None:
@@ -100,7 +100,7 @@ class _Pages:
         self,
         door: Chosen,
         look: StateLook,
-        read: Callable[[], list[Reading]],
+        read: Callable[[], list[MeterReading]],
         silence_s: Callable[[], Mapping[int, float]],
     ) -> None:
         self._redis_url: str | None = getattr(door.settings, "redis_url", None)
@@ -108,20 +108,20 @@ class _Pages:
         self._read = read
         self._silence_s = silence_s
 
-    async def metrics(self, accept: str) -> Page:
+    async def metrics(self, accept: str) -> HttpAnswer:
         """All numbers there are."""
-        from comity.telemetry.exposition import exposed
-        from comity.telemetry.serving import Page
+        from comity.telemetry.exposition import render_readings
+        from comity.telemetry.serving import HttpAnswer
 
-        return Page(200, *exposed([*self._read(), await self._look.reading()], accept))
+        return HttpAnswer(200, *render_readings([*self._read(), await self._look.reading()], accept))
 
-    async def healthz(self, _accept: str) -> Page:
+    async def healthz(self, _accept: str) -> HttpAnswer:
         """Whether every process moves; one that does not is best started anew."""
         from comity.telemetry.health import loop_checks, page_of
 
         return page_of(loop_checks(self._silence_s()))
 
-    async def readyz(self, _accept: str) -> Page:
+    async def readyz(self, _accept: str) -> HttpAnswer:
         """Whether work can be done now: the stores answer, and leases are renewed in time."""
         from comity.doors.cli.state_look import redis_check
         from comity.telemetry.health import lease_check, page_of

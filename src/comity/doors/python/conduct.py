@@ -16,19 +16,18 @@ from comity.doors.python.given import Sink, UserExtractor, extractor_of, sink_ma
 from comity.doors.python.line import PageLine
 from comity.doors.python.page import pages_of
 from comity.model.host import Seed
-from comity.operate.refresh import ask_refresh
+from comity.operate.hosts import request_refresh
 from comity.operate.seeds import add_seeds
 from comity.reports.idle import IdleHost
 from comity.rules.canonical import WebAddress
 from comity.settings import Settings
-from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
-from comity.upkeep.go_deeper import go_deeper
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
+from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
 from comity.walk.crawl.crawl import Crawl
 from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import Progress, RunSummary
-from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.session.database_thread import DatabaseThread
 
 _log: Final = logging.getLogger("comity")
@@ -110,7 +109,7 @@ class Conduct:
         lift_refusals(database, settings.allow_networks, hosts)
         go_deeper(database, clock, frontier, settings.max_depth, hosts)
         if self._plan.refresh:
-            ask_refresh(database, clock, hosts)
+            request_refresh(database, clock, hosts)
         return hosts
 
     async def _reopen_closed(self, state: State, hosts: Collection[str]) -> None:

@@ -14,8 +14,8 @@ import anyio
 import anyio.to_thread
 from fastapi import Depends, Request
 
-from comity.doors.web.access import Access, Admitted
-from comity.doors.web.refusals import LOG, Refused
+from comity.doors.web.access import Access, Caller
+from comity.doors.web.errors import LOG, ApiError
 from comity.doors.web.sessions import LoginThrottle
 from comity.model.errors import NotFound, StateUnavailable
 from comity.model.search import SearchPage, SearchQuery
@@ -26,7 +26,7 @@ from comity.upkeep.due_sources import STOP_WITHIN_S
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.search.served import JobSearch
+    from comity.search.job_search import JobSearch
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
@@ -77,18 +77,18 @@ class Office:
     async def trying(self) -> AsyncIterator[SourceRunner]:
         """The desk, for something that is tried out: a few at once, each bounded in time."""
         if self.tries.locked():
-            raise Refused(429, "too_many_tries", "too much is being tried out; try again later", {"Retry-After": "10"})
+            raise ApiError(429, "too_many_tries", "too much is being tried out; try again later", {"Retry-After": "10"})
         async with self.tries:
             try:
                 async with asyncio.timeout(TRY_WITHIN_S):
                     yield self.desk
             except TimeoutError:
-                raise Refused(409, "not_fetched", f"it took longer than {TRY_WITHIN_S:g} seconds") from None
+                raise ApiError(409, "not_fetched", f"it took longer than {TRY_WITHIN_S:g} seconds") from None
 
     async def found(self, query: SearchQuery) -> SearchPage:
         """Answer the public: a few at once, and not at the expense of the admin."""
         if self.searches.statistics().tasks_waiting >= SEARCHES_WAITING:
-            raise Refused(429, "too_many_searches", "too many searches at once; try again", {"Retry-After": "2"})
+            raise ApiError(429, "too_many_searches", "too many searches at once; try again", {"Retry-After": "2"})
         return await self.for_public(partial(self.search.query, query))
 
     async def for_public(self, act: Callable[[], Given]) -> Given:
@@ -171,9 +171,9 @@ def _office(request: Request) -> Office:
     return cast(Office, request.app.state.office)
 
 
-def _admitted(request: Request) -> Admitted:
-    return cast(Admitted, request.state.admitted)
+def _admitted(request: Request) -> Caller:
+    return cast(Caller, request.state.admitted)
 
 
 OfficeHere = Annotated[Office, Depends(_office)]
-AdmittedHere = Annotated[Admitted, Depends(_admitted)]
+AdmittedHere = Annotated[Caller, Depends(_admitted)]

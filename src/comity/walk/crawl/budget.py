@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from comity.model.budget import HOST_PAGES, Budget, BudgetReason, BudgetWarning, Exhausted, Spent
+from comity.model.run import HOST_PAGES, Budget, BudgetReason, BudgetWarning, Exhausted, Spent
 from comity.rules.budget import check, most_visits, warn_from
 from comity.walk.crawl.events import BudgetSpent, Emit, PagesFreed
 from comity.walk.session.leased_host import LeasedHost

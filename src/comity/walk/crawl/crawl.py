@@ -22,10 +22,9 @@ from uuid import UUID, uuid4
 
 from comity.extract.apart import ApartReader
 from comity.frontier.store import FrontierStore, FrontierUnavailable
-from comity.model.budget import Exhausted
-from comity.model.end_reason import EndReason
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
+from comity.model.run import EndReason, Exhausted
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.crawl.budget import RunBudget
@@ -58,8 +57,8 @@ from comity.walk.read_sitemaps import SitemapReader
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.session.session import LeasesRenewed, Refreshed, Session, SlotFreed
-from comity.walk.settle import RetryTerms, Settled, Settler
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.settle.settler import RetryTerms, Settled, Settler
+from comity.walk.visit.context import VisitContext
 
 REFRESH_EVERY_S: Final = 0.2  # how soon operators' edits take effect, and a run's time limit
 _GRACE_S: Final = 25.0  # for what is in flight when a run is stopped; it ends within 30
@@ -166,9 +165,9 @@ class Crawl:
             emit=self.handle,
         )
 
-    def _make_rooms(self) -> VisitRooms:
+    def _make_rooms(self) -> VisitContext:
         session, terms = self.session, self._terms
-        return VisitRooms(
+        return VisitContext(
             requests=session.requests,
             robots=session.robots_keeper,
             host_of=session.host_for,

@@ -21,12 +21,12 @@ from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
 from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
-from comity.walk.robots_keeper import RobotsPostponed
+from comity.walk.robots.keeper import RobotsPostponed
 from comity.walk.session.capacity import Capacity
 from comity.walk.session.host_phase import Phase
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
-from comity.walk.visit import Cleared, RobotsWanted, clear, visit
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.visit import Cleared, RobotsWanted, clear, visit
 
 _TICK_LEAST_S: Final = 0.0005
 _UNREAD_MOST: Final = 8  # pages of one host that wait to be read in a child process
@@ -37,7 +37,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        rooms: VisitRooms,
+        rooms: VisitContext,
         capacity: Capacity,
         clock: Callable[[], float],
         *,

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 from uuid import UUID
 
-from comity.model.budget import Exhausted
 from comity.model.outcome import Outcome
+from comity.model.run import Exhausted
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.session.session import SessionEvent
-from comity.walk.settle import Settled
+from comity.walk.settle.settler import Settled
 
 
 class VisitEnded(NamedTuple):

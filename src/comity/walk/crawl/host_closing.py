@@ -18,22 +18,20 @@ from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
-from comity.database.lease_values import ending_values
+from comity.database.leases.leasing import ending_values
 from comity.frontier.store import FrontierReads, FrontierStore
-from comity.leases.room import Leases
-from comity.model.budget import Exhausted
-from comity.model.end_reason import EndReason
+from comity.leases.leases import Leases
 from comity.model.errors import LeaseLost
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.host import HostEnding, HostStatus
+from comity.model.run import EndReason, Exhausted
 from comity.rules.canonical import address_of_host
-from comity.rules.host_ending import HostRecord, host_ending
-from comity.rules.run_ending import HostLeft, host_reason
+from comity.rules.endings import HostRecord, HostRunEnd, host_ending, host_reason
 from comity.walk.crawl.host_opening import checkpoint
 from comity.walk.crawl.progress import HostSummary
 from comity.walk.crawl.summary import LEASE_LOST
 from comity.walk.crawl.terms import CrawlTerms
-from comity.walk.robots_in_force import RobotsInForce
+from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.session.leased_host import LeasedHost
 
 _MAKES_WAY_FOR: Final = timedelta(minutes=5)
@@ -200,7 +198,7 @@ def reason_of(
 ) -> EndReason:
     """Why a host ends; `ended_by` is what ended the whole run."""
     return host_reason(
-        HostLeft(
+        HostRunEnd(
             queued=left.queued + left.unread_sitemaps,
             too_deep=left.too_deep,
             block=ending.reason,

@@ -16,18 +16,16 @@ from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
-from comity.frontier.at_hand import KEYS_MOST, HostWork
+from comity.frontier.at_hand import KEYS_MOST, HostQueue
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
-from comity.leases.room import Leases
-from comity.model.discovery import FoundBy
+from comity.leases.leases import Leases
 from comity.model.errors import LeaseLost
-from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FrontierEntry, QueuedUrl
-from comity.model.host import HostProgress, HostStatus
-from comity.model.lease import Lease
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry, QueuedUrl
+from comity.model.host import HostProgress, HostStatus, Lease
 from comity.model.sitemap import SitemapRow, SitemapState
 from comity.rules.canonical import address_of_host, web_address
-from comity.rules.sitemap_plan import is_given_directly
-from comity.rules.traps import TrapWatch
+from comity.rules.sitemap_plan import has_seeded_pages
+from comity.rules.traps.watch import TrapWatch
 from comity.walk.crawl.terms import CrawlTerms
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
@@ -75,7 +73,7 @@ class HostOpener:
         self._lift(hosts)
         self._begin_rounds(hosts)
         with self._database.read() as connection:
-            standing = hosts_table.standing_of(connection, ids)
+            standing = hosts_table.status_of(connection, ids)
             sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
         # The frontier may be on another server: it is read outside of the transaction.
         with self._frontier.reading() as reads:
@@ -187,13 +185,13 @@ class HostOpener:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
         if host.sitemaps is not None:
             # "Not found" is not remembered for direct URLs: the next crawl looks again.
-            host.is_given_directly = is_given_directly(rows)
+            host.is_given_directly = has_seeded_pages(rows)
             if host.is_given_directly:
                 host.sitemaps = [row for row in host.sitemaps if row.state is not SitemapState.MISSING]
             first = rows[0].url if rows else reads.any_url(host.lease.host_id)
             host.home = web_address(first).origin if first is not None else None
         most = self._links_remembered
-        host.work = HostWork(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
+        host.work = HostQueue(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
         host.work.read(rows, is_whole=len(rows) == queued)
 
     def _begin_rounds(self, hosts: Sequence[LeasedHost]) -> None:

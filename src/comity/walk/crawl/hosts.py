@@ -14,9 +14,8 @@ from math import inf
 from typing import Any, Final
 
 from comity.frontier.store import FrontierUnavailable
-from comity.model.budget import Exhausted
-from comity.model.end_reason import EndReason
 from comity.model.host import HostStatus
+from comity.model.run import EndReason, Exhausted
 from comity.model.traps import TrapCode
 from comity.walk.crawl.budget import RunBudget
 from comity.walk.crawl.dispatcher import Dispatcher

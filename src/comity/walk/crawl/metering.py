@@ -27,7 +27,7 @@ from comity.model.outcome import (
 from comity.telemetry import metrics
 from comity.telemetry.meter import Meter
 from comity.walk.crawl.progress import Progress
-from comity.walk.settle import Settled
+from comity.walk.settle.settler import Settled
 
 _REASONS: Final = {
     "robots_denied": "robots",

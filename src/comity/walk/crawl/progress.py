@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from comity.model.end_reason import EndReason
 from comity.model.evidence import EvidenceType
 from comity.model.fetch import FailureKind
 from comity.model.outcome import (
@@ -21,10 +20,11 @@ from comity.model.outcome import (
     Refused,
     Rejected,
 )
+from comity.model.run import EndReason
 from comity.model.traps import NO_PAGES
 from comity.reports.idle import IdleHost
+from comity.rules.endings import brought_nothing
 from comity.rules.login_wall import is_login_address
-from comity.rules.run_ending import brought_nothing
 from comity.walk.session.leased_host import LeasedHost
 
 _KINDS_MOST: Final = 50  # kinds of errors that are counted apart in a run

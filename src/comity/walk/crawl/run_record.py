@@ -14,9 +14,9 @@ from comity.database.connection import Database
 from comity.database.instants import from_seconds
 from comity.fetch.inflate import inflate_coded
 from comity.leases.holder import is_dead, is_dead_store_name
-from comity.leases.room import Leases
-from comity.model.end_reason import FAILURES, EndReason
-from comity.model.page_record import PageRecord
+from comity.leases.leases import Leases
+from comity.model.page import PageRecord
+from comity.model.run import FAILURES, EndReason
 from comity.reports.idle import IdleHost, why_idle
 from comity.store.pages import recover
 from comity.store.sink import PageSink

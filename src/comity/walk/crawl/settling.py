@@ -10,7 +10,7 @@ from comity.model.outcome import Fetched, ImageFetched, Outcome
 from comity.walk.crawl.events import BatchSettled, Emit
 from comity.walk.crawl.retrying_thread import RetryingThread
 from comity.walk.session.leased_host import LeasedHost, Unsettled
-from comity.walk.settle import HostBatch, Settler
+from comity.walk.settle.settler import HostBatch, Settler
 
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from comity.model.end_reason import EndReason
+from comity.model.run import EndReason
 from comity.reports.idle import IdleHost
-from comity.rules.run_ending import counted, run_reason, sentence_for
+from comity.rules.endings import count_reasons, run_reason, sentence_for
 from comity.walk.crawl.progress import HostSummary, Progress, RunSummary
 
 LEASE_LOST = "lease lost"
@@ -37,7 +37,7 @@ def summary_of(
     """Sum a run up at its end. `forgotten` counts the ends of hosts whose lines are not kept."""
     hosts = joined(lines)
     left = [EndReason(line.code) for line in hosts] + [EndReason(host.code) for host in idle]
-    endings = counted(chain(left, Counter(forgotten or {}).elements()))
+    endings = count_reasons(chain(left, Counter(forgotten or {}).elements()))
     reason = run_reason(end.reason, endings)
     endings = endings or {reason: 1}
     detail = end.detail if reason is end.reason else None

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, Protocol
 
-from comity.model.end_reason import EndReason
 from comity.model.errors import StateUnavailable
+from comity.model.run import EndReason
 from comity.store.sink import is_full
 from comity.walk.crawl.progress import RunSummary
 

@@ -6,23 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from comity.frontier.at_hand import KEYS_MOST, HostWork
+from comity.frontier.at_hand import KEYS_MOST, HostQueue
 from comity.gate.host_gate import HostGate
-from comity.model.budget import Exhausted
-from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
 from comity.model.evidence import Evidence
 from comity.model.fetch import FetchFailure, FetchLimits
-from comity.model.frontier import FrontierEntry
+from comity.model.frontier import FoundBy, FrontierEntry, Unqueued, UnqueuedCode
 from comity.model.gate import DoorProfile, GateLimits
-from comity.model.lease import Lease
+from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow
 from comity.model.outcome import Fetched
-from comity.model.policy import HostPolicy
+from comity.model.run import Exhausted
 from comity.model.sitemap import PageHints, SitemapRow
-from comity.rules.policy_reach import page_bytes_for_any_door
-from comity.rules.politeness import limits_for
-from comity.rules.traps import TrapWatch
-from comity.walk.robots_in_force import RobotsInForce
+from comity.rules.politeness.pace import limits_for
+from comity.rules.politeness.policy import page_bytes_for_any_door
+from comity.rules.traps.watch import TrapWatch
+from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.session.host_phase import SHUT, Move, Phase, after
 
 UNQUEUED_MOST: Final = 10_000  # URLs recorded as seen and not queued, of one host in one run
@@ -94,7 +92,7 @@ class LeasedHost:
         self.gate = HostGate(
             self._limits(), lease.memory, clock=clock, chance=chance, lease_ends_at=lease.expires_at.timestamp()
         )
-        self.work = HostWork((), knows_all=True, is_whole=True)
+        self.work = HostQueue((), knows_all=True, is_whole=True)
         self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
         self.met_too_deep: dict[str, set[str]] = {}  # the same for those deeper than the run follows
         self.has_too_deep = False  # whether the frontier has such links

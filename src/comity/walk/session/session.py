@@ -23,17 +23,17 @@ from typing import Final, NamedTuple, Self
 from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.fetch.fetcher import Fetcher
-from comity.leases.room import Leases
+from comity.fetch.fetcher import CurlFetcher
+from comity.leases.leases import Leases
 from comity.model.errors import ComityError, HostBusy
 from comity.model.fetch import FetchRequest
 from comity.model.gate import DoorProfile
 from comity.model.ledger import Purpose
 from comity.rules.canonical import WebAddress
 from comity.rules.takedown import Takedowns
-from comity.walk.request import Asked, OnWait, Requests, Unstarted
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
+from comity.walk.request import Exchange, NotStarted, OnWait, Requests
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
 from comity.walk.session.capacity import Capacity
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.held_hosts import HeldHosts
@@ -89,7 +89,7 @@ class Session:
         self,
         database: Database,
         leases: Leases,
-        fetcher: Fetcher,
+        fetcher: CurlFetcher,
         clock: Clock,
         chance: Callable[[], float],
         terms: SessionTerms,
@@ -164,7 +164,7 @@ class Session:
         """The leased host of an address, leased now if need be; None while another worker holds it."""
         return await self.held.host_for(address)
 
-    async def fetch(self, host: LeasedHost, request: FetchRequest, purpose: Purpose) -> Asked | Unstarted:
+    async def fetch(self, host: LeasedHost, request: FetchRequest, purpose: Purpose) -> Exchange | NotStarted:
         """Make one request when the gate of its host lets it go."""
         return await self.requests.ask(host, request, purpose)
 

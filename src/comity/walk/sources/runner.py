@@ -14,18 +14,18 @@ from types import TracebackType
 from typing import Any, Final
 from uuid import UUID
 
-from comity.database import ledger
-from comity.database import sources as sources_table
-from comity.database.source_values import page_from, source_from
+from comity.database.ledger import ledger
+from comity.database.sources import rows as sources_table
+from comity.database.sources.rows import page_from, source_from
 from comity.extract.apart import ApartReader
 from comity.leases.holder import is_dead, machine_name
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import FetchLimits
 from comity.model.gate import DoorProfile
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobFound, JobPosting
 from comity.model.ledger import LedgerRow
-from comity.model.policy import SCRIPTS_NOT_RUN
-from comity.model.scope import CrawlScope
+from comity.model.run import CrawlScope
 from comity.model.source import (
     HeadRead,
     KnownPage,
@@ -40,8 +40,8 @@ from comity.model.source import (
     Trouble,
 )
 from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.jobs.merge_places import joined_over_pages
 from comity.rules.jobs.normalize import normalize_listing
-from comity.rules.jobs.several_places import joined_over_pages
 from comity.rules.source_verdict import judge
 from comity.rules.takedown import Takedowns
 from comity.walk.request import OnWait
@@ -50,7 +50,7 @@ from comity.walk.sources.listing_reader import ListingReader
 from comity.walk.sources.pages import SourcePages, SourceVisit
 from comity.walk.sources.plan import missed_opening
 from comity.walk.sources.settle import FinishedRun, Plan, SourceSettling
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.visit.context import VisitContext
 
 RUN_S: Final = 900.0  # a run takes no longer: half of what a lock lasts
 BUSY_FOR: Final = timedelta(minutes=10)
@@ -102,9 +102,9 @@ class SourceRunner:
         """Report every wait for a host, or none of them."""
         self.session.log_waits(on_wait)
 
-    def _make_rooms(self) -> VisitRooms:
+    def _make_rooms(self) -> VisitContext:
         session, terms = self.session, self._terms
-        return VisitRooms(
+        return VisitContext(
             requests=session.requests,
             robots=session.robots_keeper,
             host_of=session.host_for,
