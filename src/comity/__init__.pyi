@@ -11,7 +11,7 @@ from comity.model.errors import ComityError as ComityError
 from comity.model.page import Extraction as Extraction
 from comity.model.page import FetchedPage as FetchedPage
 from comity.reports.idle import IdleHost as IdleHost
-from comity.walk.progress import Progress as Progress
-from comity.walk.progress import RunSummary as RunSummary
+from comity.walk.crawl.progress import Progress as Progress
+from comity.walk.crawl.progress import RunSummary as RunSummary
 
 __version__: str

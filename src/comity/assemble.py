@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.run_record import RunRecord
     from comity.walk.robots.in_force import RobotsInForce
     from comity.walk.robots.keeper import RobotsTerms
+    from comity.walk.session.session import Session, SessionTerms
     from comity.walk.sources.listing_reader import ListingReader
     from comity.walk.sources.runner import SourceRunner
 
@@ -116,9 +117,10 @@ class State:
         from comity.store.images import ImageStore, image_root
         from comity.store.pages import open_sink
         from comity.store.target import read_target
-        from comity.walk.crawl.crawl import Crawl
+        from comity.walk.crawl.crawl import REFRESH_EVERY_S, Crawl
         from comity.walk.crawl.hooks import NO_HOOKS, Duty
         from comity.walk.crawl.terms import CrawlTerms
+        from comity.walk.session.session import SessionTerms
 
         settings = self.settings
         leases = leases or self.leases()
@@ -130,7 +132,6 @@ class State:
             sitemap_bounds=SitemapBounds(most_files=settings.max_sitemaps),
             limits=self._fetch_limits(settings.max_response_bytes),
             budget=Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes),
-            robots=self._robots_terms(),
             agent=settings.identity,
             concurrency=settings.concurrency,
             max_redirects=settings.max_redirects,
@@ -151,19 +152,25 @@ class State:
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
         images = ImageStore(image_root(read_target(settings.pages)), leases.holder, self.clock.seconds)
-        return Crawl(
-            self.database,
-            self.frontier,
-            leases,
+        session = self.session(
             fetcher,
-            store,
-            self.clock,
-            random.random,
-            terms,
-            hosts,
-            hooks,
-            images,
+            SessionTerms(
+                profile=terms.profile,
+                robots=self._robots_terms(),
+                concurrency=terms.concurrency,
+                collapse_subdomains=settings.collapse_subdomains,
+                refresh_every_s=REFRESH_EVERY_S,
+                waits_for_robots_cache=False,
+            ),
+            leases,
         )
+        return Crawl(session, self.frontier, store, terms, hosts, hooks, images)
+
+    def session(self, fetcher: CurlFetcher, terms: SessionTerms, leases: Leases | None = None) -> Session:
+        """What may talk to hosts, for one client."""
+        from comity.walk.session.session import Session
+
+        return Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms)
 
     async def reread_robots(self, fetcher: CurlFetcher) -> None:
         """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
@@ -209,22 +216,31 @@ class State:
 
     def source_desk(self, fetcher: CurlFetcher, reader: ListingReader | None = None) -> SourceRunner:
         """Where sources are run and tried out; an asynchronous context."""
+        from comity.walk.session.session import SessionTerms
         from comity.walk.sources.plan import SourcePlanner
-        from comity.walk.sources.runner import SourceRunner, SourceTerms, normalized
+        from comity.walk.sources.runner import AT_ONCE, SourceRunner, SourceTerms
 
         settings = self.settings
         terms = SourceTerms(
             profile=self._patient(Door.SOURCES, settings.source_delay_s, settings.source_retries),
             limits=self._fetch_limits(settings.max_response_bytes),
-            robots=self._robots_terms(),
             agent=settings.identity,
             max_redirects=settings.max_redirects,
             collapse_subdomains=settings.collapse_subdomains,
         )
-        plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
-        return SourceRunner(
-            self.database, self.leases(), fetcher, self.clock, random.random, terms, plan, normalized, reader
+        session = self.session(
+            fetcher,
+            SessionTerms(
+                profile=terms.profile,
+                robots=self._robots_terms(),
+                concurrency=AT_ONCE,
+                collapse_subdomains=settings.collapse_subdomains,
+                touched_by="source",
+                outlasts_outages=True,
+            ),
         )
+        plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
+        return SourceRunner(session, terms, plan, reader)
 
     def due_sources(self, desk: RunsSources, tell: Callable[[Result], None] = lambda _result: None) -> DueSources:
         """The scheduler of sources."""
@@ -299,19 +315,17 @@ class State:
 
     async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
         """What robots.txt of an address's origin says now."""
-        from comity.walk.read_robots import read_robots
+        from comity.walk.session.session import SessionTerms
 
-        return await read_robots(
-            self.database,
-            self.leases(),
-            fetcher,
-            self.clock,
-            random.random,
-            self._profile(),
-            self._robots_terms(),
-            address,
-            collapse=self.settings.collapse_subdomains,
+        terms = SessionTerms(
+            profile=self._profile(),
+            robots=self._robots_terms(),
+            concurrency=1,
+            collapse_subdomains=self.settings.collapse_subdomains,
+            touched_by="robots",
         )
+        async with self.session(fetcher, terms) as session:
+            return await session.robots(address)
 
     def _profile(self) -> DoorProfile:
         """The crawl door's manners, with what the operator set."""

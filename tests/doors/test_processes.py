@@ -11,7 +11,7 @@ import pytest
 
 from comity.doors.cli.crawl_shares import HostsLeft, PagesLeft, put_page_back, take_page
 from comity.doors.cli.crawl_shown import ProgressLine
-from comity.walk.progress import Progress
+from comity.walk.crawl.progress import Progress
 from tests.doors.command_line import CommandLine
 from tests.doors.test_terminals import ANY_CODE, at_terminal
 from tests.walk.crawling import LOOPBACK, Place

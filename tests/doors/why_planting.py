@@ -29,7 +29,9 @@ def stop_after(site: Site, paths: set[str], loops: int = 0) -> Callable[[Crawl, 
 
     def is_at_rest(crawl: Crawl) -> bool:
         """Whether the loop was followed and no visit is under way, at this host or at one that it redirects to."""
-        return len(site.of("/loop")) >= loops and not any(host.visits_under_way for host in crawl._board.hosts.values())
+        return len(site.of("/loop")) >= loops and not any(
+            host.visits_under_way for host in crawl.session.held.crawled.values()
+        )
 
     async def stop(crawl: Crawl, _state: State) -> None:
         await until(lambda: paths <= set(site.paths) and (not loops or is_at_rest(crawl)), 40.0)

@@ -172,7 +172,7 @@ def test_a_test_fetch_asks_for_the_head_only(web: Web, bureau: Office) -> None:
     assert missing.elapsed_ms > 0
     site.routes["/no-heads"] = Answer(405)
     refused = bureau.do(lambda desk: operate.test_fetch(desk, site.url("/no-heads")))
-    assert (refused.status, "answers no HEAD requests" in (refused.note or "")) == (405, True)
+    assert (refused.status, "does not answer HEAD requests" in (refused.note or "")) == (405, True)
     for path, words in (("/private", "not asked"), ("/gone", "taken down")):
         site.routes["/robots.txt"] = Answer(body="User-agent: *\nDisallow: /private\n", type="text/plain")
         bureau.execute("DELETE FROM robots_cache")

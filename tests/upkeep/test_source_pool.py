@@ -10,13 +10,13 @@ import pytest
 from comity.model.errors import HostBusy
 from comity.model.source import SourceReport
 from comity.upkeep.source_pool import MOST_WAITING, SourcePool
-from comity.walk.read_source import SourceDesk
+from comity.walk.sources.runner import SourceRunner
 from tests.walk.crawling import until
 from tests.walk.site import Answer, Web
 from tests.walk.sourcing import Office, jobs, listing
 
 
-def _pool(office: Office, desk: SourceDesk, at_once: int, told: list[Any]) -> SourcePool:
+def _pool(office: Office, desk: SourceRunner, at_once: int, told: list[Any]) -> SourcePool:
     return SourcePool(office.database, office.state.clock, desk, at_once, told.append)
 
 
@@ -26,7 +26,7 @@ def test_what_is_asked_for_runs_once_and_a_few_at_a_time(web: Web, bureau: Offic
     told: list[Any] = []
     seen: list[int] = []
 
-    async def ask(desk: SourceDesk) -> None:
+    async def ask(desk: SourceRunner) -> None:
         pool = _pool(bureau, desk, 2, told)
         assert pool.ask(sources[0].id)
         assert not pool.ask(sources[0].id)
@@ -51,7 +51,7 @@ def test_sources_of_different_hosts_go_first(web: Web, bureau: Office) -> None:
     bureau.add(other.url("/careers"))
     told: list[Any] = []
 
-    async def ask(desk: SourceDesk) -> None:
+    async def ask(desk: SourceRunner) -> None:
         pool = _pool(bureau, desk, 1, told)
         assert await pool.ask_for_due(20) == 4
         await until(lambda: len(told) == 4)
@@ -68,7 +68,7 @@ def test_a_pool_that_is_closed_ends_within_its_bound_and_frees_what_it_held(
     site = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=30.0)})
     held, waiting = bureau.add(site.url("/careers")), bureau.add(web.site().url("/careers"))
 
-    async def close(desk: SourceDesk) -> None:
+    async def close(desk: SourceRunner) -> None:
         pool = _pool(bureau, desk, 1, [])
         pool.ask(held.id)
         await until(lambda: bool(site.of("/careers")))
@@ -86,7 +86,7 @@ def test_a_pool_that_is_closed_ends_within_its_bound_and_frees_what_it_held(
 def test_what_waits_is_bounded(web: Web, bureau: Office) -> None:
     from uuid import uuid4
 
-    async def flood(desk: SourceDesk) -> None:
+    async def flood(desk: SourceRunner) -> None:
         pool = _pool(bureau, desk, 1, [])
         for _ in range(MOST_WAITING):
             pool.ask(uuid4())

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from comity.assemble import State
-from comity.walk.crawl_hooks import CrawlHooks, HostShare
+from comity.walk.crawl.hooks import CrawlHooks, HostShare
 from tests.walk.crawling import DONE, QUEUED, TOO_DEEP, Place, line_of, run_crawl
 from tests.walk.site import Answer, Web, page, redirect, tree
 
@@ -206,7 +206,7 @@ def test_a_host_that_had_its_part_makes_way_while_others_wait(web: Web, place: P
 
     async def one_at_a_time(state: State) -> None:
         async with state.fetcher() as fetcher:
-            share = HostShare(1, tuple, lambda _host: None, lambda _host: None, told=lambda _line: None)
+            share = HostShare(1, tuple, lambda _host: None, lambda _host: None, report=lambda _line: None)
             await state.crawl(fetcher, None, CrawlHooks(hosts=share)).run()
 
     with place.opened() as state:

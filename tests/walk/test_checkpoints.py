@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from comity.assemble import State
-from comity.walk.crawl import Crawl
+from comity.walk.crawl.crawl import Crawl
 from tests.servers.valkey import ValkeyServer
 from tests.walk.crawling import Place, until
 from tests.walk.site import Site, Web, page

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from comity.assemble import State
-from comity.walk.crawl import Crawl
-from comity.walk.leased_host import LeasedHost
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.session.leased_host import LeasedHost
 from tests.walk.crawling import DONE, QUEUED, Place, line_of
 from tests.walk.site import Answer, Web, page, redirect, tree
 

@@ -245,7 +245,7 @@ def statuses(place: Place) -> list[Any]:
 def test_a_crawl_that_is_stopped_while_valkey_is_away_ends_in_time_and_goes_on_later(
     web: Web, shared: Place, valkey: ValkeyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("comity.walk.crawl._GRACE_S", 1.0)
+    monkeypatch.setattr("comity.walk.crawl.crawl._GRACE_S", 1.0)
     sites = sites_to_crawl(web, 40)
     urls = [site.url() for site in sites]
 

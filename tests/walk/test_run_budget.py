@@ -25,7 +25,7 @@ class Tally:
     pages_in_run: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Host:
     """As much of a host as a budget looks at."""
 
@@ -114,7 +114,7 @@ def test_pages_under_way_never_overrun_a_limit_and_failures_give_theirs_back(
             budget.begun(host)
             under_way.append(host)
         else:
-            assert under_way or any(each.has_page for each in hosts), "whoever waits, waits for somebody"
+            assert under_way or any(each.has_page for each in hosts), "a host that waits, waits for a page under way"
         assert budget.pages + len(under_way) <= limit
         if under_way and data.draw(st.booleans()):
             came = data.draw(st.booleans())
@@ -145,7 +145,7 @@ def test_the_pages_of_a_shared_run_are_taken_and_put_back() -> None:
     assert left == [1], "no page came of it"
     assert budget.take(host)  # type: ignore[arg-type]
     assert not budget.take(other)  # type: ignore[arg-type]
-    budget.give_back(host)  # type: ignore[arg-type]
+    budget.release(host)  # type: ignore[arg-type]
     visit(budget, other, came=True)
     assert (left, budget.pages, budget.held) == ([], 1, 0)
     budget.lost(1)

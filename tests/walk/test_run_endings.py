@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from comity.assemble import State
-from comity.walk.crawl_hooks import CrawlHooks, HostShare
-from comity.walk.progress import RunSummary
+from comity.walk.crawl.hooks import CrawlHooks, HostShare
+from comity.walk.crawl.progress import RunSummary
 from tests.walk.crawling import QUEUED, Place, line_of, run_crawl
 from tests.walk.site import Answer, Web, page, tree
 from tests.walk.test_endings import closed_port
@@ -58,7 +58,7 @@ def test_a_blocked_host_leaves_its_place_to_others(web: Web, place: Place) -> No
 
     async def one_at_a_time(state: State) -> RunSummary:
         async with state.fetcher() as fetcher:
-            share = HostShare(1, tuple, lambda _host: None, lambda _host: None, told=lambda _line: None)
+            share = HostShare(1, tuple, lambda _host: None, lambda _host: None, report=lambda _line: None)
             return await state.crawl(fetcher, None, CrawlHooks(hosts=share)).run()
 
     with place.opened(delay_s=0.2) as state:
@@ -149,7 +149,7 @@ def test_hosts_that_a_run_did_not_come_to_are_told(web: Web, place: Place) -> No
 
         async def one_at_a_time() -> RunSummary:
             async with state.fetcher() as fetcher:
-                share = HostShare(1, tuple, lambda _host: None, lambda _host: None, told=lambda _line: None)
+                share = HostShare(1, tuple, lambda _host: None, lambda _host: None, report=lambda _line: None)
                 return await state.crawl(fetcher, {site.host for site in sites}, CrawlHooks(hosts=share)).run()
 
         summary = asyncio.run(asyncio.wait_for(one_at_a_time(), 30))

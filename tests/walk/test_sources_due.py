@@ -17,7 +17,7 @@ from comity.operate.policy import set_policy
 from comity.reports.sources import sources_status
 from comity.settings import read_settings
 from comity.upkeep.due_sources import DueSources, DueTerms
-from comity.walk.read_source import SourceDesk
+from comity.walk.sources.runner import SourceRunner
 from tests.walk.crawling import until
 from tests.walk.site import Answer, Asked, Site, Web
 from tests.walk.sourcing import LOOPBACK, Office, jobs, listing
@@ -31,7 +31,7 @@ def test_many_sources_on_few_hosts_all_run_once_within_the_limits(web: Web, bure
             bureau.add(site.url(f"/careers/{number}"))
     most: list[int] = []
 
-    async def watch(desk: SourceDesk) -> Any:
+    async def watch(desk: SourceRunner) -> Any:
         due = DueSources(bureau.database, bureau.state.clock, desk, DueTerms(limit=20, at_once=3))
         task = asyncio.create_task(due.run_due(None))
         while not task.done():
@@ -57,7 +57,7 @@ def test_the_status_counts_down_while_sources_run(web: Web, bureau: Office) -> N
         bureau.add(site.url(f"/{number}"))
     seen: set[tuple[int, int]] = set()
 
-    async def watch(desk: SourceDesk) -> None:
+    async def watch(desk: SourceRunner) -> None:
         task = asyncio.create_task(bureau.state.due_sources(desk).run_due(None))
         while not task.done():
             status = await asyncio.to_thread(sources_status, bureau.database, bureau.state.clock)
@@ -154,7 +154,7 @@ def test_a_stopped_scheduler_leaves_no_lock_and_what_it_had_begun_is_still_due(w
     site = web.site({"/careers": Answer(body=listing(jobs(2)), after_s=30.0)})
     source = bureau.add(site.url("/careers"))
 
-    async def stop_in_the_midst(desk: SourceDesk) -> None:
+    async def stop_in_the_midst(desk: SourceRunner) -> None:
         task = asyncio.create_task(bureau.state.due_sources(desk).run_due(None))
         await until(lambda: bool(site.of("/careers")))
         task.cancel()
@@ -171,7 +171,7 @@ def test_the_loop_looks_again_and_again_until_it_is_stopped(web: Web, embedded_b
     site = web.site({"/careers": lambda asked: listing(jobs(asked.count))})
     embedded_bureau.add(site.url("/careers"))
 
-    async def serve(desk: SourceDesk) -> None:
+    async def serve(desk: SourceRunner) -> None:
         told: list[Any] = []
         due = DueSources(
             embedded_bureau.database, embedded_bureau.state.clock, desk, DueTerms(every_s=0.05), told.append
@@ -192,7 +192,7 @@ def test_a_scheduler_that_is_stopped_lets_runs_end_and_begins_no_more(web: Web, 
     for number in range(6):
         embedded_bureau.add(site.url(f"/{number}"))
 
-    async def stop_soon(desk: SourceDesk) -> Any:
+    async def stop_soon(desk: SourceRunner) -> Any:
         due = embedded_bureau.state.due_sources(desk)
         task = asyncio.create_task(due.run_due(None))
         await until(lambda: bool(site.pages()))
@@ -209,15 +209,15 @@ def test_a_page_our_own_code_stumbles_over_costs_one_run(web: Web, embedded_bure
     for site in (bad, good):
         embedded_bureau.add(site.url("/careers"))
 
-    async def stumble(desk: SourceDesk) -> Any:
-        read = desk._normalize
+    async def stumble(desk: SourceRunner) -> Any:
+        read = desk.normalize
 
         def normalize(found: Any, source: Any, now: Any) -> Any:
             if bad.host in source.careers_url:
                 raise RecursionError("a bug of ours")
             return read(found, source, now)
 
-        desk._normalize = normalize
+        desk.normalize = normalize
         return await embedded_bureau.state.due_sources(desk).run_due(None)
 
     report = embedded_bureau.do(stumble)
@@ -233,7 +233,7 @@ def test_a_run_takes_no_longer_than_it_may(web: Web, embedded_bureau: Office) ->
     site: Site = web.site(fallback=endless)
     source = embedded_bureau.add(site.url("/careers"))
 
-    async def hurry(desk: SourceDesk) -> Any:
+    async def hurry(desk: SourceRunner) -> Any:
         desk._terms = replace(desk._terms, run_s=0.4)
         return await desk.run(source.id)
 

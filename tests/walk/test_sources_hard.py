@@ -152,11 +152,15 @@ def test_hosts_that_are_given_back_from_two_sides_are_given_back_once(embedded_b
     addresses = [resolve_link(url, url) for url in ("http://one.example/", "http://two.example/")]
 
     async def both(desk: SourceRunner) -> None:
+        held = desk.session.held
+        hosts = []
         for address in addresses:
             assert address is not None
-            assert await desk._board.host_of(address) is not None
-        # The upkeep of leases goes through all of them while a run that has ended gives back the second.
-        await asyncio.gather(desk._board.release_guests(idle_only=False), desk._board.release_guest("two.example"))
+            hosts.append(await held.host_for(address))
+        second = hosts[1]
+        assert second is not None
+        # The upkeep of leases goes through all of them while a run that has ended releases the second.
+        await asyncio.gather(held.release_on_demand(), held.release_unused(second))
 
     embedded_bureau.do(both)
     assert embedded_bureau.rows("SELECT DISTINCT claimed_by FROM domains") == [{"claimed_by": None}]
@@ -167,7 +171,7 @@ def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: O
     bad, good = bureau.add(site.url("/careers")), bureau.add(other.url("/careers"))
 
     async def spoil(desk: SourceRunner) -> PassReport:
-        normalize = desk._normalize
+        normalize = desk.normalize
 
         def spoilt(found: Any, source: Any, now: Any) -> Any:
             postings = normalize(found, source, now)
@@ -175,7 +179,7 @@ def test_what_cannot_be_stored_fails_its_source_and_no_other(web: Web, bureau: O
                 return postings
             return [replace(each, deadline=datetime(2030, 1, 1)) for each in postings]  # noqa: DTZ001
 
-        desk._normalize = spoilt
+        desk.normalize = spoilt
         return await bureau.state.due_sources(desk).run_due(None)
 
     said = {report.source_id: report for report in bureau.do(spoil).reports}

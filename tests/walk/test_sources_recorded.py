@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from comity.database import records
-from comity.database.frontier import journal as journal_table
+from comity.database.frontier import journal
 from comity.database.records import last_seen
 from comity.rules.canonical import web_address
 from comity.walk.sources.settle import SourceSettling
@@ -97,5 +97,5 @@ def test_a_crawl_does_not_take_what_a_source_saw_for_its_own(web: Web, embedded_
     key = web_address(site.url("/careers")).key
     with office.database.read() as connection:
         assert last_seen(connection, [key]) == {}
-        assert list(journal_table.visits(connection, site.host, None, 10)) == []
+        assert list(journal.visits(connection, site.host, None, 10)) == []
         assert records.last_contents(connection, site.host, 10) == []

@@ -70,13 +70,13 @@ def test_run_due_starts_at_once_and_due_count_falls_meanwhile(admin: httpx.Clien
 def test_a_run_requested_while_the_last_one_finishes_is_not_lost(
     admin: httpx.Client, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give_back = SourceRunner._give_back
+    release = SourceRunner._release
 
     async def slowly(desk: SourceRunner, visit: SourceVisit) -> None:
         await asyncio.sleep(0.3)  # the log is there, the lock is gone, and the host's lease is about to be
-        await give_back(desk, visit)
+        await release(desk, visit)
 
-    monkeypatch.setattr(SourceRunner, "_give_back", slowly)
+    monkeypatch.setattr(SourceRunner, "_release", slowly)
     source = _add(admin, web.site({"/careers": listing(jobs(1))}))
     for runs in (1, 2):
         asked = admin.post(f"/admin/sources/{source}/run")

@@ -12,7 +12,7 @@ from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, visi
 
 if TYPE_CHECKING:
     from comity.reports.idle import IdleHost
-    from comity.walk.progress import Progress, RunSummary
+    from comity.walk.crawl.progress import Progress, RunSummary
 
 _HOSTS_SHOWN = 30
 _FAULTS_SHOWN = 10

@@ -21,7 +21,7 @@ def serve_sources(door: Chosen) -> int:
     async def serve() -> None:
         with door.open_or_make() as opened:
             async with opened.fetcher() as fetcher, opened.source_desk(fetcher) as desk:
-                desk.tell_of_waits(wait_teller(log_of(door)))
+                desk.log_waits(wait_teller(log_of(door)))
                 due = opened.due_sources(desk, teller(door))
 
                 def on_signal(number: int) -> None:

@@ -269,7 +269,7 @@ class _Desk:
         from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
 
         most = _MOST_HOSTS if self._hosts is None else self._hosts
-        share = HostShare(most, tuple, leave=_unshared, take_back=_unshared, told=self._told_of_host)
+        share = HostShare(most, tuple, leave=_unshared, take_back=_unshared, report=self._told_of_host)
         duty = Duty(_LOOK_AGAIN_EVERY_S, partial(self._frontier.look_again, state))
         return CrawlHooks(
             hosts=share,

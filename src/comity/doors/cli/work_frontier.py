@@ -52,9 +52,9 @@ class FrontierWatch:
 
     def on_silence(self, said: str | None) -> None:
         """Redis does not answer, or the disk of the pages is full, for this reason; or that is over."""
-        from comity.walk.patience import NoRoom
+        from comity.walk.crawl.retrying_thread import DiskFull
 
-        if isinstance(said, NoRoom):
+        if isinstance(said, DiskFull):
             if self._full_at is None:
                 self._full_at = monotonic()
                 self._log.tell(events.PAGES_WAIT, said, error="disk_full")

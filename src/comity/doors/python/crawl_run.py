@@ -12,7 +12,7 @@ from comity.doors.python.page import Page
 from comity.doors.python.sessions import Session, TaskSession, ThreadSession
 from comity.model.errors import ComityError
 from comity.reports.idle import IdleHost
-from comity.walk.progress import Progress, RunSummary
+from comity.walk.crawl.progress import Progress, RunSummary
 
 
 class CrawlRun:

@@ -107,7 +107,7 @@ async def open_services(
         on_result(result)
 
     async with state.fetcher() as fetcher, state.source_desk(fetcher) as runner:
-        runner.tell_of_waits(on_wait)
+        runner.log_waits(on_wait)
         pool = state.source_pool(runner, on_run, _warn)
         due = state.due_sources(pool, on_run)
         scheduler = None

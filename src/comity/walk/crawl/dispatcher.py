@@ -1,0 +1,318 @@
+"""The dispatcher: begins visits when a host's gate, its URLs at hand and our capacity allow it.
+
+There is no task per host or per URL that waits. Hosts that may have something to do now stand in a line; those that
+have something to do later are in a heap by time, with one timer for the earliest; a host whose visit ends joins the
+line again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio import AbstractEventLoop, Task
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from math import inf
+from types import coroutine
+from typing import Any, Final
+
+from comity.gate.ready_heap import ReadyHeap
+from comity.model.gate import Reservation, SlotTimeout, Wait, WaitReason
+from comity.model.outcome import Fetched, NotModified, Outcome, Postponed, Refused
+from comity.walk.crawl.budget import RunBudget
+from comity.walk.crawl.events import Emit, HostDry, VisitEnded, WorkFailed
+from comity.walk.robots.keeper import RobotsPostponed
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.host_phase import Phase
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.visit import Cleared, RobotsWanted, clear, visit
+
+_TICK_LEAST_S: Final = 0.0005
+_UNREAD_MOST: Final = 8  # pages of one host that wait to be read in a child process
+
+
+class Dispatcher:
+    """Gives hosts their turns. It decides nothing about the end of a visit or of a host: it emits an event."""
+
+    def __init__(
+        self,
+        rooms: VisitContext,
+        capacity: Capacity,
+        clock: Callable[[], float],
+        *,
+        budget: RunBudget,
+        is_full: Callable[[], bool],
+        read_sitemaps: Callable[[LeasedHost, str], Awaitable[None]],
+        emit: Emit,
+    ) -> None:
+        self._rooms = rooms
+        self._capacity = capacity
+        self._clock = clock
+        self._budget = budget
+        self._is_full = is_full
+        self._read_sitemaps = read_sitemaps
+        self._emit = emit
+        self._line: deque[LeasedHost] = deque()
+        self._in_line: set[LeasedHost] = set()
+        self._later: ReadyHeap[LeasedHost] = ReadyHeap()
+        self._preparing: set[LeasedHost] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = inf
+        self._is_serving = False
+        self.waits: dict[WaitReason, int] = {}  # how often a host had to wait for its gate, and for what
+
+    def ready(self, host: LeasedHost) -> None:
+        """A host may have something to do now."""
+        if host not in self._in_line:
+            self._in_line.add(host)
+            self._line.append(host)
+
+    def ready_at(self, host: LeasedHost, at: float) -> None:
+        """A host has something to do at a time."""
+        self._later.push(host, at)
+
+    def serve(self) -> None:
+        """Begin everything that may begin."""
+        if self._is_serving:
+            return
+        self._is_serving = True
+        try:
+            now = self._clock()
+            for host in self._later.pop_due(now):
+                self.ready(host)
+            while self._line and self._capacity.free > 0 and not self._is_full():
+                host = self._line.popleft()
+                self._in_line.discard(host)
+                self._serve_one(host)
+        finally:
+            self._is_serving = False
+        if len(self._later):  # where no host waits for a delay, it is cheaper to let the loop do all of it at once
+            self._rooms.requests.look()
+        self._set_timer()
+
+    def forget(self, host: LeasedHost) -> None:
+        """A host is released."""
+        self._later.remove(host)
+        if host in self._in_line:
+            self._in_line.discard(host)
+            self._line.remove(host)
+
+    async def cancel(self) -> None:
+        """End every visit that is still under way."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _serve_one(self, host: LeasedHost) -> None:
+        """Give one host its turn: one visit begins, or it is known what it waits for."""
+        if host in self._preparing:
+            return
+        while host.phase is Phase.READY:
+            if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
+                return  # the end of a visit brings it back
+            if host.unread and (host.unread >= _UNREAD_MOST or self._rooms.apart.is_behind):
+                return  # the page being read brings it back
+            now = self._clock()
+            entry = host.work.peek(now)
+            if entry is None:
+                break
+            # First: a run whose budget is spent waits for no delay, and reserves no start that it will not use.
+            if not entry.is_image and self._budget.is_spent(host):
+                break
+            if host.gate.is_closed_at(now):
+                if self._is_too_long(host, host.gate.blocked_until):
+                    continue
+                self._rooms.requests.tell_of_wait(host)
+                # Where a request must end first, its end brings the host back.
+                self._later.push(host, host.gate.next_start_at())
+                return
+            cleared = clear(host, entry, self._rooms)
+            if isinstance(cleared, Refused | Postponed):
+                host.work.take()
+                self._emit(VisitEnded(host, cleared))
+                continue
+            if isinstance(cleared, RobotsWanted):
+                self._preparing.add(host)
+                self._spawn(self._prepare(host, cleared.origin))
+                return
+            if host.sitemaps is not None:
+                self._begin_sitemaps(host, cleared.address.origin)
+            if not entry.is_image and not self._budget.may_begin(host):
+                return  # pages under way may be the last of the budget: their ends bring it back
+            slot = host.gate.try_reserve()
+            if isinstance(slot, Wait):
+                if not self._leaves(host, slot):
+                    self._wait(host, slot)
+                    return
+                continue
+            if not entry.is_image:  # an image is not a page of the budget
+                self._budget.begun(host)
+            host.work.take()
+            host.visits_under_way += 1
+            (self._begin if len(self._later) else self._spawn)(self._visit(host, cleared, slot))
+            self.ready(host)
+            return
+        if self._looks_into_sitemaps(host):
+            return
+        pages_under_way = host.visits_under_way - host.is_reading_sitemaps
+        # A host whose sitemaps are being read is not done, but its queued URLs can be read on.
+        is_open = host.work.has_more and not host.is_stopped
+        if not pages_under_way and (is_open or not host.is_reading_sitemaps):
+            self._emit(HostDry(host))
+        elif (at := host.work.next_at()) is not None and not host.is_stopped:
+            self._later.push(host, at)  # what was put off does not wait for the sitemaps
+
+    def _looks_into_sitemaps(self, host: LeasedHost) -> bool:
+        """Begin with a host's sitemaps although no page of it is at hand: all may be refused, or done."""
+        if host.sitemaps is None or host.home is None or host.is_stopped or host.work.has_more:
+            return False
+        if host.is_reading_sitemaps or host.home in host.refused:
+            return False
+        if self._rooms.robots.known(host, host.home) is not None:
+            self._begin_sitemaps(host, host.home)
+        else:
+            self._preparing.add(host)
+            self._spawn(self._prepare(host, host.home))
+        return True
+
+    def _begin_sitemaps(self, host: LeasedHost, origin: str) -> None:
+        """Read a host's sitemaps beside its pages, now that robots.txt of its first origin is known."""
+        if host.is_reading_sitemaps:
+            return
+        host.is_reading_sitemaps = True
+        host.visits_under_way += 1
+
+        async def read() -> None:
+            try:
+                await self._read_sitemaps(host, origin)
+            finally:
+                host.visits_under_way -= 1
+                host.is_reading_sitemaps = False
+                host.sitemaps = [] if host.has_sitemaps_again else None
+                host.has_sitemaps_again = False
+            self.ready(host)
+            self.serve()
+
+        self._spawn(read())
+
+    def _leaves(self, host: LeasedHost, wait: Wait) -> bool:
+        """Whether a host is left because of a wait: its lease is over, or it asked us to wait for long."""
+        if wait.reason is WaitReason.LEASE_OVER and host.gate.is_over:  # not that of a host that a redirect led to
+            host.lose_lease()
+            return True
+        return wait.reason is WaitReason.BLOCK and self._is_too_long(host, wait.until)
+
+    def _is_too_long(self, host: LeasedHost, blocked_until: float) -> bool:
+        """Whether a host is blocked for longer than we wait: then it is released at once, and leased again when due.
+
+        Meanwhile others can use its place and its lease.
+        """
+        if blocked_until - self._clock() <= MAX_HOST_WAIT_S:
+            return False
+        host.drain_until(blocked_until)
+        return True
+
+    def _wait(self, host: LeasedHost, wait: Wait) -> None:
+        self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
+        self._rooms.requests.tell_of_wait(host)
+        if wait.until < inf:  # else a request must end first, and its end brings the host back
+            self._later.push(host, wait.until)
+
+    async def _visit(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
+        outcome: Outcome | None = None
+        try:
+            outcome = await visit(host, cleared, slot, self._rooms)
+        finally:
+            host.visits_under_way -= 1
+            if not cleared.entry.is_image:
+                self._budget.ended(host, came=isinstance(outcome, Fetched | NotModified))
+        self._emit(VisitEnded(host, outcome))
+        self.ready(host)
+        self.serve()
+
+    async def _prepare(self, host: LeasedHost, origin: str) -> None:
+        """Read robots.txt; meanwhile no page of the host is visited."""
+        try:
+            found = await self._rooms.robots.in_force(host, origin, self._rooms.host_of)
+        finally:
+            self._preparing.discard(host)
+        if isinstance(found, RobotsPostponed) and not host.is_stopped:
+            why = found.why
+            if isinstance(why, SlotTimeout):
+                self._later.push(host, self._clock() + 1.0)
+            elif not self._leaves(host, why):
+                self._later.push(host, why.until if why.until < inf else self._clock() + 1.0)
+        if host.is_stopped or not isinstance(found, RobotsPostponed):
+            self.ready(host)
+        self.serve()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Send a visit's request before anything else is done: its host's delay counts from now."""
+        try:
+            task = start_eagerly(asyncio.get_running_loop(), work)
+        except Exception as error:
+            self._emit(WorkFailed(error))
+        else:
+            if task is not None:
+                self._track(task)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        self._track(asyncio.get_running_loop().create_task(work))
+
+    def _track(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._emit(WorkFailed(error))
+
+    def _set_timer(self) -> None:
+        at = self._later.next_at()
+        if at == self._timer_at and self._timer is not None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_at = at
+        if at < inf:
+            delay_s = max(at - self._clock(), _TICK_LEAST_S)
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.serve()
+
+
+def start_eagerly(loop: AbstractEventLoop, work: Coroutine[Any, Any, None]) -> Task[None] | None:
+    """Run `work` to its first wait now, not at the loop's next turn; give the task for the rest, None if it has ended.
+
+    A start that a gate grants is used at once that way.
+    """
+    if sys.version_info >= (3, 12):
+        task = Task(work, loop=loop, eager_start=True)
+        return None if task.done() and not task.cancelled() and task.exception() is None else task
+    try:
+        awaited = work.send(None)
+    except StopIteration:
+        return None
+    return loop.create_task(_go_on(work, awaited))
+
+
+@coroutine
+def _go_on(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+    """The rest of a coroutine whose first step was taken."""
+    while True:
+        try:
+            answer = yield awaited
+        except BaseException as error:
+            raised: BaseException | None = error
+        else:
+            raised = None
+        try:
+            awaited = work.send(answer) if raised is None else work.throw(raised)
+        except StopIteration:
+            return

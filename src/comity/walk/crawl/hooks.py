@@ -1,0 +1,80 @@
+"""How a caller takes part in a crawl: pages as they are committed, an extractor, a run shared with other processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from comity.model.outcome import Outcome
+from comity.model.page import Extractor
+from comity.telemetry.meter import Meter
+from comity.walk.crawl.budget import SharedPages
+from comity.walk.crawl.progress import HostSummary
+from comity.walk.request import OnWait
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class HostShare:
+    """How the processes of one run share its hosts: each is crawled by one of them, and once."""
+
+    most: int
+    """How many hosts one process may have open, so that some are left for the others."""
+    left: Callable[[], Collection[str]]
+    """The hosts that the run is done with, in any process."""
+    leave: Callable[[str], None]
+    """Called before a host is released: no process leases it once more."""
+    take_back: Callable[[str], None]
+    """Called when a host whose lease was lost is to be leased once more after all."""
+    report: Callable[[HostSummary], None]
+    """Called with how a host ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """Something to do beside a run, at its start and every so many seconds; what it raises ends the run."""
+
+    every_s: float
+    work: Callable[[], Awaitable[object]]
+
+    async def repeat(self) -> None:
+        """Do it until cancelled."""
+        while True:
+            await self.work()
+            await asyncio.sleep(self.every_s)
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlHooks:
+    """What a caller may pass to a crawl. Functions are called on the event loop and must not block."""
+
+    on_settled: Callable[[Sequence[Outcome]], None] | None = None
+    """Called with outcomes once they are committed, a batch at a time."""
+    is_held_up: Callable[[], bool] = _never
+    """While this is true nothing new begins: the consumer of the pages is behind."""
+    extract: Extractor | None = None
+    """Sees every page; what it raises ends the run, and the page is not acknowledged."""
+    run_id: UUID | None = None
+    """The run of which this crawl is a part; the caller begins and ends it."""
+    pages: SharedPages | None = None
+    """The pages of a budget that is shared with other processes."""
+    hosts: HostShare | None = None
+    """How the hosts are shared with other processes."""
+    meter: Meter | None = None
+    """Counts what the run does, as metrics of the process."""
+    waits_for_room: bool = False
+    """Whether a full disk of pages is waited for; such a wait is reported through `on_silence`."""
+    on_silence: Callable[[str | None], None] = lambda _said: None
+    """Called with the reason when the run waits for its frontier, with None when it goes on; reasons may repeat."""
+    on_wait: OnWait | None = None
+    """Called for every wait for a host, if set."""
+    duties: tuple[Duty, ...] = ()
+    """What else to do while the run lasts."""
+
+
+NO_HOOKS = CrawlHooks()

@@ -1,0 +1,243 @@
+"""Opens the hosts of a run and reads on in their frontiers. All of it blocks, and belongs on the database thread."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import datetime
+from math import inf
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from comity.clock import Clock
+from comity.database import hosts as hosts_table
+from comity.database import records
+from comity.database import sitemaps as sitemaps_table
+from comity.database.connection import Database
+from comity.frontier.at_hand import KEYS_MOST, HostQueue
+from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
+from comity.leases.leases import Leases
+from comity.model.errors import LeaseLost
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry, QueuedUrl
+from comity.model.host import HostProgress, HostStatus, Lease
+from comity.model.sitemap import SitemapRow, SitemapState
+from comity.rules.canonical import address_of_host, web_address
+from comity.rules.sitemap_plan import has_seeded_pages
+from comity.rules.traps.watch import TrapWatch
+from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
+from comity.walk.refresh import plan_round, requeue_planned, with_seen
+from comity.walk.session.leased_host import LeasedHost
+
+_LINKS_LEAST: Final = 5_000  # remembered of each host, however many are open
+WINDOW: Final = 500  # how many URLs are read from the frontier at once
+_RECALLED: Final = 10_000  # pages of earlier runs from which the trap detection learns, over hosts opened together
+
+
+class HostOpener:
+    """Opens hosts that were leased just now, and brings their URLs to hand."""
+
+    def __init__(
+        self,
+        database: Database,
+        frontier: FrontierStore,
+        leases: Leases,
+        clock: Clock,
+        run_id: UUID,
+        terms: CrawlTerms,
+        hosts: Collection[str] | None,
+    ) -> None:
+        self._database = database
+        self._frontier = frontier
+        self._leases = leases
+        self._clock = clock
+        self._run_id = run_id
+        self._track = terms.track
+        self._traps = terms.traps
+        self._sitemaps = terms.reads_sitemaps
+        self._max_depth = terms.scope.max_depth
+        self._refresh = terms.refresh
+        self._images = terms.images
+        share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
+        self._links_remembered = min(KEYS_MOST, max(_LINKS_LEAST, terms.links_remembered // share))
+
+    def open_some(self, hosts: Sequence[LeasedHost]) -> list[tuple[int, int] | None]:
+        """Mark hosts as being crawled, all in one transaction, and bring their URLs to hand.
+
+        Gives for each the pages so far and how many URLs are queued; None where the lease was lost meanwhile.
+        """
+        ids = [host.lease.host_id for host in hosts]
+        self._frontier.take_up(ids)
+        self._lift(hosts)
+        self._begin_rounds(hosts)
+        with self._database.read() as connection:
+            standing = hosts_table.status_of(connection, ids)
+            sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
+        # The frontier may be on another server: it is read outside of the transaction.
+        with self._frontier.reading() as reads:
+            deep = {host.lease.host_id for host in hosts if host.has_too_deep}
+            known = {host_id: self._known(reads, host_id, standing.get(host_id), deep) for host_id in ids}
+        opened: dict[UUID, tuple[int, int]] = {}
+        with self._frontier.change() as change:
+            held = self._leases.still_held(change.connection, [host.lease for host in hosts])
+            for host in hosts:
+                host_id = host.lease.host_id
+                if host_id not in held:  # a late write writes nothing
+                    continue
+                with suppress(LeaseLost):
+                    row = standing.get(host_id)
+                    known[host_id] = begun = self._begin(change, host, row, *known[host_id])
+                    if self._sitemaps:
+                        listed = sitemaps.get(host_id, [])
+                        host.sitemaps = self._sitemaps_to_read(change.connection, host.lease, listed)
+                    opened[host_id] = (row.pages_crawled if row is not None else 0), begun[1]
+                    host.may_know_pages = opened[host_id][0] > 0
+        with self._frontier.reading() as reads:
+            for host in hosts:
+                if host.lease.host_id in opened:
+                    self._bring_to_hand(reads, host, *known[host.lease.host_id])
+        self._recall([host for host in hosts if opened.get(host.lease.host_id, (0, 0))[0]])
+        return [opened.get(host_id) for host_id in ids]
+
+    def _lift(self, hosts: Sequence[LeasedHost]) -> None:
+        """First queue the links that were too deep for earlier runs and are not for this one."""
+        with self._frontier.reading() as reads:
+            kept = reads.too_deep([host.lease.host_id for host in hosts])
+        for host in hosts:
+            host.has_too_deep = host.lease.host_id in kept
+        lifted = [host for host in hosts if kept.get(host.lease.host_id, (0, inf))[1] <= self._max_depth]
+        if not lifted:
+            return
+        with self._frontier.change() as change:
+            held = self._leases.still_held(change.connection, [host.lease for host in lifted])
+            for host in lifted:
+                if host.lease.host_id in held:
+                    found = change.lift(host.lease.host_id, self._max_depth)
+                    if self._track:
+                        news = HostProgress(pages_discovered=found)
+                        with suppress(LeaseLost):
+                            self._leases.add_progress(change.connection, host.lease, news, host.lease.memory)
+
+    def _recall(self, hosts: Sequence[LeasedHost]) -> None:
+        """Let the trap detection learn what earlier runs saw of hosts; not for too long at once."""
+        with self._database.read() as connection:
+            for host in hosts:
+                if host.traps is not None:
+                    most = max(100, _RECALLED // len(hosts))
+                    host.traps.recall(records.last_contents(connection, host.name, most))
+
+    def _known(
+        self, reads: FrontierReads, host_id: UUID, row: Any, deep: Collection[UUID]
+    ) -> tuple[list[int] | None, int]:
+        """The keys of known URLs, None if they are more than are remembered; and how many are queued."""
+        most = self._links_remembered
+        keys: list[int] | None = None
+        # Each of these needs an index only, however much there is.
+        if row is None or row.frontier_size + row.pages_crawled < most:
+            keys = reads.keys(host_id, most)
+            if not keys:
+                return [], 0
+            if host_id in deep and len(keys) < most:  # one of these that is found nearer to a seed counts as new
+                keys = list(set(keys).difference(reads.too_deep_keys(host_id, most)))
+        queued = reads.queued_up_to(host_id, KEYS_MOST)
+        if queued == KEYS_MOST and row is not None:  # or more: it is not counted further
+            queued = max(queued, row.frontier_size)
+        return (None if keys is not None and len(keys) == most else keys), queued
+
+    def _begin(
+        self, change: FrontierChange, host: LeasedHost, row: Any, keys: list[int] | None, queued: int
+    ) -> tuple[list[int] | None, int]:
+        """Mark a host as being crawled; a host without URLs gets its root."""
+        lease = host.lease
+        if row is not None and row.refresh_started_at is not None:
+            host.refresh_began_at = row.refresh_started_at.timestamp()
+        is_begun_anew = self._track and lease.status is HostStatus.PENDING and host.refresh_began_at is None
+        if keys is not None and not keys:
+            root = address_of_host(lease.host)
+            guessed = FrontierEntry(root.url, root.key, 0, GUESSED_SCHEME_PRIORITY, found_by=FoundBy.SEED)
+            change.add(lease.host_id, self._run_id, [guessed])
+            if self._track:
+                self._leases.add_progress(change.connection, lease, HostProgress(pages_discovered=1), lease.memory)
+            keys, queued = [root.key], 1
+        elif is_begun_anew and not queued:
+            # Its cooldown is over, or it was reset: what was refused or seen then is requested once more.
+            queued = change.requeue_all(lease.host_id)
+        values: dict[str, Any] = {
+            "frontier_size": queued,
+            **checkpoint(self._frontier, lease, self._run_id, queued, self._clock.now()),
+        }
+        if self._track:
+            values |= {
+                "status": HostStatus.ACTIVE,
+                "last_crawl_run_id": self._run_id,
+                "last_crawled_at": self._clock.now(),
+            }
+        self._leases.write(change.connection, lease, values)
+        return keys, queued
+
+    def _bring_to_hand(self, reads: FrontierReads, host: LeasedHost, keys: list[int] | None, queued: int) -> None:
+        """Bring the front of a host's frontier to hand."""
+        rows = self._look(reads, host)
+        host.links_remembered = self._links_remembered
+        if self._traps is not None:
+            host.traps = TrapWatch(self._traps, today=self._clock.now().date())
+        if host.sitemaps is not None:
+            # "Not found" is not remembered for direct URLs: the next crawl looks again.
+            host.is_given_directly = has_seeded_pages(rows)
+            if host.is_given_directly:
+                host.sitemaps = [row for row in host.sitemaps if row.state is not SitemapState.MISSING]
+            first = rows[0].url if rows else reads.any_url(host.lease.host_id)
+            host.home = web_address(first).origin if first is not None else None
+        most = self._links_remembered
+        host.work = HostQueue(keys or (), knows_all=keys is not None, is_whole=False, keys_most=most)
+        host.work.read(rows, is_whole=len(rows) == queued)
+
+    def _begin_rounds(self, hosts: Sequence[LeasedHost]) -> None:
+        """Begin the refreshes that are due, each in a transaction of its own; the long part only reads."""
+        with self._database.read() as connection:
+            due = hosts_table.due_for_refresh(connection, [host.lease.host_id for host in hosts])
+        for host in hosts:
+            host_id, now = host.lease.host_id, self._clock.now()
+            if host_id not in due:
+                continue
+            with self._frontier.reading() as reads, self._database.read() as connection:
+                plan = plan_round(reads, connection, host_id, now, self._refresh, images=self._images)
+            with suppress(LeaseLost), self._frontier.change() as change:
+                mark = {"is_refresh_due": False, "refresh_started_at": now}
+                self._leases.write(change.connection, host.lease, mark)
+                requeue_planned(change, host_id, *plan)
+                sitemaps_table.forget(change.connection, host_id)  # what they say now decides
+
+    def _sitemaps_to_read(
+        self, connection: Connection, lease: Lease, rows: list[SitemapRow]
+    ) -> list[SitemapRow] | None:
+        """What is known of a host's sitemaps, if some are still to be read; after a day they are all planned anew."""
+        if not rows:
+            return []
+        oldest = self._clock.seconds() - SITEMAPS_FRESH_FOR_S
+        if any(row.asked_at is not None and row.asked_at < oldest for row in rows):
+            sitemaps_table.forget(connection, lease.host_id)
+            return []
+        is_unfinished = any(row.state is SitemapState.PLANNED for row in rows)
+        was_found = any(row.state is SitemapState.READ for row in rows)
+        return rows if is_unfinished or not was_found else None
+
+    def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
+        """The next URLs of a host, and when the earliest that was put off is due."""
+        with self._frontier.reading() as reads:
+            return self._look(reads, host), reads.next_ready_at(host.lease.host_id)
+
+    def _look(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
+        urls = reads.look(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
+        if host.refresh_began_at is None:
+            return urls
+        with self._database.read() as connection:
+            return with_seen(connection, host.lease.host_id, urls, host.refresh_began_at)
+
+
+def checkpoint(frontier: FrontierStore, lease: Lease, run_id: UUID, queued: int, now: datetime) -> dict[str, Any]:
+    """When the URLs of a host changed, and where they are: None once nothing is left to resume."""
+    place = frontier.checkpoint_id(lease.host_id, lease.host, run_id) if queued else None
+    return {"frontier_checkpoint_id": place, "frontier_updated_at": now}

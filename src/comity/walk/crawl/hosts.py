@@ -1,0 +1,384 @@
+"""The hosts that a run has open: how each is leased, supplied with URLs and released.
+
+A host that is read on or released has a task here. What may be done with it meanwhile is its phase: see
+`session.host_phase`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Collection, Coroutine, Iterator
+from dataclasses import replace
+from math import inf
+from typing import Any, Final
+
+from comity.frontier.store import FrontierUnavailable
+from comity.model.host import HostStatus
+from comity.model.run import EndReason, Exhausted
+from comity.model.traps import TrapCode
+from comity.walk.crawl.budget import RunBudget
+from comity.walk.crawl.dispatcher import Dispatcher
+from comity.walk.crawl.events import Emit, HostsChanged, WorkFailed
+from comity.walk.crawl.hooks import HostShare
+from comity.walk.crawl.host_closing import HostCloser
+from comity.walk.crawl.host_opening import WINDOW, HostOpener
+from comity.walk.crawl.progress import HostSummary, Progress
+from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.crawl.settling import Settling
+from comity.walk.crawl.summary import LEASE_LOST
+from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
+from comity.walk.session.session import Session
+
+_AT_ONCE: Final = 64  # hosts that are opened or released in one transaction
+_WARNINGS_MOST: Final = 100
+_IN_STEP_MOST: Final = 8  # hosts that may begin at the same moment
+_LOOK_EVERY_S: Final = 0.02
+# Limits of a run that crawls whatever the table offers, and may last.
+_LINES_KEPT: Final = 1000  # the last hosts, whose ends the summary lists
+_LEFT_FOR_S: Final = 60.0  # before a host that was released may be leased again
+_LOOK_FOR_MORE_S: Final = 5.0  # between two looks at the table while more hosts could be open
+_PASSED_MOST: Final = 2000  # hosts that were released just now and come first again, passed over in one look
+_PAUSE_FOR_PASSED_S: Final = 0.02  # for each of these, before the next look
+_OPEN: Final = (HostStatus.PENDING, HostStatus.ACTIVE)
+_RETAKEN_MOST: Final = 20  # times that a host is leased again after its lease was lost, without a page in between
+
+
+class OpenHosts:
+    """Leases hosts from the table, reads on in their frontiers when they run dry, and releases each once."""
+
+    def __init__(
+        self,
+        session: Session,
+        opener: HostOpener,
+        closer: HostCloser,
+        thread: RetryingThread,
+        settling: Settling,
+        budget: RunBudget,
+        dispatcher: Dispatcher,
+        terms: CrawlTerms,
+        progress: Progress,
+        hosts: Collection[str] | None,
+        share: HostShare | None,
+        emit: Emit,
+    ) -> None:
+        self._session = session
+        self._held = session.held
+        self._opener = opener
+        self._closer = closer
+        self._thread = thread
+        self._settling = settling
+        self._budget = budget
+        self._dispatcher = dispatcher
+        self._clock = clock = session.clock
+        self._terms = terms
+        self._progress = progress
+        self._remaining = set(hosts) if hosts is not None else None
+        self._emit = emit
+        self._share = share
+        # A host that waits for its delay holds no connection, so more hosts than connections can be open.
+        self._most = terms.most_hosts
+        if share is not None:
+            self._most = min(self._most, share.most)
+        self._open: dict[LeasedHost, int] = {}  # pages that each had before this run
+        self._busy: dict[LeasedHost, asyncio.Task[None]] = {}  # being read on, or released
+        self._opened_at: dict[LeasedHost, float] = {}
+        # Visits that this run began, and pages that it has, of hosts that it released.
+        self._spent: dict[str, tuple[int, int]] = {}
+        self._retaken: dict[str, int] = {}  # how often in a row the lease of a host was lost
+        self._left: dict[str, float] = {}  # hosts that this run will not lease again, and until when
+        self._swept_at = clock.seconds()
+        self._claims_again_at = -inf
+        self._later: asyncio.TimerHandle | None = None
+        self._releasing: list[tuple[LeasedHost, int, asyncio.Future[HostSummary]]] = []
+        self._release_turn = asyncio.Lock()
+        self.ended_by: EndReason | None = None  # what ended the run
+        self.spent_budget: Exhausted | None = None  # what ended the run, if a budget did
+        self.forgotten: Counter[EndReason] = Counter()  # how hosts ended whose lines are not kept
+        self.lines: deque[HostSummary] = deque(maxlen=_LINES_KEPT if hosts is None else None)
+
+    def __iter__(self) -> Iterator[LeasedHost]:
+        return iter(list(self._open))
+
+    def __contains__(self, host: LeasedHost) -> bool:
+        return host in self._open
+
+    def __bool__(self) -> bool:
+        """Whether any host is still open, or being released."""
+        return bool(self._open or self._busy)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether nothing more is to begin."""
+        return self.ended_by is not None
+
+    async def take_more(self) -> None:
+        """Lease more hosts, up to the limit."""
+        free = self._most - len(self._open) - len(self._busy)
+        while free > 0 and not self.is_ending and (self._remaining is None or self._remaining):
+            claimed = await self._claim(free)
+            if not claimed:
+                held = self._held
+                release = held.release_idle if self._open or self._busy else held.release_on_demand
+                if not await release():
+                    self._look_later()
+                    return
+                continue  # a host to crawl may have been leased on demand until now
+            for first in range(0, len(claimed), _AT_ONCE):
+                await self._begin(claimed[first : first + _AT_ONCE])
+            free -= len(claimed)
+
+    def _look_later(self) -> None:
+        """Hosts may be seeded or become due while others are open."""
+        if self._remaining is None and self._later is None and not self.is_ending:
+            self._later = asyncio.get_running_loop().call_later(_LOOK_FOR_MORE_S, self._look_for_more)
+
+    def _look_for_more(self) -> None:
+        self._later = None
+        self._emit(HostsChanged())
+
+    async def _begin(self, hosts: list[LeasedHost]) -> None:
+        """Open hosts that were leased just now, unless the run was ended meanwhile."""
+        for host in hosts:
+            if self._remaining is not None:
+                self._remaining.discard(host.name)
+            host.tally.begun, host.tally.earlier_pages = self._spent.get(host.name, (0, 0))
+        try:
+            opened = await self._thread.run(self._opener.open_some, hosts)
+        except FrontierUnavailable:
+            if not self.is_ending:
+                raise
+            for host in hosts:  # nothing was begun with them
+                await self._held.release(host)
+            return
+        # Hosts with one delay that begin together would stay in step, and wait for each other all the time.
+        spread_s = (self._terms.profile.interval_s or 0.0) / 2 if len(hosts) > _IN_STEP_MOST else 0.0
+        now = self._clock.seconds()
+        for number, (host, found) in enumerate(zip(hosts, opened, strict=True)):
+            if found is None:
+                host.lose_lease()
+                self._held.forget(host)
+                lost = EndReason.HELD_ELSEWHERE
+                self._record(HostSummary(host.name, LEASE_LOST, 0, 0, 0, lost.sentence, code=lost))
+                self._lease_again(host)
+                continue
+            before, queued = found
+            self._open[host] = before
+            self._opened_at[host] = now
+            self._progress.queued += queued
+            if self.is_ending:
+                host.spent_budget = self.spent_budget
+                host.close()
+            else:
+                host.open()
+            if spread_s and not self.is_ending:
+                self._dispatcher.ready_at(host, now + spread_s * number / len(hosts))
+            else:
+                self._dispatcher.ready(host)
+        self._progress.hosts_active = len(self._open)
+        self._dispatcher.serve()
+
+    async def _claim(self, limit: int) -> list[LeasedHost]:
+        """Candidates from the table; or, with claims turned off, the named hosts that are open."""
+        if self._remaining is None:
+            return await self._claim_of_all(limit)
+        if self._share is not None:
+            self._remaining.difference_update(self._share.left())
+        if self._terms.claims:
+            claimed = await self._held.claim(limit, self._remaining, smart=self._terms.smart)
+        else:
+            named = sorted(self._remaining)[:limit]
+            self._remaining.difference_update(named)
+            claimed = await self._held.claim_named(named)
+        left = self._left if self._share is None else {*self._left, *self._share.left()}
+        fresh = [host for host in claimed if host.name not in left and host.lease.status in _OPEN]
+        for host in claimed:
+            if host not in fresh:
+                await self._held.release(host)
+        return fresh
+
+    async def _claim_of_all(self, limit: int) -> list[LeasedHost]:
+        """The best of the whole table, past hosts that were released just now and would come first again."""
+        now = self._clock.seconds()
+        if now < self._claims_again_at and (self._open or self._busy):
+            return []
+        if now - self._swept_at >= _LEFT_FOR_S:
+            self._swept_at = now
+            self._left = {name: until for name, until in self._left.items() if until > now}
+        fresh: list[LeasedHost] = []
+        passed: list[LeasedHost] = []
+        is_last = False
+        while not is_last and len(fresh) < limit and len(passed) < _PASSED_MOST:
+            wanted = limit - len(fresh) + len(passed)
+            claimed = await self._held.claim(wanted, None, smart=self._terms.smart)
+            is_last = len(claimed) < wanted
+            for host in claimed:
+                is_left = self._left.get(host.name, -inf) > now or host.lease.status not in _OPEN
+                (passed if is_left or len(fresh) >= limit else fresh).append(host)
+        for host in passed:
+            await self._held.release(host)
+        self._claims_again_at = now + len(passed) * _PAUSE_FOR_PASSED_S
+        return fresh
+
+    def supply(self, host: LeasedHost) -> None:
+        """A host has nothing at hand: read on, wait for what is put off, or release it."""
+        if host not in self._open or host in self._busy:
+            return
+        if host.is_stopped or self.is_ending:
+            self.release(host)
+        elif self._settling.is_waiting(host):
+            return  # its links may still come; settling brings it back
+        elif host.work.turn_to_images():
+            self._begin_task(host, self._read_on(host))
+        else:
+            at = host.work.next_at()
+            if at is None or at - self._clock.seconds() > MAX_HOST_WAIT_S:
+                self.release(host)
+            else:
+                self._dispatcher.ready_at(host, at)
+
+    async def _read_on(self, host: LeasedHost) -> None:
+        """Bring the next URLs of a host to hand."""
+        rows, later = await self._thread.run(self._opener.read_on, host)
+        # From here on it may run dry again, also between the end of this task and `_after`.
+        del self._busy[host]
+        if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
+            put_off = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
+            if put_off and min(put_off) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
+                self._dispatcher.ready_at(host, min(put_off))
+                return
+            host.work.has_more = False  # the rest is put off for longer than we wait
+        self._dispatcher.ready(host)
+
+    def release(self, host: LeasedHost) -> None:
+        """Give a host back, once."""
+        if host in self._open and host not in self._busy:
+            self._begin_task(host, self._release(host))
+
+    async def _release(self, host: LeasedHost) -> None:
+        before = self._open[host]
+        self._dispatcher.forget(host)
+        host.close()
+        self._budget.release(host)
+        while host.gate.in_flight:  # noqa: ASYNC110  # rare: a redirect led here, and the gate has no event
+            await asyncio.sleep(_LOOK_EVERY_S)
+        await self._settling.flush(host)
+        if self._share is not None:
+            self._share.leave(host.name)
+        line = await self._close_with_others(host, before)
+        if line.status == LEASE_LOST:
+            host.lose_lease()
+        line = replace(line, seconds=round(self._clock.seconds() - self._opened_at.pop(host), 3))
+        del self._open[host]
+        self._remember(host, line)
+        self._session.forget(host)
+        self._record(line)
+        self._warn_of_what_was_skipped(host)
+        self._progress.hosts_active = len(self._open)
+        self._progress.hosts_done += 1
+
+    def _remember(self, host: LeasedHost, line: HostSummary) -> None:
+        """Remember what has to be known of a released host, should the table offer it again."""
+        is_to_go_on = host.was_requeued_late and line.status == HostStatus.ACTIVE and host.spent_budget is None
+        spent = host.tally.begun, host.tally.pages_in_run
+        # By the database's clock a lease may last a little longer than by ours.
+        if line.status == LEASE_LOST or (host.is_lost and line.status == HostStatus.ACTIVE):
+            self._spent[host.name] = spent
+            self._lease_again(host)
+            return
+        if self._remaining is not None:
+            self._spent[host.name] = spent
+            if is_to_go_on:
+                self._remaining.add(host.name)
+            elif host.waits_until is None:
+                self._left[host.name] = inf
+            return
+        self._spent.pop(host.name, None)
+        if host.spent_budget is not None:  # its part of this run is over
+            self._left[host.name] = inf
+            return
+        if line.status == HostStatus.ACTIVE:
+            self._spent[host.name] = spent
+        if host.waits_until is None and not is_to_go_on:
+            self._left[host.name] = self._clock.seconds() + _LEFT_FOR_S
+
+    def _lease_again(self, host: LeasedHost) -> None:
+        """Go on with a host whose lease was lost (the process or its disk hung), unless another worker has it.
+
+        A host whose lease is lost again and again, without a page in between, is left alone.
+        """
+        name = host.name
+        times = self._retaken[name] = 1 if host.tally.pages else self._retaken.get(name, 0) + 1
+        if self.is_ending or host.spent_budget is not None or times > _RETAKEN_MOST:
+            self._left[name] = inf
+            return
+        if self._remaining is not None:
+            self._remaining.add(name)
+        if self._share is not None:
+            self._share.take_back(name)
+
+    def _record(self, line: HostSummary) -> None:
+        """Keep how a host ended; of very many hosts the first are only counted."""
+        if len(self.lines) == self.lines.maxlen:
+            self.forgotten[EndReason(self.lines[0].code)] += 1
+        self.lines.append(line)
+        if self._share is not None:
+            self._share.report(line)
+
+    def _warn_of_what_was_skipped(self, host: LeasedHost) -> None:
+        """Say what was skipped, and how to include it: the operator may know the site better than we do."""
+        count, warnings = host.tally.refused_as_trap, []
+        if count:
+            warnings.append(
+                f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
+                "filters, copies); comity why URL says why, COMITY_AVOID_TRAPS=false follows them."
+            )
+        if host.traps is not None and (names := host.traps.folded):
+            copies = host.traps.refusals[TrapCode.VOLATILE_PARAMETER]
+            warnings.append(
+                f"{host.name}: the parameter {' and '.join(names)} changes on every link and the pages stay the same. "
+                f"Each page was visited once, {copies:,} copies were left out; COMITY_AVOID_TRAPS=false visits them."
+            )
+        if host.tally.moved_to is not None and host.tally.pages <= 1:
+            warnings.append(f"{host.name} leads to another host; comity crawl {host.tally.moved_to} crawls that one.")
+        self._progress.warnings += warnings[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
+
+    async def _close_with_others(self, host: LeasedHost, before: int) -> HostSummary:
+        """Give a lease back, together with those of other hosts that end at the same time."""
+        own: asyncio.Future[HostSummary] = asyncio.get_running_loop().create_future()
+        self._releasing.append((host, before, own))
+        async with self._release_turn:
+            while not own.done():
+                some, self._releasing = self._releasing[:_AT_ONCE], self._releasing[_AT_ONCE:]
+                try:
+                    ended = [(each, pages) for each, pages, _waiter in some]
+                    lines = await self._thread.run(self._closer.close_some, ended, self.ended_by)
+                except Exception as error:
+                    for _host, _before, waiter in some:
+                        if waiter is not own and not waiter.done():
+                            waiter.set_exception(error)
+                    raise
+                for (_host, _before, waiter), line in zip(some, lines, strict=True):
+                    if not waiter.done():
+                        waiter.set_result(line)
+        return own.result()
+
+    async def finish(self) -> None:
+        """Wait for what is being read on or released."""
+        if self._later is not None:
+            self._later.cancel()
+        await asyncio.gather(*self._busy.values(), return_exceptions=True)
+
+    def _begin_task(self, host: LeasedHost, work: Coroutine[Any, Any, None]) -> None:
+        task = self._busy[host] = asyncio.create_task(work)
+        task.add_done_callback(lambda ended: self._after(host, ended))
+
+    def _after(self, host: LeasedHost, task: asyncio.Task[None]) -> None:
+        """A host was read on or released."""
+        if self._busy.get(host) is task:
+            del self._busy[host]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._emit(WorkFailed(error))
+        self._emit(HostsChanged())
+        self._dispatcher.serve()

@@ -1,0 +1,152 @@
+"""Collects outcomes and settles them in batches beside the event loop: at 200, or after 50 ms."""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter
+from typing import Final
+
+from comity.model.outcome import Fetched, ImageFetched, Outcome
+from comity.walk.crawl.events import BatchSettled, Emit
+from comity.walk.crawl.retrying_thread import RetryingThread
+from comity.walk.session.leased_host import LeasedHost, Unsettled
+from comity.walk.settle.settler import HostBatch, Settler
+
+BATCH: Final = 200
+INTERVAL_S: Final = 0.05
+_MOST_WAITING: Final = 5 * BATCH
+_MOST_BYTES: Final = 64 << 20  # of bodies
+_SILENCE_S: Final = 2.0
+
+
+class Settling:
+    """The queue between visits and the database. A failure to write ends the run, and acknowledges nothing."""
+
+    def __init__(self, settler: Settler, thread: RetryingThread, emit: Emit) -> None:
+        self._settler = settler
+        self._thread = thread
+        self._emit = emit
+        self._waiting: dict[LeasedHost, list[Outcome]] = {}
+        self._under_way: dict[LeasedHost, list[Outcome]] = {}
+        self._count = 0
+        self._begun_at = 0.0  # when the batch under way was handed over
+        self.took_s = 0.0  # the last batch, to be stored and committed
+        self.bytes_held = 0  # of bodies that are not yet settled
+        self._some = asyncio.Event()
+        self._turn = asyncio.Lock()
+        self._is_over = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the database is so far behind, or silent for so long, that nothing new should begin.
+
+        A page that cannot be settled is fetched once more, by another worker: better not to fetch it now.
+        """
+        if self._count >= _MOST_WAITING or self.bytes_held >= _MOST_BYTES:
+            return True
+        return bool(self._under_way) and perf_counter() - self._begun_at > _SILENCE_S
+
+    def put(self, host: LeasedHost, outcome: Outcome) -> None:
+        """Queue an outcome."""
+        if self._is_over:
+            host.unsettled.requests += outcome.trail.requests
+            return
+        self._waiting.setdefault(host, []).append(outcome)
+        self._count += 1
+        self.bytes_held += _body_bytes(outcome)
+        self._some.set()
+
+    def put_news(self, host: LeasedHost) -> None:
+        """Have a host settled that has something besides the outcomes of visits."""
+        self._waiting.setdefault(host, [])
+        self._some.set()
+
+    def is_waiting(self, host: LeasedHost) -> bool:
+        """Whether outcomes of a host are not yet settled."""
+        return host in self._waiting or host in self._under_way or bool(host.unsettled)
+
+    async def run(self) -> None:
+        """Settle for as long as the run lasts."""
+        try:
+            while True:
+                await self._some.wait()
+                if self._count < BATCH:
+                    await asyncio.sleep(INTERVAL_S)
+                await self.flush()
+        finally:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """The run is over: what still waits is visited again, but its requests were made and must be recorded."""
+        self._is_over = True
+        for host, outcomes in self._waiting.items():
+            _return_requests(host, outcomes)
+        self._waiting, self._count = {}, 0
+
+    async def flush(self, host: LeasedHost | None = None) -> None:
+        """Settle everything that waits; with a host, only until nothing of that host waits."""
+        if host is not None and host.unsettled:
+            self._waiting.setdefault(host, [])
+        # A batch at a turn: a flush of one host does not wait for all the others.
+        while self._waiting or self._under_way if host is None else host in self._waiting or host in self._under_way:
+            async with self._turn:
+                if self._waiting:
+                    await self._settle_some()
+        if not self._waiting:
+            self._some.clear()
+
+    async def _settle_some(self) -> None:
+        taken = self._under_way = self._take(BATCH)
+        begun = self._begun_at = perf_counter()
+        batches = [_batch(host, taken[host]) for host in taken]
+        try:
+            result = await self._thread.run(self._settler.settle, batches)
+        except Exception:
+            for host, batch in zip(taken, batches, strict=True):
+                host.unsettled.requests += batch.news.requests
+                _return_requests(host, batch.outcomes)
+            raise
+        finally:
+            self._under_way = {}
+            self.took_s = perf_counter() - begun
+            self.bytes_held -= sum(_body_bytes(outcome) for outcomes in taken.values() for outcome in outcomes)
+        self._emit(BatchSettled(taken, result))
+
+    def _take(self, most: int) -> dict[LeasedHost, list[Outcome]]:
+        taken: dict[LeasedHost, list[Outcome]] = {}
+        for host in list(self._waiting):
+            outcomes = self._waiting.pop(host)
+            if len(outcomes) > most:
+                self._waiting[host] = outcomes[most:]
+                outcomes = outcomes[:most]
+            taken[host] = outcomes
+            most -= len(outcomes)
+            self._count -= len(outcomes)
+            if most <= 0:
+                break
+        return taken
+
+
+def _body_bytes(outcome: Outcome) -> int:
+    return len(outcome.body) if isinstance(outcome, Fetched | ImageFetched) else 0
+
+
+def _return_requests(host: LeasedHost, outcomes: list[Outcome]) -> None:
+    """Keep the requests of outcomes that are not settled, to be recorded when the host is released."""
+    for outcome in outcomes:
+        host.unsettled.requests += outcome.trail.requests
+
+
+def _batch(host: LeasedHost, outcomes: list[Outcome]) -> HostBatch:
+    news, host.unsettled = host.unsettled, Unsettled()
+    memory, errors_in_a_row = host.gate.memory(), host.tally.errors_in_a_row
+    return HostBatch(
+        host.lease,
+        memory,
+        errors_in_a_row,
+        outcomes,
+        news,
+        host.refresh_began_at,
+        host.may_know_pages,
+        host.has_too_deep,
+    )

@@ -1,0 +1,52 @@
+"""What a whole-site crawl may do, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
+from comity.model.gate import DoorProfile
+from comity.model.run import HOST_PAGES, Budget, CrawlScope
+from comity.model.sitemap import SitemapBounds
+from comity.model.traps import TrapTerms
+from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
+from comity.rules.tracking import TrackingRules
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlTerms:
+    """What a run may do, and how."""
+
+    profile: DoorProfile
+    scope: CrawlScope
+    limits: FetchLimits
+    budget: Budget
+    tracking: TrackingRules | None
+    traps: TrapTerms | None
+    sitemap_bounds: SitemapBounds
+    agent: str
+    concurrency: int
+    max_redirects: int = 5
+    max_errors_in_a_row: int = 10
+    per_host_budget: bool = True
+    pages_per_host: int = HOST_PAGES
+    smart: bool = True
+    claims: bool = True
+    track: bool = True
+    refresh: RefreshTerms = WHOLE_REFRESH
+    images: bool = False
+    image_limits: FetchLimits = DEFAULT_LIMITS
+    links_remembered: int = 1_000_000
+    """Over all open hosts; each gets its share."""
+    settings_shown: dict[str, Any] | None = None
+
+    @property
+    def most_hosts(self) -> int:
+        """How many hosts are open at once: more than connections, because one that waits for its delay needs none."""
+        return max(64, self.concurrency * 4)
+
+    @property
+    def reads_sitemaps(self) -> bool:
+        """Whether sitemaps are read: what they name lies one step from a seed."""
+        return self.scope.sitemaps and self.scope.max_depth > 0

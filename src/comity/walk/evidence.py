@@ -1,0 +1,105 @@
+"""Decisions about URLs as they are kept: evidence of what was said, by whom, and when."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import lru_cache
+from json.encoder import encode_basestring as _quoted
+from typing import Final
+
+from comity.model.evidence import Evidence, EvidenceType
+from comity.model.robots import RobotsVerdict
+from comity.model.traps import TrapRefusal
+from comity.rules.canonical import WebAddress
+from comity.walk.session.leased_host import LeasedHost
+
+_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_TRAPS_KEPT: Final = 100  # of one kind on one host: a trap has no end, and its evidence needs one
+_TRAPS_NOTED: Final = 2_000  # of one kind, in the short form: they leave room for what else is not queued
+_DENIALS_KEPT: Final = 1_000  # of one host in one run, in full; the short form names the rest
+
+
+def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
+    """What robots.txt said about a URL, in the two forms in which audits read it.
+
+    Every page has one, and most of it is the same for many pages: so it is put together as text.
+    """
+    decision, detail, confidence = _verdict_written(verdict)
+    url = address.url
+    return Evidence(
+        host.lease.host_id,
+        url,
+        address.key,
+        EvidenceType.ROBOTS_ALLOWED if verdict.allowed else EvidenceType.BLOCKED_BY_ROBOTS,
+        f'{{{decision},"timestamp":"{iso_time(now)}",{detail}}}',
+        f'{{"url":{_quoted(url)},{decision}}}',
+        confidence,
+        now,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _verdict_written(verdict: RobotsVerdict) -> tuple[str, str, str]:
+    """The members of a decision that do not depend on the URL, as JSON without the braces."""
+    decision = {
+        "allowed": verdict.allowed,
+        "matchedRule": verdict.rule,
+        "crawlDelay": verdict.crawl_delay_seconds,
+    }
+    detail = {"line": verdict.line_number, "reason": verdict.reason}
+    return _json(decision)[1:-1], _json(detail)[1:-1], str(verdict.confidence)
+
+
+def iso_time(seconds: float) -> str:
+    """UNIX seconds as evidence shows them: ISO 8601 in UTC, to the millisecond."""
+    whole = int(seconds)
+    return f"{_iso_second(whole)}.{int((seconds - whole) * 1000):03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _iso_second(whole: int) -> str:
+    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) -> Evidence:
+    """That a URL is covered by a takedown."""
+    return Evidence(
+        host_id=host.lease.host_id,
+        url=address.url,
+        key=address.key,
+        type=EvidenceType.TAKEN_DOWN,
+        content={"entry": entry, "reason": f"taken down: {entry}"},
+        metadata={"url": address.url, "entry": entry},
+        confidence="high",
+        at=now,
+    )
+
+
+def is_worth_keeping(trap: TrapRefusal) -> bool:
+    """Whether this is among the first of its kind on its host."""
+    return trap.number <= _TRAPS_KEPT
+
+
+def is_worth_noting(trap: TrapRefusal) -> bool:
+    """Whether it is among those of its kind that are noted in the short form."""
+    return trap.number <= _TRAPS_NOTED
+
+
+def is_denial_kept(host: LeasedHost) -> bool:
+    """Whether a link that robots.txt forbids, counted just now, is among the first of its host in this run."""
+    return host.tally.refused_by_robots <= _DENIALS_KEPT
+
+
+def trap_evidence(host: LeasedHost, address: WebAddress, trap: TrapRefusal, now: float) -> Evidence:
+    """That a link looks like one of endlessly many."""
+    return Evidence(
+        host_id=host.lease.host_id,
+        url=address.url,
+        key=address.key,
+        type=EvidenceType.TRAP,
+        content={"code": str(trap.code), "reason": trap.reason, "pattern": trap.pattern},
+        metadata={"url": address.url, "code": str(trap.code)},
+        confidence="high",
+        at=now,
+    )

@@ -1,0 +1,251 @@
+"""One host while its lease is held: its phase, its gate, its limits, its URLs at hand, what a run has seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from comity.frontier.at_hand import KEYS_MOST, HostQueue
+from comity.gate.host_gate import HostGate
+from comity.model.evidence import Evidence
+from comity.model.fetch import FetchFailure, FetchLimits
+from comity.model.frontier import FoundBy, FrontierEntry, Unqueued, UnqueuedCode
+from comity.model.gate import DoorProfile, GateLimits
+from comity.model.host import HostPolicy, Lease
+from comity.model.ledger import LedgerRow
+from comity.model.outcome import Fetched
+from comity.model.run import Exhausted
+from comity.model.sitemap import PageHints, SitemapRow
+from comity.rules.politeness.pace import limits_for
+from comity.rules.politeness.policy import page_bytes_for_any_door
+from comity.rules.traps.watch import TrapWatch
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.session.host_phase import SHUT, Move, Phase, after
+
+UNQUEUED_MOST: Final = 10_000  # URLs recorded as seen and not queued, of one host in one run
+MAX_HOST_WAIT_S: Final = 60.0  # a host that takes no request for longer than this is released meanwhile
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run has seen of a host so far."""
+
+    begun: int = 0  # visits of pages in this run, also those before the host was leased again
+    pages: int = 0
+    earlier_pages: int = 0  # of this run, before the host was leased again
+    errors: int = 0
+    refused_by_robots: int = 0
+    refused_as_trap: int = 0
+    login_walls: int = 0
+    login_pages: int = 0
+    robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read
+    busy_elsewhere: int = 0  # redirects to hosts that another worker holds
+    errors_in_a_row: int = 0
+    moved_to: str | None = None  # where a seed led, if that is another host
+    last_error: tuple[str, int | None, str] | None = None  # code, status, sentence
+
+    @property
+    def pages_in_run(self) -> int:
+        """What the host's budget counts."""
+        return self.pages + self.earlier_pages
+
+
+@dataclass(slots=True)
+class Unsettled:
+    """What is to be settled for a host besides the outcomes of its visits."""
+
+    requests: list[LedgerRow] = field(default_factory=list)
+    links: list[FrontierEntry] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+    sitemaps: list[SitemapRow] = field(default_factory=list)
+    hints: list[tuple[int, PageHints]] = field(default_factory=list)  # of URLs that are known, by their keys
+    unqueued: list[Unqueued] = field(default_factory=list)  # URLs that were seen and not queued
+    unrecorded: int = 0  # how many more there were than are recorded
+
+    def __bool__(self) -> bool:
+        found = self.requests or self.links or self.evidence or self.sitemaps or self.hints
+        return bool(found or self.unqueued or self.unrecorded)
+
+
+class LeasedHost:
+    """What is kept in memory for one lease, and ends with it. `phase` changes by the methods below only."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        profile: DoorProfile,
+        policy: HostPolicy | None,
+        *,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+    ) -> None:
+        self.lease = lease
+        self.phase = Phase.HELD
+        self.profile = profile
+        self.policy = policy
+        self.crawl_delay_s: float | None = None
+        self.robots: dict[str, RobotsInForce] = {}
+        self.refused: dict[str, FetchFailure] = {}  # origins that we will not ask, and why
+        self.guessed: set[str] = set()  # https origins that were not named as such
+        self.without_tls: set[str] = set()  # https origins in whose place http is visited
+        self.gate = HostGate(
+            self._limits(), lease.memory, clock=clock, chance=chance, lease_ends_at=lease.expires_at.timestamp()
+        )
+        self.work = HostQueue((), knows_all=True, is_whole=True)
+        self.met: dict[str, set[str]] = {}  # links as written, by the origin of the page
+        self.met_too_deep: dict[str, set[str]] = {}  # the same for those deeper than the run follows
+        self.has_too_deep = False  # whether the frontier has such links
+        self.links_remembered = KEYS_MOST
+        self.passed: dict[str, set[str]] = {}  # links as written that were seen and not queued, likewise
+        self.unqueued: set[int] = set()  # keys of URLs that are recorded as such
+        self.traps: TrapWatch | None = None
+        self.unread = 0  # pages that wait to be read in a child process
+        self.hard_pages = 0  # pages that could not be read, or took very long
+        self.tally = Tally()
+        self.unsettled = Unsettled()
+        self._requests_made = (lease.token, 0)
+        self.sitemaps: list[SitemapRow] | None = None  # what is known of them, while they are still to be read
+        self.is_given_directly = False  # one of its pages was named by its URL and is still to be visited
+        self.is_reading_sitemaps = False
+        self.has_sitemaps_again = False  # what was read meanwhile is lost: read them once more
+        self.home: str | None = None  # an origin of the host, whose robots.txt names its sitemaps
+        self.refresh_began_at: float | None = None  # while its known pages are requested again
+        self.may_know_pages = False  # whether pages of it were fetched before
+        self.spent_budget: Exhausted | None = None
+        self.has_page = False  # whether a page of the budgets is reserved for its next visit
+        self.pages_under_way = 0
+        self.visits_under_way = 0
+        self.was_requeued_late = False  # its frontier was rebuilt after it was closed, so its URLs are queued again
+        self.is_warned = False  # that its budget is nearly spent
+        self.waits_until: float | None = None  # when it may be asked again, if that is later than a run waits
+
+    @property
+    def name(self) -> str:
+        """The host's canonical authority."""
+        return self.lease.host
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether no visit may begin any more."""
+        return self.phase is not Phase.READY and self.phase is not Phase.HELD
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no request may start any more."""
+        return self.phase in SHUT
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the lease is gone."""
+        return self.phase is Phase.LOST
+
+    def open(self) -> None:
+        """Visits may begin."""
+        self.phase = after(self.phase, Move.OPEN)
+
+    def drain(self) -> None:
+        """Begin no more visits; finish those that are under way."""
+        self.phase = after(self.phase, Move.DRAIN)
+
+    def drain_until(self, until: float) -> None:
+        """Begin no more visits: the host takes no request before `until`."""
+        self.waits_until = until
+        self.drain()
+
+    def drain_spent(self, spent: Exhausted) -> None:
+        """Begin no more visits: a budget is spent."""
+        self.spent_budget = spent
+        self.drain()
+
+    def close(self) -> None:
+        """Start no more requests: those that wait for a start give up, those in flight are finished."""
+        self.phase = after(self.phase, Move.CLOSE)
+        self.gate.close()
+
+    def lose_lease(self) -> None:
+        """The lease is gone: start no more requests."""
+        self.phase = after(self.phase, Move.LOSE)
+        self.gate.close()
+
+    def release(self) -> None:
+        """The lease was given back."""
+        self.phase = after(self.phase, Move.RELEASE)
+
+    def next_request_number(self) -> int:
+        """Count the requests under the present lease, from 1, so that the ledger shows a missing one."""
+        token, number = self._requests_made
+        number = number + 1 if token == self.lease.token else 1
+        self._requests_made = (self.lease.token, number)
+        return number
+
+    def note_unqueued(self, url: str, key: int, code: UnqueuedCode, found_by: FoundBy, found_on: int) -> None:
+        """Record, once in a run, that a URL was seen and not queued, and why."""
+        noted = self.unqueued
+        if key in noted:
+            return
+        if len(noted) >= UNQUEUED_MOST:
+            self.unsettled.unrecorded += 1
+            return
+        noted.add(key)
+        self.unsettled.unqueued.append(Unqueued(url, key, code, found_by, found_on))
+
+    def keep_found(self, page: Fetched) -> None:
+        """Keep the links and images of a page at hand, until they are settled."""
+        if page.links:
+            self.work.found(page.links)
+        elif page.too_deep:
+            self.has_too_deep = True
+        if page.new_images:
+            self.work.has_images = True
+
+    def use_policy(self, policy: HostPolicy | None) -> bool:
+        """Put an operator's edit in force, also for a wait under way; say whether there was one."""
+        if policy == self.policy:
+            return False
+        self.policy = policy
+        self.gate.update_limits(self._limits())
+        return True
+
+    def fetch_limits(self, limits: FetchLimits) -> FetchLimits:
+        """The limits of one request to this host; the operator's page size applies to every request."""
+        most = page_bytes_for_any_door(self.policy)
+        if most is None or most >= limits.max_body_bytes:
+            return limits
+        return replace(limits, max_body_bytes=most, max_wire_bytes=min(most, limits.max_wire_bytes))
+
+    def use_crawl_delay(self, crawl_delay_s: float | None) -> None:
+        """Put the delay of robots.txt in force; of several origins of the host, the longest counts."""
+        longest = max(
+            (reading.crawl_delay_s for reading in self.robots.values() if reading.crawl_delay_s is not None),
+            default=crawl_delay_s,
+        )
+        if longest != self.crawl_delay_s:
+            self.crawl_delay_s = longest
+            self.gate.update_limits(self._limits())
+
+    def keep_lease(self, lease: Lease) -> None:
+        """The lease was renewed."""
+        self.lease = lease
+        if not self.is_closed:
+            self.gate.extend_lease(lease.expires_at.timestamp())
+
+    def begin_anew(self, *, sitemaps: bool) -> None:
+        """The host's frontier was lost and rebuilt: its pages come again, and their links with them."""
+        self.work.forget_met()
+        self.met.clear()
+        self.met_too_deep.clear()
+        self.may_know_pages = True
+        self.was_requeued_late = self.is_closed
+        if sitemaps:
+            self.has_sitemaps_again = self.is_reading_sitemaps
+            self.sitemaps = self.sitemaps if self.is_reading_sitemaps else []
+
+    def _limits(self) -> GateLimits:
+        policy = self.policy
+        return limits_for(
+            self.profile,
+            policy_interval_s=policy.min_request_interval_ms / 1000 if policy else None,
+            policy_max_concurrency=policy.max_concurrency if policy else None,
+            crawl_delay_s=self.crawl_delay_s,
+        )

@@ -1,0 +1,219 @@
+"""The session: the one object that may talk to hosts.
+
+It owns the database thread, the leases and their renewal, the policies and takedowns in force, robots.txt, and the
+requests that go out. A client (a crawl, sources, an audit, a query, a browser) brings URLs and a budget of its own:
+
+    async with Session(database, leases, fetcher, clock, chance, terms) as session:
+        host = await session.host_for(address)      # leased; None while another worker has it
+        robots = await session.robots(address)      # what robots.txt says, from the cache or from the host
+        answer = await session.fetch(host, request, purpose)   # through the host's gate, with a row for the ledger
+
+A client that decides URL by URL whether one may be visited at all does so with `visit.clear` and `visit.follow`, which
+ask this session for takedowns, robots.txt and the lease of the next hop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from comity.clock import Clock
+from comity.database import takedowns as takedowns_table
+from comity.database.connection import Database
+from comity.leases.leases import Leases
+from comity.model.errors import ComityError, HostBusy
+from comity.model.fetch import Fetcher, FetchRequest
+from comity.model.gate import DoorProfile
+from comity.model.ledger import Purpose
+from comity.rules.canonical import WebAddress
+from comity.rules.takedown import Takedowns
+from comity.walk.request import Exchange, NotStarted, OnWait, Requests
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.keeper import RobotsKeeper, RobotsPostponed, RobotsRefused, RobotsTerms
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.held_hosts import HeldHosts
+from comity.walk.session.leased_host import LeasedHost
+
+REFRESH_EVERY_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTerms:
+    """How a client talks to hosts."""
+
+    profile: DoorProfile
+    robots: RobotsTerms
+    concurrency: int
+    """Requests under way at once, over all hosts."""
+    collapse_subdomains: bool = False
+    touched_by: str = "redirect"
+    """What the row of a host says that was only leased on demand."""
+    refresh_every_s: float = REFRESH_EVERY_S
+    """How soon operators' edits take effect while hosts are held."""
+    waits_for_robots_cache: bool = True
+    """Whether a host's first page waits until its robots.txt is saved."""
+    outlasts_outages: bool = False
+    """Whether a database that is away for a moment is waited for; otherwise it ends the session's upkeep."""
+
+
+class LeasesRenewed(NamedTuple):
+    """Every lease was renewed, but for those of the hosts that are named."""
+
+    lost: list[LeasedHost]
+
+
+class Refreshed(NamedTuple):
+    """Policies and takedowns are up to date; the limits of these hosts changed."""
+
+    hosts: list[LeasedHost]
+
+
+class SlotFreed(NamedTuple):
+    """A request that was not a visit's first (a redirect, robots.txt) left its host's slot to the next."""
+
+    host: LeasedHost
+
+
+SessionEvent = LeasesRenewed | Refreshed | SlotFreed
+
+
+class Session:
+    """Talks to hosts on behalf of one client; use it as an asynchronous context."""
+
+    def __init__(
+        self,
+        database: Database,
+        leases: Leases,
+        fetcher: Fetcher,
+        clock: Clock,
+        chance: Callable[[], float],
+        terms: SessionTerms,
+    ) -> None:
+        self.database = database
+        self.leases = leases
+        self.clock = clock
+        self.thread = DatabaseThread()
+        self.capacity = Capacity(terms.concurrency)
+        self.held = HeldHosts(database, self.thread, leases, clock, chance, terms.profile, terms.touched_by)
+        self.requests = Requests(fetcher, self.capacity, clock.seconds)
+        self.robots_keeper = RobotsKeeper(
+            database,
+            self.thread,
+            self.requests,
+            terms.robots,
+            clock.seconds,
+            self.takedowns,
+            collapse=terms.collapse_subdomains,
+            waits_for_keeping=terms.waits_for_robots_cache,
+        )
+        self._fetcher = fetcher
+        self._terms = terms
+        self._takedowns = Takedowns()
+        self._emit: Callable[[SessionEvent], None] = lambda _event: None
+        self._renewed_at = 0.0
+        self.upkeep: asyncio.Task[None] | None = None
+
+    def subscribe(self, emit: Callable[[SessionEvent], None]) -> None:
+        """Have what happens here handled by the one client of this session."""
+        self._emit = emit
+        self.requests.on_end = lambda host: emit(SlotFreed(host))
+
+    def log_waits(self, on_wait: OnWait | None) -> None:
+        """Report every wait for a host, or none of them."""
+        self.requests.on_wait = on_wait
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        await self.stop()
+        await self.held.release_all()  # and record what was asked
+        self.close()
+
+    async def open(self) -> None:
+        """Free what dead processes of this machine held, and keep leases and policies up to date from now on."""
+        await self.thread.run(self.leases.free_own_dead)
+        await self.refresh()
+        self._renewed_at = asyncio.get_running_loop().time()
+        self.upkeep = asyncio.create_task(self._keep_up())
+
+    async def stop(self) -> None:
+        """Stop the upkeep, and give up on every robots.txt that is being read. Leases are still held."""
+        if self.upkeep is not None:
+            self.upkeep.cancel()
+            await asyncio.gather(self.upkeep, return_exceptions=True)
+        await self.robots_keeper.cancel()
+
+    def close(self) -> None:
+        """End the database thread."""
+        self.thread.close()
+
+    def takedowns(self) -> Takedowns:
+        """The takedowns in force."""
+        return self._takedowns
+
+    async def host_for(self, address: WebAddress) -> LeasedHost | None:
+        """The leased host of an address, leased now if need be; None while another worker holds it."""
+        return await self.held.host_for(address)
+
+    async def fetch(self, host: LeasedHost, request: FetchRequest, purpose: Purpose) -> Exchange | NotStarted:
+        """Make one request when the gate of its host lets it go."""
+        return await self.requests.ask(host, request, purpose)
+
+    async def robots(self, address: WebAddress) -> RobotsInForce:
+        """What robots.txt of an address's origin says now; `ComityError` if it cannot be asked for."""
+        covered = self._takedowns.covering_host(address.host)
+        if covered is not None:
+            raise ComityError(f"{address.host} is taken down ({covered}), so it is not asked")
+        host = await self.held.host_for(address)
+        if host is None:
+            raise HostBusy(f"{address.host} is being crawled by another process; read its robots.txt after that")
+        found = await self.robots_keeper.in_force(host, address.origin, self.held.host_for)
+        if isinstance(found, RobotsRefused):
+            raise ComityError(f"{address.host} is not asked: {found.failure.detail}")
+        if isinstance(found, RobotsPostponed):
+            raise HostBusy(f"{address.host} asked us to wait; try again later")
+        return found
+
+    async def refresh(self) -> list[LeasedHost]:
+        """Put operators' edits (policies, takedowns) in force; gives the hosts whose limits changed."""
+        self._takedowns = await self.thread.run(self._read_takedowns)
+        return await self.held.refresh_policies()
+
+    def forget(self, host: LeasedHost) -> None:
+        """Forget a crawled host whose lease was given back; its connections were ours for as long as its lease."""
+        self.held.forget(host)
+        self._fetcher.forget_host(host.name)
+
+    async def _keep_up(self) -> None:
+        """Renew leases, refresh what operators edit, and release hosts that no one uses any more."""
+        while True:
+            if self.held:
+                try:
+                    await self._keep_up_once()
+                except ComityError:
+                    if not self._terms.outlasts_outages:
+                        raise
+                    # The database may be away for a moment; leases outlast that, or are lost.
+            await asyncio.sleep(self._terms.refresh_every_s)
+
+    async def _keep_up_once(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._renewed_at >= self.leases.terms.renew_every_s:
+            lost = await self.held.renew()
+            self._renewed_at = now
+            self._emit(LeasesRenewed(lost))
+        hosts = await self.refresh()
+        await self.held.release_idle()
+        self._emit(Refreshed(hosts))
+
+    def _read_takedowns(self) -> Takedowns:
+        with self.database.read() as connection:
+            return Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))
