@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.crawl_options import (
+from comity.doors.cli.crawl.options import (
     ConnectTimeoutOption,
     FirstByteTimeoutOption,
     ImagesOption,
@@ -21,11 +21,18 @@ from comity.doors.cli.crawl_options import (
     TimeoutOption,
     UpdateStaleOption,
 )
-from comity.doors.cli.crawl_shown import as_document, write_idle, write_summary
-from comity.doors.cli.failures import INTERRUPTED
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen, tell_missing_contact
+from comity.doors.cli.crawl.rendering import summary_document, write_idle, write_summary
+from comity.doors.cli.exit_codes import INTERRUPTED
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import (
+    Invocation,
+    JsonOption,
+    StateOption,
+    check_number,
+    read_invocation,
+    warn_missing_contact,
+)
 from comity.doors.cli.output import note, write_as_is, write_json, write_line
-from comity.doors.cli.teaching import command
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -137,7 +144,7 @@ def crawl(
     robots.txt is obeyed, each host has its own pace, and every decision can be explained afterwards
     (comity why URL). The crawl can be stopped at any moment: the same command goes on exactly where it was.
     """
-    door = chosen(
+    door = read_invocation(
         context,
         state,
         as_json,
@@ -170,19 +177,19 @@ def crawl(
 
 
 def _begin(
-    door: Chosen, urls: list[str], seeds: Path | None, max_pages: int | None, *, refresh: bool, verbose: bool
+    door: Invocation, urls: list[str], seeds: Path | None, max_pages: int | None, *, refresh: bool, verbose: bool
 ) -> None:
     """Read the seeds, settle what the page limit counts, and crawl."""
     read = _read_seeds(urls, seeds, door)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    from comity.doors.page_limit import as_asked
+    from comity.run.crawl.sites import with_page_limit
     from comity.store.target import read_target
 
     read_target(door.settings.pages)  # a target that cannot be is refused before anything is made
-    settings = as_asked(door.settings, max_pages, {seed.host.authority for seed in read})
-    tell_missing_contact(settings)
-    chosen_door = Chosen(settings, door.as_json)
+    settings = with_page_limit(door.settings, max_pages, {seed.host.authority for seed in read})
+    warn_missing_contact(settings)
+    chosen_door = Invocation(settings, door.as_json)
     _crawl(chosen_door, read, settings.processes, refresh=refresh, verbose=verbose)
 
 
@@ -194,12 +201,12 @@ def _checked(processes: int | None) -> int | None:
 
 def demo(context: typer.Context, as_json: JsonOption = False) -> None:
     """Crawl three small sites that live on this machine only, to see what a crawl looks like."""
-    from comity.doors.demo_web import demo_web
+    from comity.doors.cli.demo import demo_web
     from comity.rules.seed_list import read_seed
 
     folder = Path("comity-data/demo")
     shutil.rmtree(folder, ignore_errors=True)
-    door = chosen(
+    door = read_invocation(
         context,
         str(folder / "state.db"),
         as_json,
@@ -219,7 +226,7 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
             write_as_is(f"  {program} --state {folder}/state.db {command}")
 
 
-def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:
+def _read_seeds(urls: list[str], file: Path | None, door: Invocation) -> list[Seed]:
     """Every seed, or the first reason why one cannot be used; nothing is opened before."""
     from comity.rules.seed_list import BadLine, read_seed, read_seed_lines
 
@@ -239,9 +246,9 @@ def _read_seeds(urls: list[str], file: Path | None, door: Chosen) -> list[Seed]:
 
 
 def _crawl(
-    door: Chosen, seeds: list[Seed], processes: int = 1, *, refresh: bool = False, verbose: bool = False
+    door: Invocation, seeds: list[Seed], processes: int = 1, *, refresh: bool = False, verbose: bool = False
 ) -> None:
-    from comity.doors.cli.crawl_run import reopen_closed
+    from comity.doors.cli.crawl.progress import reopen_closed
     from comity.operate.hosts import request_refresh
     from comity.operate.seeds import add_seeds
     from comity.upkeep.rescore import rescore_run
@@ -271,7 +278,7 @@ def _crawl(
         summary = _run(opened, hosts, processes, quiet=door.as_json, verbose=verbose)
         rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)
     if door.as_json:
-        document = {"summary": as_document(summary), "idle": summary.idle, "taken_down": report.taken_down}
+        document = {"summary": summary_document(summary), "idle": summary.idle, "taken_down": report.taken_down}
         write_json({**document, **_places(settings)})
     else:
         write_summary(summary, _places(settings))
@@ -284,12 +291,12 @@ def _crawl(
 
 def _run(state: State, hosts: set[str], processes: int, *, quiet: bool, verbose: bool) -> RunSummary:
     """Crawl here, or in as many processes as can be of use."""
-    from comity.doors.cli.crawl_run import run_crawl
+    from comity.doors.cli.crawl.progress import run_crawl
 
     processes = min(processes, len(hosts), state.settings.concurrency)
     if processes <= 1:
         return run_crawl(state, hosts, quiet=quiet, verbose=verbose)
-    from comity.doors.cli.crawl_processes import run_processes
+    from comity.run.crawl.supervisor import run_processes
 
     return run_processes(state, hosts, processes, quiet=quiet, verbose=verbose)
 

@@ -1,4 +1,4 @@
-"""One process of a crawl that several share: `python -m comity.doors.cli.crawl_part`, begun by `crawl_processes`.
+"""One process of a crawl that several share: `python -m comity.run.crawl.child`, begun by `crawl_processes`.
 
 What it is to do comes as JSON lines on stdin, what it does goes as JSON lines to stdout; secrets travel nowhere else.
 The end of stdin means that whoever began the run is gone: then it stops, cleanly and by itself.
@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from comity.assemble import open_state
-from comity.doors.cli.crawl_shares import HostsLeft, put_page_back, take_page
-from comity.doors.cli.quickly import start_and_end_quickly
-from comity.doors.cli.visits import lines_of
-from comity.doors.event_loop import runner_of_loops
+from comity.doors.cli.crawl.rendering import lines_of
 from comity.model.run import BudgetReason, EndReason, Exhausted
+from comity.run.crawl.shared import HostsLeft, put_page_back, take_page
+from comity.run.event_loop import event_loop_runner
+from comity.run.gc_tuning import tune_gc
 from comity.settings import read_settings
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.hooks import CrawlHooks, HostShare
@@ -59,8 +59,8 @@ _LONGEST_LINE: Final = 1 << 28
 
 def main() -> int:
     """Be one process of a run, to the end of the run."""
-    start_and_end_quickly()
-    with runner_of_loops() as runner:
+    tune_gc()
+    with event_loop_runner() as runner:
         return runner.run(_take_part(_Voice()))
 
 
@@ -171,7 +171,7 @@ def _said(progress: Progress) -> dict[str, Any]:
 
 def _in_words(error: Exception) -> dict[str, Any]:
     """What the command line would say of this, for whoever began the run to say it."""
-    from comity.doors.cli.failures import exit_code_of
+    from comity.doors.cli.exit_codes import exit_code_of
 
     told = io.StringIO()
     with redirect_stderr(told):

@@ -16,14 +16,14 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from comity.doors.cli.crawl_child import Child, PartFailed
-from comity.doors.cli.crawl_part import COUNTED
-from comity.doors.cli.crawl_run import obey_signals, watched
-from comity.doors.cli.crawl_shares import HostsLeft, PagesLeft
-from comity.doors.cli.visits import write_visits
-from comity.doors.event_loop import runner_of_loops
+from comity.doors.cli.crawl.progress import obey_signals, watched
+from comity.doors.cli.crawl.rendering import write_visits
 from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, Spent
 from comity.rules.budget import check, limit_reached
+from comity.run.child_process import ChildFailed, ChildProcess
+from comity.run.crawl.child import COUNTED
+from comity.run.crawl.shared import HostsLeft, PagesLeft
+from comity.run.event_loop import event_loop_runner
 from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
 from comity.walk.crawl.summary import RunEnd, later
 from comity.walk.session.database_thread import DatabaseThread
@@ -42,7 +42,7 @@ def run_processes(
     state: State, hosts: Collection[str], processes: int, *, quiet: bool, verbose: bool = False
 ) -> RunSummary:
     """Crawl in this many processes until the end, or until somebody stops it."""
-    with runner_of_loops() as runner:
+    with event_loop_runner() as runner:
         return runner.run(_SharedRun(state, hosts, processes, quiet=quiet, verbose=verbose).run())
 
 
@@ -65,14 +65,14 @@ class _SharedRun:
         self._near: dict[BudgetReason, str] = {}  # warnings of limits that are near
         self._pages_kept = -1  # when the pages that were taken were last compared with those that are kept
         self._hosts_left = HostsLeft()
-        self._children: dict[asyncio.Task[int], Child] = {}
-        self._gone: list[Child] = []
+        self._children: dict[asyncio.Task[int], ChildProcess] = {}
+        self._gone: list[ChildProcess] = []
         self._lines: dict[str, HostSummary] = {}
         self._warnings: list[str] = []
         self._died = 0
         self._ending: RunEnd | None = None
         self._ends_at: float | None = None
-        self._failure: PartFailed | None = None
+        self._failure: ChildFailed | None = None
 
     async def run(self) -> RunSummary:
         """Begin the run, have it done, and end it."""
@@ -85,7 +85,7 @@ class _SharedRun:
                 await self._thread.run(self._desk.take_over)  # pages that wait to be joined to one file
                 end = self._ending or RunEnd("finished", None)
             except BaseException as error:
-                said = str(error) if isinstance(error, PartFailed) else f"{type(error).__name__}: {error}"
+                said = str(error) if isinstance(error, ChildFailed) else f"{type(error).__name__}: {error}"
                 end = RunEnd("failed", EndReason.FAILED, said)
                 raise
             finally:
@@ -127,7 +127,7 @@ class _SharedRun:
         # Without claims there is no telling who has a host, other than by name.
         hosts = self._hosts if settings.enable_claim_protocol else self._hosts[number :: self._processes]
         pages = [self._pages_left.descriptor, self._pages_left.end] if self._pages_left is not None else None
-        child = Child(number)
+        child = ChildProcess(number)
         await child.start(
             {
                 "settings": given,
@@ -145,7 +145,7 @@ class _SharedRun:
         if self._ending is not None:  # while it was being started
             child.tell({"stop": str(self._ending.reason or EndReason.STOPPED)})
 
-    def _on_news(self, child: Child, news: dict[str, Any]) -> None:
+    def _on_news(self, child: ChildProcess, news: dict[str, Any]) -> None:
         match news:
             case {"progress": counts, "warnings": warnings, "faults": faults}:
                 child.progress, child.warnings, child.faults = counts, warnings, faults
@@ -157,9 +157,9 @@ class _SharedRun:
             case {"ended": [status, reason]}:
                 child.ended = (status, reason)
             case {"failed": told}:
-                child.failure = PartFailed(told)
+                child.failure = ChildFailed(told)
 
-    async def _after(self, child: Child, code: int) -> None:
+    async def _after(self, child: ChildProcess, code: int) -> None:
         """A process is gone: it had nothing left to do, it failed, or it died."""
         self._gone.append(child)
         if child.failure is not None:
@@ -170,7 +170,7 @@ class _SharedRun:
         elif child.ended[0] == "stopped" and self._ending is None:
             self._stop()  # somebody stopped this one alone; its hosts wait for the next run
 
-    async def _replace(self, child: Child, code: int) -> None:
+    async def _replace(self, child: ChildProcess, code: int) -> None:
         """Free what a dead process held and have another go on with it; after a few, somebody should look why."""
         self._died += 1
         await self._thread.run(self._desk.take_over)

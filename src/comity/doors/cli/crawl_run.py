@@ -10,10 +10,9 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.crawl_shown import ProgressLine
-from comity.doors.cli.leaving import leave_in_time
-from comity.doors.cli.visits import lines_of, write_visits
-from comity.doors.event_loop import runner_of_loops
+from comity.doors.cli.crawl.rendering import ProgressLine, lines_of, write_visits
+from comity.run.event_loop import event_loop_runner
+from comity.run.signals import exit_in_time
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -37,13 +36,13 @@ def reopen_closed(state: State, hosts: Collection[str]) -> None:
 
             await reread_robots(state.database, state.clock, read, hosts, state.frontier)
 
-    with runner_of_loops() as runner:
+    with event_loop_runner() as runner:
         runner.run(look())
 
 
 def run_crawl(state: State, hosts: Collection[str], *, quiet: bool, verbose: bool = False) -> RunSummary:
     """Crawl until the end, or until somebody stops it; progress goes to stderr."""
-    with runner_of_loops() as runner:
+    with event_loop_runner() as runner:
         return runner.run(_run(state, hosts, quiet, verbose))
 
 
@@ -76,7 +75,7 @@ def obey_signals(
                 leave()
             os._exit(130)
         asked = True
-        leave_in_time(130, before=leave or (lambda: None))
+        exit_in_time(130, before=leave or (lambda: None))
         print("comity: finishing what is under way (Ctrl-C again to leave at once)", file=sys.stderr, flush=True)
         stop()
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, visible, write_line, write_table
+from comity.doors.cli.output import Cell, Column, Row, counted, render_time, visible, write_line, write_table
 
 if TYPE_CHECKING:
     from comity.reports.idle import IdleHost
@@ -161,5 +161,5 @@ def write_faults(summary: RunSummary) -> None:
 def write_idle(hosts: Sequence[IdleHost]) -> None:
     """Say of every host that was left alone why, and what would change it."""
     for host in hosts:
-        when = f" (due {shown_time(host.due_at)} UTC)" if host.due_at else ""
+        when = f" (due {render_time(host.due_at)} UTC)" if host.due_at else ""
         write_line(Cell(host.host, "bold"), f" was not crawled: {host.why}{when}. {host.remedy}")

@@ -7,21 +7,21 @@ from typing import Annotated, Final
 
 import typer
 
-from comity.doors.cli.hosts_shown import host_as_json, line_as_json, status_cell, write_host, write_hosts
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, checked_text, chosen
+from comity.doors.cli.domains.rendering import host_document, line_document, status_cell, write_host, write_hosts
+from comity.doors.cli.help_text import command, group
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, checked_text, read_invocation
 from comity.doors.cli.output import (
     Cell,
     Column,
     Row,
     counted,
     note,
-    shown_time,
+    render_time,
     visible,
     write_json,
     write_line,
     write_table,
 )
-from comity.doors.cli.teaching import command, group
 from comity.model.host import HostStatus
 
 _STATUSES: Final = ", ".join(list(HostStatus)[:-1]) + " or " + list(HostStatus)[-1]
@@ -60,7 +60,7 @@ def list_domains(
     text = checked_text("--contains", contains)
     check_number("--limit", limit, 1)
     check_number("--offset", offset, 0)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.reports.hosts import list_hosts
 
     with door.open_existing() as opened:
@@ -70,7 +70,7 @@ def list_domains(
         )
     more, lines = len(lines) > limit, lines[:limit]
     if door.as_json:
-        write_json([line_as_json(line) for line in lines])
+        write_json([line_document(line) for line in lines])
         return
     if lines:
         write_hosts(lines)
@@ -90,14 +90,14 @@ def show_domain(
 
     Its standing and progress, what its gate remembers, who holds its lease, and the policy that an operator gave it.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     name = door.host(host)
     from comity.reports.hosts import host_in_full
 
     with door.open_existing() as opened:
         found, now = host_in_full(opened.database, name, opened.frontier.states), opened.clock.now()
     if door.as_json:
-        write_json(host_as_json(found))
+        write_json(host_document(found))
     else:
         write_host(found, now)
 
@@ -115,7 +115,7 @@ def reset_domain(
     What the site itself asked for is kept: a reset never makes the next request come sooner than the gate allows.
     """
     kept_reason = checked_text("--reason", reason)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     name = door.host(host)
     from comity.operate.hosts import reset_host
 
@@ -143,13 +143,13 @@ def top_domains(
 ) -> None:
     """Rank hosts by images stored a page."""
     check_number("--limit", limit, 1)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.reports.hosts import top_hosts
 
     with door.open_existing() as opened:
         lines = top_hosts(opened.database, limit=limit)
     if door.as_json:
-        write_json([line_as_json(line) for line in lines])
+        write_json([line_document(line) for line in lines])
     elif lines:
         write_hosts(lines)
     else:
@@ -159,7 +159,7 @@ def top_domains(
 @command(app, "claims", examples=("comity domains claims --json",))
 def show_claims(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Show who holds leases, which of them ran out, and which hosts wait for a worker."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.reports.hosts import holders, status_counts
 
     with door.open_existing() as opened:
@@ -173,7 +173,7 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
     if held:
         columns = (Column("HOLDER"), Column("HOSTS", True), Column("RAN OUT", True), Column("FIRST TO END"))
         rows = [
-            Row((line.holder, f"{line.hosts:,}", _alarming(line.expired), shown_time(line.earliest_expiry)))
+            Row((line.holder, f"{line.hosts:,}", _alarming(line.expired), render_time(line.earliest_expiry)))
             for line in held
         ]
         write_table(columns, rows)
@@ -206,7 +206,7 @@ def merge_domains(
     The earliest row is kept, counters are summed, everything that refers to the other is moved, and of two policies the
     stricter holds. A host that is being crawled is left for the next time.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.hosts import merge_hosts
 
     with door.open_existing() as opened:
@@ -234,7 +234,7 @@ def _alarming(number: int) -> Cell:
     return Cell(f"{number:,}", "yellow" if number else "")
 
 
-def _write_no_hosts(door: Chosen) -> None:
+def _write_no_hosts(door: Invocation) -> None:
     """Say that there is nothing yet, and how to begin."""
     where = f" ({visible(door.settings.where)} does not exist)" if door.is_missing else ""
     write_line(f"No hosts are known here yet{where}.", Cell("  Add some: comity seeds add example.com", "dim"))

@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli import politeness
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
-from comity.doors.cli.output import (
-    Cell,
-    room,
-    shown_time,
-    write_json,
-    write_line,
-)
-from comity.doors.cli.teaching import command
+from comity.doors.cli import verify_politeness
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
+from comity.doors.cli.output import Cell, line_width, render_time, write_json, write_line
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -36,7 +30,7 @@ def register(root: typer.Typer) -> None:
         panel=_PANEL,
         examples=("comity robots example.com", "comity robots https://example.com/search?q=x --agent OtherBot"),
     )(robots)
-    politeness.register(root, _PANEL)
+    verify_politeness.register(root, _PANEL)
 
 
 def why(
@@ -50,7 +44,7 @@ def why(
     The first line names what decided last. Below it is the chain from discovery to now, and at the end what would
     change it. Nothing is asked of the site: what the state remembers is read, and today's rules are applied to it.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     address = _address(url, door)
     if door.as_json:
         from comity.doors.schemas.decisions import why_view
@@ -66,7 +60,7 @@ def why(
         write_line(Cell(f"  {line}", "dim"))
     write_line("")
     for step in explanation.chain:
-        when = shown_time(step.at, absent="now")
+        when = render_time(step.at, absent="now")
         for number, line in enumerate(_folded(step.sentence, _STEP_AT)):
             write_line(Cell(f"  {when if number == 0 else '':<18}", "dim"), line)
     write_line("")
@@ -76,7 +70,7 @@ def why(
 
 def _folded(text: str, indent: int) -> list[str]:
     """A text in lines that fit the window; into a pipe goes one line."""
-    width = room()
+    width = line_width()
     if width is None:
         return [text]
     import textwrap
@@ -99,7 +93,7 @@ def robots(
 
     The file is read from the cache while it is fresh; otherwise the host is asked for it, once, under its lease.
     """
-    door = chosen(context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None)
+    door = read_invocation(context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None)
     address = _address(target, door)
     if agent is not None and not agent.strip():
         raise BadInput("--agent is empty")
@@ -139,7 +133,7 @@ async def _read(opened: Any, address: WebAddress) -> RobotsInForce:
         return found
 
 
-def _address(text: str, door: Chosen) -> WebAddress:
+def _address(text: str, door: Invocation) -> WebAddress:
     from comity.rules.canonical import web_address
 
     return web_address(text, collapse=door.collapse)

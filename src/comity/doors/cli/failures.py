@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import typer
 
+from comity.doors.cli.help_text import PlainHelpGroup
 from comity.doors.cli.output import visible
-from comity.doors.cli.teaching import CalmGroup
 from comity.doors.remedies import in_full
 from comity.model.errors import BadInput, ComityError, StateUnavailable
 
@@ -35,7 +35,7 @@ class OutputClosed(Exception):
     """Whoever read our output went away, as `head` does."""
 
 
-class RootGroup(CalmGroup):
+class RootGroup(PlainHelpGroup):
     """The command line as a whole: keeps typer from giving these two events exit codes of its own."""
 
     def invoke(self, ctx: Any) -> Any:

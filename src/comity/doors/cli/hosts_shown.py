@@ -11,7 +11,7 @@ from comity.doors.cli.output import (
     Column,
     Row,
     counted,
-    shown_time,
+    render_time,
     visible,
     write_line,
     write_pairs,
@@ -99,7 +99,7 @@ def _row(line: HostLine) -> Row:
         f"{line.pages_crawled}/{line.pages_discovered}",
         str(line.images_stored),
         shown_yield(line.image_yield),
-        shown_time(line.last_crawled_at),
+        render_time(line.last_crawled_at),
     )
     return Row(cells, f"reason: {reason}" if reason else None)
 
@@ -152,7 +152,7 @@ def _errors(host: HostInFull) -> list[tuple[str, str | Cell | None]]:
     """Each kind of error with its count, and under it some of its URLs."""
     lines: list[tuple[str, str | Cell | None]] = []
     for line in host.errors:
-        last = f"last {shown_time(line.at)} UTC"
+        last = f"last {render_time(line.at)} UTC"
         lines.append((visible(line.code), Cell(f"{counted(line.count, 'time')}, {last}", "yellow")))
         lines += [("", visible(url)) for url in line.urls]
     return lines
@@ -214,7 +214,7 @@ def policy_pairs(policy: Mapping[str, Any]) -> list[tuple[str, str | Cell | None
 
 
 def _time(value: datetime | None) -> str | None:
-    return None if value is None else f"{shown_time(value)} UTC"
+    return None if value is None else f"{render_time(value)} UTC"
 
 
 def _not_before(value: datetime | None, now: datetime) -> str | None:

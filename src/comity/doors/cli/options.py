@@ -125,7 +125,7 @@ def chosen(context: typer.Context, state: str | None, as_json: bool, *, warns: b
     else:
         settings = _read(state=where, database_url="", redis_url="", **options)
     if warns:
-        from comity.doors.environment import unknown_variables
+        from comity.run.settings_warnings import unknown_variables
 
         for doubt in unknown_variables(os.environ):
             note(f"comity: {doubt}")
@@ -134,7 +134,7 @@ def chosen(context: typer.Context, state: str | None, as_json: bool, *, warns: b
 
 def tell_missing_contact(settings: Settings) -> None:
     """Say once, on stderr, that sites are not told whom to ask."""
-    from comity.doors.environment import missing_contact
+    from comity.run.settings_warnings import missing_contact
 
     doubt = missing_contact(settings)
     if doubt is not None:

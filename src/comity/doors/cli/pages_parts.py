@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
 from comity.doors.cli.output import Cell, Column, Row, counted, note, write_json, write_line, write_table
-from comity.doors.cli.teaching import command
 
 if TYPE_CHECKING:
     from comity.store.parts.inventory import Inventory, PartFound
@@ -29,9 +29,9 @@ PagesOption = Annotated[
 ]
 
 
-def chosen_pages(context: typer.Context, state: str | None, as_json: bool, pages: Path | None) -> Chosen:
+def chosen_pages(context: typer.Context, state: str | None, as_json: bool, pages: Path | None) -> Invocation:
     """The options of a command that reads pages; a place that is named must exist."""
-    door = chosen(context, state, as_json, pages=pages)
+    door = read_invocation(context, state, as_json, pages=pages)
     if pages is not None:
         from comity.store.reading import check_exists
 
@@ -114,7 +114,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _inventory(door: Chosen, *, thorough: bool) -> Inventory:
+def _inventory(door: Invocation, *, thorough: bool) -> Inventory:
     from comity.store.parts.inventory import take_inventory, target_of
 
     return take_inventory(target_of(door.settings.pages), thorough=thorough)

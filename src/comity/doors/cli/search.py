@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
-from comity.doors.cli.output import Cell, counted, note, shown_time, write_json, write_line, write_pairs
-from comity.doors.cli.teaching import command
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
+from comity.doors.cli.output import Cell, counted, note, render_time, write_json, write_line, write_pairs
 from comity.model.errors import BadInput, SearchUnavailable
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def search(
         offset=offset,
         **{name: values for name, values in given.items() if values},
     )
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     if status:
         _show_status(door)
     elif rebuild:
@@ -154,10 +154,10 @@ def _day(option: str, text: str | None, *, is_end: bool = False) -> datetime | N
         raise BadInput(f"{option}: a day such as 2026-03-31, not {text[:40]!r}") from None
 
 
-def _search(door: Chosen, query: SearchQuery, sources: list[str]) -> None:
+def _search(door: Invocation, query: SearchQuery, sources: list[str]) -> None:
     from dataclasses import replace
 
-    from comity.doors.cli.search_shown import page_json, write_page
+    from comity.doors.cli.search import page_json, write_page
 
     with door.open_existing() as opened:
         if sources:
@@ -185,7 +185,7 @@ def _tell_first(opened: State) -> None:
         note(f"the index may be behind: {told.error}")
 
 
-def _show_status(door: Chosen) -> None:
+def _show_status(door: Invocation) -> None:
     from comity.reports.status import outbox_status
 
     with door.open_existing() as opened:
@@ -199,7 +199,7 @@ def _show_status(door: Chosen) -> None:
             ("engine", engine),
             ("pending", f"{found.pending:,}"),
             ("failing", f"{found.failing:,}"),
-            ("oldest", shown_time(found.oldest_at)),
+            ("oldest", render_time(found.oldest_at)),
             ("next attempt", _next_attempt(found)),
             ("last error", found.last_error or "-"),
         ]
@@ -207,11 +207,11 @@ def _show_status(door: Chosen) -> None:
 
 
 def _next_attempt(found: OutboxStatus) -> str:
-    return shown_time(found.next_attempt_at, absent="at the next pass" if found.pending else "-")
+    return render_time(found.next_attempt_at, absent="at the next pass" if found.pending else "-")
 
 
-def _rebuild(door: Chosen) -> None:
-    from comity.doors.cli.progress import ProgressBars
+def _rebuild(door: Invocation) -> None:
+    from comity.doors.cli.progress_bars import ProgressBars
 
     with door.open_existing() as opened, ProgressBars() as bars:
         shows: dict[int, Any] = {}

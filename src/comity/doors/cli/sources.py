@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen, naming_options
+from comity.doors.cli.help_text import command, group
+from comity.doors.cli.options import (
+    Invocation,
+    JsonOption,
+    StateOption,
+    check_number,
+    name_options_in_errors,
+    read_invocation,
+)
 from comity.doors.cli.output import Cell, counted, note, write_json, write_line
-from comity.doors.cli.sources_shown import source_json, write_source, write_sources
-from comity.doors.cli.teaching import command, group
+from comity.doors.cli.sources.rendering import source_json, write_source, write_sources
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -86,7 +93,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Add a source; it is due at once."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.sources import add_source, check_columns, ignored_settings
 
     columns = named_only(
@@ -101,7 +108,7 @@ def add(
         schedule=schedule,
         importance=importance,
     )
-    with naming_options(columns):
+    with name_options_in_errors(columns):
         check_columns(careers_url=url, **columns)  # before anything is opened, let alone made
     with door.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
@@ -126,7 +133,7 @@ def list_all(
     """List sources, the next to run first."""
     check_number("--limit", limit, 1, MOST_LISTED)
     _check_status(status)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.reports.sources import list_sources
 
     with door.open_existing() as opened:
@@ -168,7 +175,7 @@ def edit(
     as_json: JsonOption = False,
 ) -> None:
     """Change a source; an empty text takes a value away. With another address, type or hint it is due now."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.sources import check_columns, edit_source, ignored_settings
     from comity.reports.sources import find_source
 
@@ -185,7 +192,7 @@ def edit(
         schedule=schedule,
         importance=importance,
     )
-    with naming_options(changes):
+    with name_options_in_errors(changes):
         check_columns(**changes)
     with door.open_existing() as opened:
         source = find_source(opened.database, named)
@@ -201,7 +208,7 @@ def approve(
     """Have a proposed source read, beginning now."""
     from comity.operate.sources import approve_source
 
-    _act(chosen(context, state, as_json), named, approve_source, "is due now")
+    _act(read_invocation(context, state, as_json), named, approve_source, "is due now")
 
 
 @command(app, "pause", examples=("comity sources pause https://example.org/careers",))
@@ -211,7 +218,7 @@ def pause(
     """Read a source no more until it is resumed."""
     from comity.operate.sources import pause_source
 
-    _act(chosen(context, state, as_json), named, pause_source, "is paused")
+    _act(read_invocation(context, state, as_json), named, pause_source, "is paused")
 
 
 @command(app, "resume", examples=("comity sources resume https://example.org/careers",))
@@ -221,7 +228,7 @@ def resume(
     """Read a paused or blocked source again, beginning now; its failures are forgotten."""
     from comity.operate.sources import resume_source
 
-    _act(chosen(context, state, as_json), named, resume_source, "is due now")
+    _act(read_invocation(context, state, as_json), named, resume_source, "is due now")
 
 
 @command(app, "delete", examples=("comity sources delete https://example.org/careers",))
@@ -231,10 +238,10 @@ def delete(
     """Delete a source; what only it lists is closed. Its log stays."""
     from comity.operate.sources import delete_source
 
-    _act(chosen(context, state, as_json), named, delete_source, "is deleted")
+    _act(read_invocation(context, state, as_json), named, delete_source, "is deleted")
 
 
-def _act(door: Chosen, named: str, act: Callable[..., Source], became: str) -> None:
+def _act(door: Invocation, named: str, act: Callable[..., Source], became: str) -> None:
     from comity.reports.sources import find_source
 
     with door.open_existing() as opened:
@@ -242,7 +249,7 @@ def _act(door: Chosen, named: str, act: Callable[..., Source], became: str) -> N
     _show(door, source, became)
 
 
-def _show(door: Chosen, source: Source, became: str, notes: Sequence[str] | None = None) -> None:
+def _show(door: Invocation, source: Source, became: str, notes: Sequence[str] | None = None) -> None:
     if door.as_json:
         write_json(source_json(source) | ({"notes": notes} if notes is not None else {}))
         return

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen, naming_options, tell_missing_contact
-from comity.doors.cli.output import Cell, shown_time, write_json, write_line, write_pairs
-from comity.doors.cli.sources import (
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import (
+    JsonOption,
+    StateOption,
+    check_number,
+    name_options_in_errors,
+    read_invocation,
+    warn_missing_contact,
+)
+from comity.doors.cli.output import Cell, render_time, write_json, write_line, write_pairs
+from comity.doors.cli.sources.manage import (
     MOST_LISTED,
     CountryOption,
     HintOption,
@@ -20,8 +28,7 @@ from comity.doors.cli.sources import (
     option,
     read_hint,
 )
-from comity.doors.cli.sources_shown import shown_result, write_logs, write_report, write_simulation
-from comity.doors.cli.teaching import command
+from comity.doors.cli.sources.rendering import shown_result, write_logs, write_report, write_simulation
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -39,11 +46,11 @@ def register(root: typer.Typer) -> None:
 @command(app, "run", examples=("comity sources run https://example.org/careers", "comity sources run ID --json"))
 def run(context: typer.Context, named: SourceArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Run one source now, due or not."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.sources import run_now
     from comity.reports.sources import find_source
 
-    tell_missing_contact(door.settings)
+    warn_missing_contact(door.settings)
     with door.open_existing() as opened:
         source = find_source(opened.database, named)
         report = _at_desk(opened, lambda desk: run_now(desk, source))
@@ -68,8 +75,8 @@ def run_due(
         check_number("--limit", limit, 1, MOST_LISTED)
     if everything and limit is not None:
         raise BadInput("--all and --limit cannot both be: one says how many, the other says all")
-    door = chosen(context, state, as_json)
-    tell_missing_contact(door.settings)
+    door = read_invocation(context, state, as_json)
+    warn_missing_contact(door.settings)
     with door.open_existing() as opened:
         most = None if everything else limit or opened.settings.sources_limit
         tell = (lambda _result: None) if door.as_json else write_report
@@ -89,7 +96,7 @@ def run_due(
 @command(app, "status", examples=("comity sources status --json",))
 def status(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Show how much is due and what is being run."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.reports.sources import sources_status
 
     with door.open_existing() as opened:
@@ -120,7 +127,7 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
         ]
     )
     for lock in found.locks:
-        write_line(f"  {lock.careers_url}", Cell(f"  since {shown_time(lock.locked_at)}", "dim"))
+        write_line(f"  {lock.careers_url}", Cell(f"  since {render_time(lock.locked_at)}", "dim"))
 
 
 @command(app, "logs", examples=("comity sources logs", "comity sources logs https://example.org/careers --limit 5"))
@@ -133,7 +140,7 @@ def logs(
 ) -> None:
     """Show the latest runs, newest first."""
     check_number("--limit", limit, 1, MOST_LISTED)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.reports.sources import find_source, list_runs
 
     with door.open_existing() as opened:
@@ -157,10 +164,10 @@ def fetch_head(
     as_json: JsonOption = False,
 ) -> None:
     """Ask for the head of a page only, as politely as for anything else: status, size, ETag, Last-Modified."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.sources import test_fetch
 
-    tell_missing_contact(door.settings)
+    warn_missing_contact(door.settings)
     with door.open_or_make() as opened:
         head = _at_desk(opened, lambda desk: test_fetch(desk, url))
     if door.as_json:
@@ -203,13 +210,13 @@ def simulate(
     as_json: JsonOption = False,
 ) -> None:
     """Read the first page and show its first three jobs; nothing is stored. Options try other settings of a source."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.sources import simulate_extract, source_to_try
 
     tried = named_only(source_type=source_type, parser_hint=read_hint(parser_hint), country=country)
-    tell_missing_contact(door.settings)
+    warn_missing_contact(door.settings)
     with door.open_or_make() as opened:
-        with naming_options(tried):
+        with name_options_in_errors(tried):
             source = source_to_try(opened.database, url, **tried)
         found = _at_desk(opened, lambda desk: simulate_extract(desk, source))
     if door.as_json:
@@ -229,15 +236,15 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
     Any number of these share one state; each source is run by one at a time. SIGTERM or Ctrl-C ends it: what is under
     way may end within 30 seconds, and is due again otherwise. With --json, one line for each run.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     if ":memory:" in door.settings.where:
         raise BadInput("a scheduler needs a state that others can reach; one in memory is not")
     if door.settings.disable_scheduler:
         write_line("The scheduler is turned off (DISABLE_SCHEDULER); comity sources run-due runs what is due once.")
         return
-    from comity.doors.cli.sources_serving import serve_sources
+    from comity.run.sources import serve_sources
 
-    tell_missing_contact(door.settings)
+    warn_missing_contact(door.settings)
     code = serve_sources(door)
     if code:
         raise typer.Exit(code)
@@ -245,11 +252,11 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
 
 def _at_desk(opened: State, act: Callable[[SourceRunner], Awaitable[Given]]) -> Given:
     """Do something at a desk of one's own."""
-    from comity.doors.event_loop import runner_of_loops
+    from comity.run.event_loop import event_loop_runner
 
     async def at_desk() -> Given:
         async with opened.fetcher() as fetcher, opened.source_desk(fetcher) as desk:
             return await act(desk)
 
-    with runner_of_loops() as runner:
+    with event_loop_runner() as runner:
         return runner.run(at_desk())

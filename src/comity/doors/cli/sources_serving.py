@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 
-from comity.doors.cli.failures import INTERRUPTED
-from comity.doors.cli.options import Chosen
+from comity.doors.cli.exit_codes import INTERRUPTED
+from comity.doors.cli.options import Invocation
 from comity.doors.cli.output import note
-from comity.doors.cli.sources_told import teller
+from comity.doors.cli.sources.rendering import teller
 from comity.doors.cli.work import obey
-from comity.doors.cli.work_watch import log_of, wait_teller
-from comity.doors.event_loop import runner_of_loops
+from comity.run.event_loop import event_loop_runner
+from comity.run.observe import log_of, wait_teller
 
 
-def serve_sources(door: Chosen) -> int:
+def serve_sources(door: Invocation) -> int:
     """Run sources as they become due until a signal comes; gives the exit code."""
     codes: list[int] = []
 
@@ -39,6 +39,6 @@ def serve_sources(door: Chosen) -> int:
                     ended.set()
                     await telling  # what the last runs found is told by whoever comes next
 
-    with runner_of_loops() as runner:
+    with event_loop_runner() as runner:
         runner.run(serve())
     return codes[0] if codes else 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_line, write_pairs, write_table
+from comity.doors.cli.output import Cell, Column, Row, counted, render_time, write_line, write_pairs, write_table
 
 if TYPE_CHECKING:
     from comity.model.source import Source, SourceReport, SourceSkipped
@@ -59,8 +59,8 @@ def write_sources(sources: Sequence[Source]) -> None:
                 str(source.source_type),
                 _coloured(str(source.status)),
                 str(source.crawl_frequency_days or "-"),
-                shown_time(source.next_run_at),
-                shown_time(source.last_crawled_at),
+                render_time(source.next_run_at),
+                render_time(source.last_crawled_at),
                 _coloured(source.last_crawl_status or "-"),
                 f"{source.last_found:,}",
             ),
@@ -79,7 +79,7 @@ def write_source(source: Source) -> None:
         ("type", str(source.source_type)),
         ("status", _coloured(str(source.status))),
         ("schedule", f"{source.schedule}, {counted(source.crawl_frequency_days or 3, 'day')}"),
-        ("next run", shown_time(source.next_run_at)),
+        ("next run", render_time(source.next_run_at)),
     ]
     if source.time_window is not None:
         pairs.append(("time window", f"{source.time_window} {source.time_zone or ''}".strip()))
@@ -103,7 +103,7 @@ def write_report(result: SourceReport | SourceSkipped) -> None:
     if str(report.source_status) != "active":
         write_line(Cell(f"      the source is {report.source_status} now", "dim"))
     else:
-        write_line(Cell(f"      next run {shown_time(report.next_run_at)}: {report.next_run_reason}", "dim"))
+        write_line(Cell(f"      next run {render_time(report.next_run_at)}: {report.next_run_reason}", "dim"))
 
 
 def write_logs(runs: Sequence[LoggedRun]) -> None:
@@ -119,7 +119,7 @@ def write_logs(runs: Sequence[LoggedRun]) -> None:
         Row(
             (
                 run.careers_url,
-                shown_time(run.ran_at),
+                render_time(run.ran_at),
                 _coloured(run.status or "-"),
                 *(
                     f"{number or 0:,}"
@@ -136,7 +136,7 @@ def write_logs(runs: Sequence[LoggedRun]) -> None:
 def _next_run(run: LoggedRun) -> str | None:
     if run.next_run_at is None or not run.next_run_reason:
         return None
-    return f"next run {shown_time(run.next_run_at)}: {run.next_run_reason}"
+    return f"next run {render_time(run.next_run_at)}: {run.next_run_reason}"
 
 
 def write_simulation(found: Simulation) -> None:
@@ -157,7 +157,7 @@ def write_simulation(found: Simulation) -> None:
             ("  organisation", job.org_name or "-"),
             ("  where", " · ".join(filter(None, (job.location_raw, job.country_iso, job.work_modality))) or "-"),
             ("  level", " · ".join(filter(None, (job.level_norm, job.career_type))) or "-"),
-            ("  deadline", shown_time(job.deadline)),
+            ("  deadline", render_time(job.deadline)),
             ("  tags", ", ".join(job.mission_tags) or "-"),
             ("  apply", job.apply_url),
         ]

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from comity.doors.cli.options import Chosen
+from comity.doors.cli.options import Invocation
 from comity.doors.remedies import in_full
 from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
@@ -33,7 +33,7 @@ _PROBE_KEPT_MS: Final = 60_000
 class StateLook:
     """Figures of the state, at most ten seconds old while it answers; and whether it answers."""
 
-    def __init__(self, door: Chosen, log: Log) -> None:
+    def __init__(self, door: Invocation, log: Log) -> None:
         self._door = door
         self._log = log
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="comity-look")

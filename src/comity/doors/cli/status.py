@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
 from comity.doors.cli.output import is_terminal, write_json, write_lines
-from comity.doors.cli.teaching import command
 from comity.model.errors import BadInput, StateUnavailable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def show_status(
     renewed a lease. Numbers with a ~ are estimates, made where counting would read a whole table. Errors are those
     of the last hour, among the last 5,000 fetches.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     if watch and door.as_json:
         raise BadInput("--watch is for people and --json for programs: give one of them")
     if watch and not is_terminal():
@@ -48,12 +48,12 @@ def show_status(
     if watch:
         _watch(door)
         return
-    from comity.doors.cli.status_shown import status_as_json, status_lines
+    from comity.doors.cli.status import status_document, status_lines
 
     with door.open_existing() as opened:
         status = _look(opened)
     if door.as_json:
-        write_json(status_as_json(status, state_of_worker))
+        write_json(status_document(status, state_of_worker))
     else:
         write_lines(status_lines(status, state_of_worker))
 
@@ -77,7 +77,7 @@ def _look(state: State) -> Status:
     )
 
 
-def _watch(door: Chosen) -> None:
+def _watch(door: Invocation) -> None:
     """Redraw until somebody ends it. A state that does not answer is said, and asked again."""
     from rich.console import Console
     from rich.live import Live
@@ -97,7 +97,7 @@ def _watch(door: Chosen) -> None:
 class _Looks:
     """One look after the other at one open state."""
 
-    def __init__(self, door: Chosen) -> None:
+    def __init__(self, door: Invocation) -> None:
         self._door = door
         self._opened = ExitStack()
         self._look: Callable[[], Status] | None = None
@@ -112,7 +112,7 @@ class _Looks:
     def shown(self) -> Any:
         """What is on the screen now; the first look may fail, as any command does."""
         from comity.doors.cli.output import Cell
-        from comity.doors.cli.status_shown import as_text, status_lines
+        from comity.doors.cli.status import as_text, status_lines
 
         try:
             lines = status_lines(self._once(), state_of_worker)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.cli.crawl_shown import bytes_shown
-from comity.doors.cli.hosts_shown import status_cell
-from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, table_lines, visible
+from comity.doors.cli.crawl.rendering import render_bytes
+from comity.doors.cli.domains.rendering import status_cell
+from comity.doors.cli.output import Cell, Column, Row, counted, render_time, table_lines, visible
 from comity.model.run import sentence_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _head(status: Status) -> Lines:
         f"{_about(figures.frontier_is_exact)}{counted(figures.frontier, 'URL')} queued",
         f"{_pace(status.minute)} pages/s",
     ]
-    lines = [[Cell(shown_time(status.at) + " UTC", "dim"), Cell("  " + " · ".join(parts), "bold")]]
+    lines = [[Cell(render_time(status.at) + " UTC", "dim"), Cell("  " + " · ".join(parts), "bold")]]
     if figures.stuck:
         said = f"{counted(figures.stuck, 'lease')} ran out and nobody took over yet; the next free worker does."
         lines.append([Cell(said, "red")])
@@ -122,7 +122,7 @@ def _throughput(status: Status) -> Lines:
     columns = (Column("FETCHES"), Column("LAST MINUTE", True), Column("LAST HOUR", True))
     rows = [Row((name, *(_of(part, part.outcomes.get(name, 0)) for part in _both(status)))) for name in outcomes]
     rows.append(
-        Row(("received", *(_about(part.is_exact) + bytes_shown(part.bytes_received) for part in _both(status))))
+        Row(("received", *(_about(part.is_exact) + render_bytes(part.bytes_received) for part in _both(status))))
     )
     return table_lines(columns, rows)
 
@@ -159,7 +159,7 @@ def _runs(status: Status) -> Lines:
     rows = [
         Row(
             (
-                shown_time(line.started_at),
+                render_time(line.started_at),
                 Cell(line.status, "red" if line.status == "failed" else ""),
                 f"{line.pages:,}",
                 f"{line.errors:,}",

@@ -16,14 +16,14 @@ from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Final
 
-from comity.doors.cli.failures import INTERRUPTED
-from comity.doors.cli.leaving import LEFT
-from comity.doors.cli.options import Chosen
+from comity.doors.cli.exit_codes import INTERRUPTED
+from comity.doors.cli.options import Invocation
 from comity.doors.cli.work import FINISHING, NO_PAGE, NOTHING_TO_DO, obey
-from comity.doors.cli.work_frontier import FrontierWatch
-from comity.doors.cli.work_watch import log_of, served
-from comity.doors.event_loop import runner_of_loops
 from comity.model.errors import BadInput
+from comity.run.event_loop import event_loop_runner
+from comity.run.observe import log_of, served
+from comity.run.signals import FORCED_EXIT
+from comity.run.work.log import FrontierWatch
 from comity.telemetry import events, metrics
 from comity.telemetry.gathering import Gathered
 from comity.telemetry.meter import Meter, MeterReading
@@ -33,14 +33,14 @@ _RESTARTS_A_MINUTE: Final = 3
 _PAUSE_S: Final = 1.0
 
 
-def run_workers(door: Chosen, hosts: int | None, max_minutes: float, *, idle_exit: bool) -> int:
+def run_workers(door: Invocation, hosts: int | None, max_minutes: float, *, idle_exit: bool) -> int:
     """Have processes work until all have ended; gives the exit code."""
-    with runner_of_loops() as runner:
+    with event_loop_runner() as runner:
         return runner.run(_Workers(door, hosts, max_minutes, idle_exit=idle_exit).run())
 
 
 class _Workers:
-    def __init__(self, door: Chosen, hosts: int | None, max_minutes: float, *, idle_exit: bool) -> None:
+    def __init__(self, door: Invocation, hosts: int | None, max_minutes: float, *, idle_exit: bool) -> None:
         self._door = door
         self._log = log_of(door)
         self._gathered = Gathered(monotonic)
@@ -56,7 +56,9 @@ class _Workers:
 
     async def run(self) -> int:
         """Keep every process going; gives the exit code once all have ended."""
-        obey(self._on_signal, self._kill_all, lambda: self._log.tell(events.WORKER_LEFT, LEFT, error="no_answer"))
+        obey(
+            self._on_signal, self._kill_all, lambda: self._log.tell(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
+        )
         async with served(self._door, self._log, self._readings, self._gathered.silence_s):
             await asyncio.to_thread(self._try_state)
             try:

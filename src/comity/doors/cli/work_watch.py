@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from comity import __version__
-from comity.doors.cli.options import Chosen
+from comity.doors.cli.options import Invocation
 from comity.doors.cli.output import counted
 from comity.doors.remedies import in_full
 from comity.model.errors import ComityError
@@ -27,15 +27,15 @@ from comity.telemetry.meter import Meter, MeterReading
 from comity.telemetry.serving import read_address
 
 if TYPE_CHECKING:
-    from comity.doors.cli.state_look import StateLook
     from comity.model.gate import Wait
+    from comity.run.observe import StateLook
     from comity.telemetry.health import Check
     from comity.telemetry.serving import HttpAnswer
     from comity.walk.crawl.progress import HostSummary, RunSummary
     from comity.walk.request import OnWait
 
 
-def log_of(door: Chosen) -> Log:
+def log_of(door: Invocation) -> Log:
     """The log as the settings want it. With --json only what went wrong is told, unless a level was asked for."""
     settings = door.settings
     is_quiet = door.as_json and "log_level" not in settings.model_fields_set
@@ -43,7 +43,7 @@ def log_of(door: Chosen) -> Log:
 
 
 @asynccontextmanager
-async def observed(door: Chosen, log: Log, reports_to: int | None) -> AsyncIterator[Meter | None]:
+async def observed(door: Invocation, log: Log, reports_to: int | None) -> AsyncIterator[Meter | None]:
     """Watch this process while the block lasts; gives where to count, or None if nobody wants to know."""
     if reports_to is None and door.settings.metrics is None:
         yield None
@@ -73,13 +73,13 @@ async def observed(door: Chosen, log: Log, reports_to: int | None) -> AsyncItera
 
 @asynccontextmanager
 async def served(
-    door: Chosen, log: Log, read: Callable[[], list[MeterReading]], silence_s: Callable[[], Mapping[int, float]]
+    door: Invocation, log: Log, read: Callable[[], list[MeterReading]], silence_s: Callable[[], Mapping[int, float]]
 ) -> AsyncIterator[None]:
     """Serve /metrics, /healthz and /readyz while the block lasts, if an address was given."""
     if door.settings.metrics is None:
         yield
         return
-    from comity.doors.cli.state_look import StateLook
+    from comity.run.observe import StateLook
     from comity.telemetry.serving import serving
 
     look = StateLook(door, log)
@@ -99,7 +99,7 @@ class _Pages:
 
     def __init__(
         self,
-        door: Chosen,
+        door: Invocation,
         look: StateLook,
         read: Callable[[], list[MeterReading]],
         silence_s: Callable[[], Mapping[int, float]],
@@ -124,7 +124,7 @@ class _Pages:
 
     async def readyz(self, _accept: str) -> HttpAnswer:
         """Whether work can be done now: the stores answer, and leases are renewed in time."""
-        from comity.doors.cli.state_look import redis_check
+        from comity.run.observe import redis_check
         from comity.telemetry.health import lease_check, page_of
 
         checks: list[Check] = [await self._look.check()]
@@ -134,7 +134,7 @@ class _Pages:
 
 
 @contextmanager
-def told_as_logged(door: Chosen) -> Iterator[None]:
+def told_as_logged(door: Invocation) -> Iterator[None]:
     """Where the log is JSON, so is the line with which a worker ends that cannot begin or go on."""
     try:
         yield
@@ -146,7 +146,7 @@ def told_as_logged(door: Chosen) -> Iterator[None]:
         raise typer.Exit(error.exit_code) from None
 
 
-def log_start(log: Log, door: Chosen) -> None:
+def log_start(log: Log, door: Invocation) -> None:
     """A line for a worker that begins."""
     settings = door.settings
     log.tell(
@@ -159,9 +159,9 @@ def log_start(log: Log, door: Chosen) -> None:
     )
 
 
-def log_doubts(log: Log, door: Chosen) -> None:
+def log_doubts(log: Log, door: Invocation) -> None:
     """A line for each thing about the environment that looks like a slip."""
-    from comity.doors.environment import missing_contact, unknown_variables
+    from comity.run.settings_warnings import missing_contact, unknown_variables
 
     for doubt in (*unknown_variables(os.environ), missing_contact(door.settings)):
         if doubt is not None:

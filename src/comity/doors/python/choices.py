@@ -6,8 +6,8 @@ import os
 import warnings
 from typing import Any, Final
 
-from comity.doors.environment import unknown_variables
 from comity.model.errors import BadInput
+from comity.run.settings_warnings import unknown_variables
 from comity.settings import Settings, read_settings
 
 TEMPORARY: Final = ":temporary:"

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from comity.assemble import State, open_state
-from comity.doors.python.given import Sink, UserExtractor, extractor_of, sink_maker
-from comity.doors.python.line import PageLine
 from comity.doors.python.page import pages_of
+from comity.doors.python.page_queue import PageQueue
+from comity.doors.python.user_code import Sink, UserExtractor, sink_maker, wrap_extractor
 from comity.model.host import Seed
 from comity.operate.hosts import request_refresh
 from comity.operate.seeds import add_seeds
@@ -73,7 +73,7 @@ class Conduct:
         """The reader has caught up; from any thread."""
         self._call(self._go_on_here)
 
-    async def run(self, line: PageLine) -> None:
+    async def run(self, line: PageQueue) -> None:
         """Do everything that `comity crawl` does, and hand the pages to a line."""
         self._loop = asyncio.get_running_loop()
         thread, opened = DatabaseThread(), ExitStack()
@@ -132,7 +132,7 @@ class Conduct:
             finally:
                 self._looking = None
 
-    async def _run_crawl(self, state: State, hosts: Collection[str], line: PageLine) -> RunSummary:
+    async def _run_crawl(self, state: State, hosts: Collection[str], line: PageQueue) -> RunSummary:
         plan = self._plan
         sink = sink_maker(
             plan.sink,
@@ -143,7 +143,7 @@ class Conduct:
         async with state.fetcher() as fetcher:
             hooks = CrawlHooks(
                 is_held_up=lambda: line.is_held_up(crawl.unsettled, crawl.unsettled_bytes),
-                extract=extractor_of(plan.extract),
+                extract=wrap_extractor(plan.extract),
             )
             self._crawl = crawl = state.crawl(fetcher, hosts, hooks, sink)
             self.progress = crawl.progress

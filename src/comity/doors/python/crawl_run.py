@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import Self
 
-from comity.doors.python.conduct import Conduct, Plan
+from comity.doors.python.crawl_run import CrawlRunner, TaskRunner, ThreadRunner
+from comity.doors.python.crawl_task import CrawlPlan, CrawlTask
 from comity.doors.python.page import Page
-from comity.doors.python.sessions import Session, TaskSession, ThreadSession
 from comity.model.errors import ComityError
 from comity.reports.idle import IdleHost
 from comity.walk.crawl.progress import Progress, RunSummary
@@ -21,9 +21,9 @@ class CrawlRun:
     Leaving the loop ends the crawl: what is in flight is finished and kept, and the next crawl goes on from there.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self._conduct = Conduct(plan)
-        self._session: Session | None = None
+    def __init__(self, plan: CrawlPlan) -> None:
+        self._conduct = CrawlTask(plan)
+        self._session: CrawlRunner | None = None
         self._is_begun = False
         self._is_entered = False
 
@@ -45,7 +45,7 @@ class CrawlRun:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         session = self._session
-        if isinstance(session, ThreadSession):
+        if isinstance(session, ThreadRunner):
             session.end()
             if kind is None:
                 session.tell()
@@ -61,10 +61,10 @@ class CrawlRun:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         session = self._session
-        if isinstance(session, TaskSession):
+        if isinstance(session, TaskRunner):
             await session.end()
             await asyncio.sleep(0)  # a generator that was left is closed by a task of its own, which has waited too
-        elif isinstance(session, ThreadSession):
+        elif isinstance(session, ThreadRunner):
             session.end()
         if session is not None and kind is None:
             session.tell()
@@ -102,7 +102,7 @@ class CrawlRun:
     def _pages(self) -> Iterator[Page]:
         self._check_not_begun()
         self._is_begun = True
-        self._session = session = ThreadSession(self._conduct)
+        self._session = session = ThreadRunner(self._conduct)
         try:
             while (page := session.next()) is not None:
                 yield page
@@ -120,7 +120,7 @@ class CrawlRun:
     async def _pages_async(self) -> AsyncIterator[Page]:
         self._check_not_begun()
         self._is_begun = True
-        self._session = session = TaskSession(self._conduct)
+        self._session = session = TaskRunner(self._conduct)
         try:
             while (page := await session.next()) is not None:
                 yield page

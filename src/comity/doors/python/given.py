@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from comity.doors.python.failures import ExtractorFailed, SinkFailed
 from comity.doors.python.page import Page, pages_of
+from comity.doors.python.user_code import ExtractorFailed, SinkFailed
 from comity.model.page import Extraction, Extractor, FetchedPage, PageRecord
 from comity.store.sink import MakeSink, PageSink
 from comity.store.user_sink import Take, UserSink
