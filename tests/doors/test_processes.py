@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from comity.doors.cli.crawl_shares import HostsLeft, PagesLeft, put_page_back, take_page
-from comity.doors.cli.crawl_shown import ProgressLine
+from comity.doors.cli.crawl.rendering import ProgressLine
+from comity.run.crawl.shared import HostsLeft, PagesLeft, put_page_back, take_page
 from comity.walk.progress import Progress
 from tests.doors.command_line import CommandLine
 from tests.doors.test_terminals import ANY_CODE, at_terminal

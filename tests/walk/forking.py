@@ -184,7 +184,7 @@ def _import_what_commands_need() -> None:
     import uvloop  # noqa: F401
 
     import comity.assemble
-    import comity.doors.cli.crawl_run
+    import comity.doors.cli.crawl.progress
     import comity.doors.cli.main
     import comity.operate.seeds
     import comity.reports.idle

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
+from comity.doors.cli.help_text import command, group
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
 from comity.doors.cli.output import Cell, counted, write_json, write_line, write_pairs
-from comity.doors.cli.progress import ProgressBars
-from comity.doors.cli.teaching import command, group
+from comity.doors.cli.progress_bars import ProgressBars
 from comity.model.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ app = group(
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     root.add_typer(app, name="db", rich_help_panel="State")
 
 
@@ -39,7 +39,7 @@ def upgrade(
     as_json: JsonOption = False,
 ) -> None:
     """Bring the tables forward; makes a state that does not exist yet."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.schema import schema_age, upgrade_schema
 
     if door.is_missing:
@@ -68,7 +68,7 @@ def downgrade(
     as_json: JsonOption = False,
 ) -> None:
     """Take the tables back to an older age. What only the newer tables can hold is deleted."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     if target.startswith("--"):
         raise BadInput(f"No such option: {target} (see comity db downgrade --help)")
     from comity.operate.schema import downgrade_schema, schema_age
@@ -86,7 +86,7 @@ def downgrade(
 @command(app, "current", examples=("comity db current",))
 def current(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Show the age of the state's tables, the age that this Comity needs, and where the state is."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.schema import schema_age
 
     with door.open_existing(migrate=False) as opened:
@@ -129,7 +129,7 @@ def move_frontier(
     With --back, bring them from there into the database, so that Redis can be done without. Every crawl and worker must
     be stopped. A move that is cut off loses nothing; the same command goes on with it.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.move_frontier import move_frontier as move
     from comity.operate.move_frontier import move_frontier_back
 
@@ -151,7 +151,7 @@ def _ask(question: str) -> None:
     typer.confirm(question, abort=True, err=True)
 
 
-def _write_move(door: Chosen, before: SchemaAge, after: SchemaAge) -> None:
+def _write_move(door: Invocation, before: SchemaAge, after: SchemaAge) -> None:
     if door.as_json:
         write_json({**_as_json(after), "revision_before": before.revision})
     elif before.revision == after.revision:

@@ -6,16 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli import politeness
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, chosen
-from comity.doors.cli.output import (
-    Cell,
-    room,
-    shown_time,
-    write_json,
-    write_line,
-)
-from comity.doors.cli.teaching import command
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
+from comity.doors.cli.output import Cell, render_time, room, write_json, write_line
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -28,7 +21,7 @@ _LONGEST_LIST = 20
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     command(root, "why", panel=_PANEL, examples=("comity why https://example.com/private/",))(why)
     command(
         root,
@@ -36,7 +29,6 @@ def register(root: typer.Typer) -> None:
         panel=_PANEL,
         examples=("comity robots example.com", "comity robots https://example.com/search?q=x --agent OtherBot"),
     )(robots)
-    politeness.register(root, _PANEL)
 
 
 def why(
@@ -50,7 +42,7 @@ def why(
     The first line names what decided last. Below it is the chain from discovery to now, and at the end what would
     change it. Nothing is asked of the site: what the state remembers is read, and today's rules are applied to it.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     address = _address(url, door)
     if door.as_json:
         from comity.doors.shapes.decisions import why_shape
@@ -66,7 +58,7 @@ def why(
         write_line(Cell(f"  {line}", "dim"))
     write_line("")
     for step in explanation.chain:
-        when = shown_time(step.at, absent="now")
+        when = render_time(step.at, absent="now")
         for number, line in enumerate(_folded(step.sentence, _STEP_AT)):
             write_line(Cell(f"  {when if number == 0 else '':<18}", "dim"), line)
     write_line("")
@@ -99,7 +91,7 @@ def robots(
 
     The file is read from the cache while it is fresh; otherwise the host is asked for it, once, under its lease.
     """
-    door = chosen(context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None)
+    door = read_invocation(context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None)
     address = _address(target, door)
     if agent is not None and not agent.strip():
         raise BadInput("--agent is empty")
@@ -139,7 +131,7 @@ async def _read(opened: Any, address: WebAddress) -> RobotsInForce:
         return found
 
 
-def _address(text: str, door: Chosen) -> WebAddress:
+def _address(text: str, door: Invocation) -> WebAddress:
     from comity.rules.canonical import web_address
 
     return web_address(text, collapse=door.collapse)

@@ -14,38 +14,38 @@ from typing import Annotated, Any, Final
 import typer
 
 from comity import __version__
-from comity.doors.cli.failures import RootGroup, asks_for_json, exit_code_of
-from comity.doors.cli.leaving import end_countdown
+from comity.doors.cli.exit_codes import RootGroup, asks_for_json, exit_code_of
+from comity.doors.cli.help_text import reflow, render_examples
 from comity.doors.cli.options import JsonOption, OptionsInFront, StateOption
 from comity.doors.cli.output import be_readable_everywhere
-from comity.doors.cli.quickly import start_and_end_quickly
-from comity.doors.cli.teaching import reflowed, shown_examples
+from comity.run.gc_tuning import tune_gc
+from comity.run.signals import cancel_exit
 
 # Every command with its file, in the order in which --help shows them. A new command is added here.
 COMMANDS: Final = {
-    "crawl": "crawl",
-    "demo": "crawl",
+    "crawl": "crawl.command",
+    "demo": "crawl.command",
     "work": "work",
     "status": "status",
-    "pages": "pages",
+    "pages": "pages.command",
     "why": "explain",
     "robots": "explain",
-    "verify-politeness": "explain",
+    "verify-politeness": "verify_politeness",
     "enqueue": "seeds",
     "seeds": "seeds",
-    "domains": "backfill",  # and all of domains.py
-    "recalculate-priorities": "priorities",
+    "domains": "domains",
+    "recalculate-priorities": "domains",
     "policy": "policy",
     "takedown": "takedown",
-    "sources": "sources_run",  # and all of sources.py
+    "sources": "sources",
     "search": "search",
     "web": "web",
     "db": "db",
-    "simulate": "simulate",
-    "domain-status": "older_spellings",
-    "domain-info": "older_spellings",
-    "domain-reset": "older_spellings",
-    "top-domains": "older_spellings",
+    "simulate": "simulate.command",
+    "domain-status": "legacy_commands",
+    "domain-info": "legacy_commands",
+    "domain-reset": "legacy_commands",
+    "top-domains": "legacy_commands",
 }
 ORDER: Final = tuple(COMMANDS)
 _FIRST_STEPS: Final = (
@@ -91,14 +91,14 @@ app = typer.Typer(
     cls=_Root,
     no_args_is_help=True,
     rich_markup_mode=_MARKUP,
-    help=reflowed(
+    help=reflow(
         """Comity is a polite crawler with a memory.
 
         It asks each host only as often as the host likes to be asked, and carries on where it stopped. Seeds say which
         hosts to crawl; the state remembers all about them, in one file or in a PostgreSQL that many machines share.
         """
     ),
-    epilog=f"{shown_examples(_FIRST_STEPS, 'To begin')}\n\n[dim]{_EXIT_CODES}[/]",
+    epilog=f"{render_examples(_FIRST_STEPS, 'To begin')}\n\n[dim]{_EXIT_CODES}[/]",
 )
 
 
@@ -124,7 +124,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code; whatever goes wrong is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # nobody else lives in this process
-        start_and_end_quickly()
+        tune_gc()
     be_readable_everywhere()
     try:
         result = typer.main.get_command(app).main(given, prog_name="comity", standalone_mode=False)
@@ -133,5 +133,5 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, as_json=asks_for_json(given))
     finally:
-        end_countdown()
+        cancel_exit()
     return result if isinstance(result, int) else 0

@@ -68,7 +68,7 @@ class OptionsInFront:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Invocation:
     """What the options in front, the options of the command and the environment come to."""
 
     settings: Settings
@@ -113,7 +113,9 @@ class Chosen:
             yield state
 
 
-def chosen(context: typer.Context, state: str | None, as_json: bool, *, warns: bool = True, **options: Any) -> Chosen:
+def read_invocation(
+    context: typer.Context, state: str | None, as_json: bool, *, warns: bool = True, **options: Any
+) -> Invocation:
     """Put the options together and read the settings; opens nothing. What looks like a slip is told on stderr."""
     in_front = context.find_root().obj or OptionsInFront()
     where = state if state is not None else in_front.state
@@ -125,16 +127,16 @@ def chosen(context: typer.Context, state: str | None, as_json: bool, *, warns: b
     else:
         settings = _read(state=where, database_url="", redis_url="", **options)
     if warns:
-        from comity.doors.environment import unknown_variables
+        from comity.run.settings_warnings import unknown_variables
 
         for doubt in unknown_variables(os.environ):
             note(f"comity: {doubt}")
-    return Chosen(settings, as_json or in_front.as_json)
+    return Invocation(settings, as_json or in_front.as_json)
 
 
-def tell_missing_contact(settings: Settings) -> None:
+def warn_missing_contact(settings: Settings) -> None:
     """Say once, on stderr, that sites are not told whom to ask."""
-    from comity.doors.environment import missing_contact
+    from comity.run.settings_warnings import missing_contact
 
     doubt = missing_contact(settings)
     if doubt is not None:
@@ -145,12 +147,12 @@ def _read(**options: Any) -> Settings:
     """The settings; what cannot be used is called by the name of its option, or of its variable."""
     from comity.settings import read_settings
 
-    with naming_options(options):
+    with name_options_in_errors(options):
         return read_settings(**options)
 
 
 @contextmanager
-def naming_options(given: Mapping[str, Any]) -> Iterator[None]:
+def name_options_in_errors(given: Mapping[str, Any]) -> Iterator[None]:
     """Whoever typed an option is told of it by its name, not by that of the setting or column behind it."""
     try:
         yield

@@ -43,7 +43,7 @@ def visible(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def shown_time(value: datetime | None, absent: str = "-") -> str:
+def render_time(value: datetime | None, absent: str = "-") -> str:
     """A time for people: UTC, to the minute."""
     return absent if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.domains import HostArgument
-from comity.doors.cli.hosts_shown import policy_pairs
-from comity.doors.cli.options import JsonOption, StateOption, chosen, naming_options
+from comity.doors.cli.domains.commands import HostArgument
+from comity.doors.cli.domains.rendering import policy_pairs
+from comity.doors.cli.help_text import command, group
+from comity.doors.cli.options import JsonOption, StateOption, name_options_in_errors, read_invocation
 from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
-from comity.doors.cli.teaching import command, group
 
 if TYPE_CHECKING:
     from comity.model.policy import HostPolicy
@@ -20,14 +20,14 @@ app = group("Set limits for one host. An edit takes effect on the next request t
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     root.add_typer(app, name="policy", rich_help_panel="Limits")
 
 
 @command(app, "show", examples=("comity policy show example.com",))
 def show(context: typer.Context, host: HostArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Show the limits of a host, if it has its own."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     name = door.host(host)
     from comity.operate.policy import get_policy
 
@@ -94,7 +94,7 @@ def change(
     and queries, and from 10 pages a run and 1024 KB a page, which apply to source runs only. A page size that you set
     applies to crawls, sources, audits and queries.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     name = door.host(host)
     from comity.operate.policy import checked_limits, set_policy
 
@@ -105,7 +105,7 @@ def change(
         "max_kb_per_page": max_kb_per_page,
         "allow_js": allow_js,
     }
-    with naming_options(given):
+    with name_options_in_errors(given):
         limits = checked_limits(**given)
     with door.open_or_make() as opened:
         policy = set_policy(opened.database, opened.clock, name, **limits)

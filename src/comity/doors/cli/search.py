@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
-from comity.doors.cli.output import Cell, counted, note, shown_time, write_json, write_line, write_pairs
-from comity.doors.cli.teaching import command
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
+from comity.doors.cli.output import Cell, counted, note, render_time, write_json, write_line, write_pairs
 from comity.model.errors import BadInput, SearchUnavailable
 
 if TYPE_CHECKING:
@@ -18,6 +18,74 @@ if TYPE_CHECKING:
 
     from comity.assemble import State
     from comity.model.search import OutboxStatus, SearchQuery
+
+
+from comity.model.search import Marked, SearchHit, SearchPage, SearchQuery
+
+# Postings that were found, as a person or a program reads them.
+
+_MATCH: Final = "bold yellow"
+_MOST_VALUES: Final = 6
+_FACET_TITLES: Final = {
+    "country_iso": "country",
+    "level_norm": "level",
+    "work_modality": "modality",
+    "career_type": "type",
+    "mission_tags": "about",
+    "international_eligible": "international",
+    "language": "language",
+    "org_name": "organisation",
+}
+
+
+def page_json(page: SearchPage) -> dict[str, Any]:
+    """A page of hits for a program; matches stand as pieces, to be escaped by whoever shows them."""
+    from comity.doors.web.shown import SearchShown
+
+    return SearchShown.model_validate(page).document()
+
+
+def write_page(page: SearchPage, query: SearchQuery) -> None:
+    """A page of hits for a person."""
+    if not page.hits:
+        hint = (
+            "  Fewer words or filters find more; --all finds closed ones too." if query.text or page.total == 0 else ""
+        )
+        write_line("Nothing was found.", Cell(hint, "dim"))
+        return
+    for number, hit in enumerate(page.hits, query.offset + 1):
+        _write_hit(number, hit)
+    first, last = query.offset + 1, query.offset + len(page.hits)
+    write_line(Cell(f"{first:,} to {last:,} of {counted(page.total, 'posting')}", "bold"))
+    for name, counts in page.facets.items():
+        if counts:
+            shown = ", ".join(f"{each.value} {each.count:,}" for each in counts[:_MOST_VALUES])
+            more = " …" if len(counts) > _MOST_VALUES else ""
+            write_line(Cell(f"  {_FACET_TITLES[name]:<14}", "dim"), f"{shown}{more}")
+
+
+def _write_hit(number: int, hit: SearchHit) -> None:
+    posting = hit.posting
+    write_line(Cell(f"{number:>3}. ", "dim"), *_cells(hit.title, "bold"), *_after(" · ", hit.org_name))
+    facts = [posting.country_iso, posting.level_norm, posting.work_modality, posting.career_type]
+    until = f"until {posting.deadline:%Y-%m-%d}" if posting.deadline is not None else None
+    state = "closed" if posting.closed_at is not None else until
+    rest = " · ".join(fact for fact in (*facts, state) if fact)
+    place = _cells(hit.location)
+    if place or rest:
+        write_line("     ", *place, Cell(f"{' · ' if place and rest else ''}{rest}", "dim"))
+    if hit.snippet:
+        write_line("     ", *_cells(hit.snippet))
+    write_line("     ", Cell(posting.apply_url, "dim"))
+
+
+def _cells(marked: Marked, style: str = "") -> list[Cell]:
+    return [Cell(piece.text, _MATCH if piece.is_match else style) for piece in marked]
+
+
+def _after(text: str, marked: Marked) -> list[Cell]:
+    return [Cell(text, "dim"), *_cells(marked)] if marked else []
+
 
 _FILTERS: Final = "Filters (each may be given several times; one of its values must fit)"
 _UPKEEP: Final = "The index"
@@ -50,7 +118,7 @@ RebuildOption = Annotated[
 
 
 def register(root: typer.Typer) -> None:
-    """Put the command of this file on the command line."""
+    """Add the command of this file."""
     command(
         root,
         "search",
@@ -122,7 +190,7 @@ def search(
         offset=offset,
         **{name: values for name, values in given.items() if values},
     )
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     if status:
         _show_status(door)
     elif rebuild:
@@ -154,10 +222,8 @@ def _day(option: str, text: str | None, *, is_end: bool = False) -> datetime | N
         raise BadInput(f"{option}: a day such as 2026-03-31, not {text[:40]!r}") from None
 
 
-def _search(door: Chosen, query: SearchQuery, sources: list[str]) -> None:
+def _search(door: Invocation, query: SearchQuery, sources: list[str]) -> None:
     from dataclasses import replace
-
-    from comity.doors.cli.search_shown import page_json, write_page
 
     with door.open_existing() as opened:
         if sources:
@@ -185,7 +251,7 @@ def _tell_first(opened: State) -> None:
         note(f"the index may be behind: {told.error}")
 
 
-def _show_status(door: Chosen) -> None:
+def _show_status(door: Invocation) -> None:
     from comity.reports.search import outbox_status
 
     with door.open_existing() as opened:
@@ -199,7 +265,7 @@ def _show_status(door: Chosen) -> None:
             ("engine", engine),
             ("pending", f"{found.pending:,}"),
             ("failing", f"{found.failing:,}"),
-            ("oldest", shown_time(found.oldest_at)),
+            ("oldest", render_time(found.oldest_at)),
             ("next attempt", _next_attempt(found)),
             ("last error", found.last_error or "-"),
         ]
@@ -207,11 +273,11 @@ def _show_status(door: Chosen) -> None:
 
 
 def _next_attempt(found: OutboxStatus) -> str:
-    return shown_time(found.next_attempt_at, absent="at the next pass" if found.pending else "-")
+    return render_time(found.next_attempt_at, absent="at the next pass" if found.pending else "-")
 
 
-def _rebuild(door: Chosen) -> None:
-    from comity.doors.cli.progress import ProgressBars
+def _rebuild(door: Invocation) -> None:
+    from comity.doors.cli.progress_bars import ProgressBars
 
     with door.open_existing() as opened, ProgressBars() as bars:
         shows: dict[int, Any] = {}

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
 import typer
 
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, checked_text, chosen
+from comity.doors.cli.help_text import command, group
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, checked_text, read_invocation
 from comity.doors.cli.output import Cell, counted, note, visible, write_json, write_line
-from comity.doors.cli.progress import ProgressBars
-from comity.doors.cli.teaching import command, group
+from comity.doors.cli.progress_bars import ProgressBars
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ app = group(
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     short_help = "Give workers hosts, or URLs to begin with: the same as `comity seeds add`."
     examples = ("comity enqueue example.com https://example.org/news",)
     command(root, "enqueue", examples=examples, panel="Hosts", short_help=short_help)(add)
@@ -62,7 +62,7 @@ def add(
 ) -> None:
     """Add hosts, or URLs to begin with: all that are named, or none if one of them cannot be used."""
     kept_source = checked_text("--source", source, _LONGEST_SOURCE)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.rules.seed_list import read_seed
 
     read = [read_seed(text, collapse=door.collapse) for text in seeds]
@@ -123,7 +123,7 @@ def load(
     if (file is None) == (from_redis is None):
         raise BadInput("give a list, as in comity seeds load hosts.txt, or --from-redis KEY")
     kept_source = checked_text("--source", source, _LONGEST_SOURCE)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     if from_redis is not None:
         _load_from_redis(door, from_redis, kept_source or f"redis:{from_redis}"[:_LONGEST_SOURCE], skip_bad=skip_bad)
         return
@@ -164,7 +164,7 @@ def load(
         _note_skipped(checked)
 
 
-def _load_from_redis(door: Chosen, key: str, source: str, *, skip_bad: bool) -> None:
+def _load_from_redis(door: Invocation, key: str, source: str, *, skip_bad: bool) -> None:
     url = door.settings.seeds_redis_url or door.settings.redis_url
     if not url:
         raise BadInput("--from-redis needs to know where Redis is: set COMITY_SEEDS_REDIS_URL, or COMITY_REDIS_URL")

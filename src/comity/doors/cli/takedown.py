@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from comity.doors.cli.options import JsonOption, StateOption, checked_text, chosen
-from comity.doors.cli.output import Cell, Column, Row, counted, shown_time, write_json, write_line, write_table
-from comity.doors.cli.teaching import command, group
+from comity.doors.cli.help_text import command, group
+from comity.doors.cli.options import JsonOption, StateOption, checked_text, read_invocation
+from comity.doors.cli.output import Cell, Column, Row, counted, render_time, write_json, write_line, write_table
 
 EntriesArgument = Annotated[
     list[str],
@@ -19,7 +19,7 @@ app = group("Leave hosts and URLs alone for good: never fetched, queued or serve
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     root.add_typer(app, name="takedown", rich_help_panel="Limits")
 
 
@@ -40,7 +40,7 @@ def add(
 ) -> None:
     """Take hosts or URLs down, and drop what is queued of them."""
     kept_reason = checked_text("--reason", reason)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     _check(entries)
     from comity.operate.takedown import add_takedowns
 
@@ -66,7 +66,7 @@ def remove(
 
     URLs that were dropped from the queues wait there again.
     """
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     _check(entries)
     from comity.operate.takedown import remove_takedowns
 
@@ -82,7 +82,7 @@ def remove(
 @command(app, "list", examples=("comity takedown list --json",))
 def list_entries(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """List what is taken down, oldest first."""
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     from comity.operate.takedown import list_takedowns
 
     with door.open_existing() as opened:
@@ -92,7 +92,7 @@ def list_entries(context: typer.Context, state: StateOption = None, as_json: Jso
 
         write_json([takedown_shape(entry).document() for entry in stored])
     elif stored:
-        rows = [Row((entry.entry, shown_time(entry.created_at), entry.reason or "-")) for entry in stored]
+        rows = [Row((entry.entry, render_time(entry.created_at), entry.reason or "-")) for entry in stored]
         write_table((Column("ENTRY"), Column("SINCE"), Column("REASON")), rows)
     else:
         write_line("Nothing is taken down.", Cell("  To do so: comity takedown add example.com", "dim"))

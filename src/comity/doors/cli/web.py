@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.options import JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.help_text import PlainHelpGroup, command, reflow, render_examples
+from comity.doors.cli.options import JsonOption, StateOption, check_number, read_invocation
 from comity.doors.cli.output import Cell, note, write_json, write_line
-from comity.doors.cli.teaching import CalmGroup, command, reflowed, shown_examples
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.doors.cli.options import Chosen
+    from comity.doors.cli.options import Invocation
 
 _LONGEST_PASSWORD = 1024
 _SHORTEST_PASSWORD = 8
@@ -27,10 +27,10 @@ one. SIGTERM or Ctrl-C ends it: what is under way may end within 30 seconds, and
 one line for each run.
 """
 app = typer.Typer(
-    cls=CalmGroup,
+    cls=PlainHelpGroup,
     invoke_without_command=True,
-    help=reflowed(_ABOUT),
-    epilog=shown_examples(
+    help=reflow(_ABOUT),
+    epilog=render_examples(
         (
             "comity web",
             "comity web --host 0.0.0.0 --port 8080 \\",
@@ -42,7 +42,7 @@ app = typer.Typer(
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     root.add_typer(app, name="web", rich_help_panel="Sources")
 
 
@@ -59,7 +59,7 @@ def serve(
     if context.invoked_subcommand is not None:
         return
     check_number("--port", port, 0, 65_535)
-    door = chosen(context, state, as_json)
+    door = read_invocation(context, state, as_json)
     if ":memory:" in door.settings.where:
         raise BadInput("a server needs a state that its threads share; one in memory is not")
     code = _serve(door, host, port, schedules=not (no_scheduler or door.settings.disable_scheduler))
@@ -79,7 +79,7 @@ def hash_password(context: typer.Context, state: StateOption = None, as_json: Js
     from argon2 import PasswordHasher
 
     given = {"admin_password_hash": PasswordHasher().hash(password)}
-    if chosen(context, state, as_json).as_json:
+    if read_invocation(context, state, as_json).as_json:
         write_json(given)
     else:
         print(given["admin_password_hash"])
@@ -94,20 +94,20 @@ def make_token(context: typer.Context, state: StateOption = None, as_json: JsonO
     from comity.doors.web.sessions import new_token
 
     token, token_hash = new_token()
-    if chosen(context, state, as_json).as_json:
+    if read_invocation(context, state, as_json).as_json:
         write_json({"token": token, "admin_token_hash": token_hash})
         return
     write_line(Cell("token  ", "dim"), token)
     write_line(Cell("hash   ", "dim"), token_hash)
 
 
-def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
-    from comity.doors.cli.failures import INTERRUPTED
-    from comity.doors.cli.sources_told import teller
+def _serve(door: Invocation, host: str, port: int, *, schedules: bool) -> int:
+    from comity.doors.cli.exit_codes import INTERRUPTED
+    from comity.doors.cli.sources.rendering import teller
     from comity.doors.cli.work import obey
-    from comity.doors.cli.work_watch import log_of, wait_teller
-    from comity.doors.event_loop import runner_of_loops
     from comity.doors.web.serving import DATABASE_CONNECTIONS, build_server, listen
+    from comity.run.event_loop import event_loop_runner
+    from comity.run.observe import log_of, wait_teller
 
     codes: list[int] = []
 
@@ -125,12 +125,12 @@ def _serve(door: Chosen, host: str, port: int, *, schedules: bool) -> int:
 
     with listen(host, port) as socket, door.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
         _introduce(door, host, socket.getsockname()[1], schedules=schedules)
-        with runner_of_loops() as runner:
+        with event_loop_runner() as runner:
             runner.run(serve_until_stopped(opened, socket))
     return codes[0] if codes else 0
 
 
-def _introduce(door: Chosen, host: str, port: int, *, schedules: bool) -> None:
+def _introduce(door: Invocation, host: str, port: int, *, schedules: bool) -> None:
     from comity.doors.web.application import access_terms
     from comity.doors.web.serving import is_dev
 

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import typer
 
-from comity.doors.cli.crawl_options import (
+from comity.doors.cli.crawl.options import (
     ConnectTimeoutOption,
     FirstByteTimeoutOption,
     ImagesOption,
@@ -30,24 +30,15 @@ from comity.doors.cli.crawl_options import (
     RetriesOption,
     TimeoutOption,
 )
-from comity.doors.cli.failures import INTERRUPTED
-from comity.doors.cli.leaving import LEFT, leave_in_time, say_left
-from comity.doors.cli.options import Chosen, JsonOption, StateOption, check_number, chosen
+from comity.doors.cli.exit_codes import INTERRUPTED
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
 from comity.doors.cli.output import counted
-from comity.doors.cli.teaching import command
-from comity.doors.cli.work_frontier import FrontierWatch
-from comity.doors.cli.work_watch import (
-    log_doubts,
-    log_host,
-    log_of,
-    log_run,
-    log_start,
-    observed,
-    told_as_logged,
-    wait_teller,
-)
 from comity.model.end_reason import EndReason
 from comity.model.errors import BadInput, StateUnavailable
+from comity.run.observe import log_doubts, log_host, log_of, log_run, log_start, observed, told_as_logged, wait_teller
+from comity.run.signals import FORCED_EXIT, exit_in_time, print_forced_exit
+from comity.run.work.log import FrontierWatch
 from comity.telemetry import events, metrics
 
 if TYPE_CHECKING:
@@ -82,7 +73,7 @@ def _option(name: str, metavar: str, text: str) -> Any:
 
 
 def register(root: typer.Typer) -> None:
-    """Put the command of this file on the command line."""
+    """Add the command of this file."""
     command(root, "work", examples=_EXAMPLES, panel="Crawl")(work)
 
 
@@ -126,7 +117,7 @@ def work(
         raise BadInput(f"--max-minutes must be between 0 and {_MOST_MINUTES:,}, not {max_minutes:g}")
     if hosts is not None:
         check_number("--hosts", hosts, 1, _MOST_HOSTS)
-    door = chosen(
+    door = read_invocation(
         context,
         state,
         as_json,
@@ -155,24 +146,24 @@ def work(
 
 
 def _run(
-    door: Chosen, hosts: int | None, max_minutes: float, idle_exit: bool, is_child: bool, reports_to: int | None
+    door: Invocation, hosts: int | None, max_minutes: float, idle_exit: bool, is_child: bool, reports_to: int | None
 ) -> int:
     """Work in as many processes as the settings say; gives the exit code."""
     if door.settings.processes > 1 and not is_child:
-        from comity.doors.cli.work_processes import run_workers
+        from comity.run.work.supervisor import run_workers
 
         return run_workers(door, hosts, max_minutes, idle_exit=idle_exit)
-    from comity.doors.event_loop import runner_of_loops
+    from comity.run.event_loop import event_loop_runner
     from comity.walk.worker import WorkerTerms
 
     stint_minutes = min(_STINT_MINUTES, door.settings.max_minutes or _STINT_MINUTES)
     terms = WorkerTerms(stint_minutes, max_minutes=max_minutes, is_to_exit_when_idle=idle_exit)
     desk = _Desk(door, hosts, terms, ends_with_stdin=is_child, reports_to=reports_to)
-    with runner_of_loops() as runner:
+    with event_loop_runner() as runner:
         return runner.run(desk.run())
 
 
-def _check(door: Chosen) -> None:
+def _check(door: Invocation) -> None:
     """Whatever cannot be is refused before anything is made or begun."""
     from comity.store.target import read_target
 
@@ -185,7 +176,7 @@ class _Desk:
     """One worker: its signals, its shifts, and what it says."""
 
     def __init__(
-        self, door: Chosen, hosts: int | None, terms: WorkerTerms, *, ends_with_stdin: bool, reports_to: int | None
+        self, door: Invocation, hosts: int | None, terms: WorkerTerms, *, ends_with_stdin: bool, reports_to: int | None
     ) -> None:
         self._door = door
         self._log = log_of(door)
@@ -203,7 +194,9 @@ class _Desk:
         from comity.walk.worker import Worker
 
         worker = Worker(self._shift, self._terms, monotonic, random.random, self._tell)
-        obey(self._stopper(worker.stop), tell=lambda: self._log.tell(events.WORKER_LEFT, LEFT, error="no_answer"))
+        obey(
+            self._stopper(worker.stop), tell=lambda: self._log.tell(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
+        )
         if self._is_child:
             end_with_stdin(worker.stop)
         async with observed(self._door, self._log, self._reports_to) as self._meter:
@@ -370,7 +363,7 @@ class _OneShift:
 
     async def crawl(self, minutes: float) -> RunSummary:
         """One run, of so many minutes at most."""
-        from comity.doors.cli.crawl_run import watched
+        from comity.doors.cli.crawl.progress import watched
         from comity.upkeep.rescore import rescore_run
 
         settings = _of_one_run(self._state.settings, minutes)
@@ -400,7 +393,9 @@ def _of_one_run(settings: Settings, minutes: float) -> Settings:
 
 
 def obey(
-    on_signal: Callable[[int], None], leave: Callable[[], None] | None = None, tell: Callable[[], None] = say_left
+    on_signal: Callable[[int], None],
+    leave: Callable[[], None] | None = None,
+    tell: Callable[[], None] = print_forced_exit,
 ) -> None:
     """The first SIGINT or SIGTERM is handed on; the second leaves at once, and loses nothing that was settled.
 
@@ -415,7 +410,7 @@ def obey(
                 leave()
             os._exit(INTERRUPTED)
         asked.append(number)
-        leave_in_time(1, tell=tell, before=leave or (lambda: None))
+        exit_in_time(1, tell=tell, before=leave or (lambda: None))
         on_signal(number)
 
     for number in (signal.SIGINT, signal.SIGTERM):

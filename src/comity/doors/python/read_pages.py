@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.python.choices import Place, settings_for
+from comity.doors.python.options import Place, settings_for
 from comity.doors.python.page import Page
 
 if TYPE_CHECKING:

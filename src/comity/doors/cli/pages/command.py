@@ -1,0 +1,312 @@
+"""`comity pages …`: reading what was crawled, by SQL or by URL, and taking it elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import partial
+from io import BytesIO
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from comity.doors.cli.help_text import command, group
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number
+from comity.doors.cli.output import (
+    Cell,
+    Column,
+    Row,
+    counted,
+    is_terminal,
+    note,
+    render_time,
+    write_as_is,
+    write_json,
+    write_line,
+    write_table,
+)
+from comity.doors.cli.pages.parts import PagesOption, add_parts_commands, chosen_pages
+from comity.model.errors import BadInput, NotFound
+
+if TYPE_CHECKING:
+    from comity.rules.takedown import Takedowns
+    from comity.store.reading import PageReader, Sources
+
+_MOST_ROWS: Final = 1000  # that a table shows
+_LONGEST_CELL: Final = 200
+_LIST: Final = (
+    "SELECT url, http_status, content_type, epoch_us(crawl_time), title, error "
+    "FROM pages ORDER BY crawl_time DESC, url LIMIT ?"
+)
+_BODY: Final = (
+    "SELECT url, content_type, epoch_us(crawl_time), body, body_bytes FROM pages "
+    "WHERE (url IN (?, ?) OR final_url IN (?, ?)) AND (body IS NOT NULL OR body_bytes IS NOT NULL) "
+    "ORDER BY crawl_time DESC LIMIT 1"
+)
+_ERROR: Final = "SELECT error FROM pages WHERE url IN (?, ?) ORDER BY crawl_time DESC LIMIT 1"
+
+
+class Output(StrEnum):
+    """How an answer is written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+app = group(
+    """Read what was crawled.
+
+    Pages are rows of a table called pages: url, surt_key, http_status, body, content_type, crawl_time, error, etag,
+    last_modified, content_hash, final_url, redirect_count, title, body_bytes and run_id. Any DuckDB reads the same
+    files: SELECT * FROM 'comity-data/pages/*.parquet'.
+    """
+)
+
+
+def register(root: typer.Typer) -> None:
+    """Add the commands of this file."""
+    add_parts_commands(app)
+    root.add_typer(app, name="pages", rich_help_panel="Crawl")
+
+
+@command(
+    app,
+    "query",
+    examples=(
+        'comity pages query "SELECT http_status, count(*) FROM pages GROUP BY 1"',
+        "comity pages query \"FROM pages WHERE body ILIKE '%cookie%'\" \\\n      --into-format parquet > found.parquet",
+    ),
+)
+def query(
+    context: typer.Context,
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, as DuckDB understands it.")],
+    into_format: Annotated[
+        Output, typer.Option("--into-format", metavar="FORMAT", help="table, csv, json, jsonl or parquet, on stdout.")
+    ] = Output.TABLE,
+    pages: PagesOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the pages by SQL; nothing can be changed by it.
+
+    What is taken down is not in the table. Pages of a crawl that is under way, of however many workers, come a few
+    minutes after they were fetched; how many are still to come is told on stderr.
+    """
+    door = chosen_pages(context, state, as_json, pages)
+    if into_format is Output.PARQUET and is_terminal():
+        raise BadInput("Parquet is not for a terminal: send it to a file, as in > found.parquet")
+    with _reading(door) as reader:
+        if door.as_json:
+            answer = BytesIO()
+            reader.copy(sql, Output.JSON, answer)
+            rows, sources = json.loads(answer.getvalue()), reader.sources
+            write_json({"rows": rows, "in_segments": sources.in_segments, "parts_left_out": len(sources.left_out)})
+            return
+        if into_format is Output.TABLE:
+            _write_answer(*reader.ask(sql))
+        else:
+            sys.stdout.flush()
+            reader.copy(sql, into_format, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        _note_waiting(reader.sources)
+
+
+@command(app, "list", examples=("comity pages list --limit 5",))
+def list_pages(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many; the newest come first.")] = 20,
+    pages: PagesOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest pages."""
+    check_number("--limit", limit, 1, 1_000_000)
+    door = chosen_pages(context, state, as_json, pages)
+    sources = _sources(door)
+    rows: list[Any] = []
+    if not sources.is_empty:
+        with _reading(door, sources) as reader:
+            rows = [(*row[:3], _time(row[3]), *row[4:]) for row in reader.rows(_LIST, [limit])]
+    if door.as_json:
+        names = ("url", "http_status", "content_type", "crawl_time", "title", "error")
+        write_json([dict(zip(names, row, strict=True)) for row in rows])
+        return
+    if rows:
+        columns = (
+            Column("URL"),
+            Column("STATUS", is_number=True),
+            Column("TYPE"),
+            Column("WHEN (UTC)"),
+            Column("TITLE"),
+        )
+        write_table(columns, [_listed(*row) for row in rows])
+    elif sources.is_empty:
+        write_line(f"No pages at {sources.target.path} yet.", Cell("  To get some: comity crawl URL", "dim"))
+    else:
+        write_line(f"No page at {sources.target.path} is to be shown.")
+    _note_waiting(sources)
+
+
+@command(app, "body", examples=("comity pages body https://example.com/", "comity pages body URL --raw > logo.png"))
+def body(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page, or where it was redirected to.")],
+    raw: Annotated[bool, typer.Option("--raw", help="The bytes as they are kept, also to a terminal.")] = False,
+    pages: PagesOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the newest body that was kept of a page."""
+    door = chosen_pages(context, state, as_json, pages)
+    from comity.rules.canonical import web_address
+
+    address = web_address(url, collapse=door.collapse)
+    spellings = [url, address.url]
+    with _reading(door) as reader:
+        found = next(reader.rows(_BODY, spellings * 2), None)
+        why = next(reader.rows(_ERROR, spellings), None) if found is None else None
+    if found is None:
+        reason = f"was visited, but no body was kept: {why[0] or 'unknown'}" if why else "is not among the pages"
+        raise NotFound(f"{address.url} {reason}")
+    _write_body(door, found, raw=raw)
+
+
+@command(
+    app,
+    "export",
+    examples=("comity pages export pages.warc.gz", "comity pages export pages.duckdb --pages comity-data/pages"),
+)
+def export(
+    context: typer.Context,
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="A new folder (Parquet parts), or a file: .parquet, .duckdb, .jsonl, .jsonl.gz, .warc or .warc.gz.",
+        ),
+    ],
+    pages: PagesOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write all pages to another kind of file.
+
+    The target must not exist; but a .duckdb file is added to, and keeps what it has. What is taken down is left out.
+    """
+    door = chosen_pages(context, state, as_json, pages)
+    from comity.store.export import export as write_all
+    from comity.store.export import read_export_target
+
+    place = read_export_target(target)
+    with _reading(door) as reader:
+        count = write_all(reader, place)
+        waiting = reader.sources.in_segments
+    if door.as_json:
+        write_json({"pages": count, "target": str(place.path), "in_segments": waiting})
+        return
+    write_line(f"{counted(count, 'page')} written to ", Cell(str(place.path), "bold"), ".")
+    _note_waiting(reader.sources)
+
+
+@contextmanager
+def _reading(door: Invocation, sources: Sources | None = None) -> Iterator[PageReader]:
+    from comity.store.reading import open_reader
+
+    found = sources or _sources(door)
+    takedowns = _takedowns(door)
+    is_hidden = None if takedowns is None else partial(_is_taken_down, takedowns)
+    with open_reader(found, is_hidden) as reader:
+        yield reader
+
+
+def _sources(door: Invocation) -> Sources:
+    from comity.store.reading import find_sources
+
+    return find_sources(door.settings.pages)
+
+
+def _takedowns(door: Invocation) -> Takedowns | None:
+    """What must not be shown; None if that is nothing."""
+    if door.is_missing:
+        return None
+    from comity.operate.takedown import list_takedowns
+    from comity.rules.takedown import Takedowns
+
+    with door.open_existing() as opened:
+        entries = [stored.entry for stored in list_takedowns(opened.database)]
+    return Takedowns.of(entries) if entries else None
+
+
+def _is_taken_down(takedowns: Takedowns, url: str) -> bool:
+    from comity.model.errors import BadAddress
+    from comity.rules.canonical import web_address
+
+    try:
+        return takedowns.covering(web_address(url)) is not None
+    except BadAddress:
+        return False
+
+
+def _write_answer(names: list[str], rows: Iterator[tuple[str | None, ...]]) -> None:
+    shown = list(islice(rows, _MOST_ROWS))
+    columns = [
+        Column(name, bool(shown) and all(_is_number(row[index]) for row in shown)) for index, name in enumerate(names)
+    ]
+    write_table(columns, [Row([_cell(value) for value in row]) for row in shown])
+    if next(rows, None) is not None:
+        note(f"Only the first {_MOST_ROWS:,} rows are shown; --into-format csv gives all.")
+
+
+def _is_number(value: str | None) -> bool:
+    return value is not None and value.removeprefix("-").replace(".", "", 1).isdecimal()
+
+
+def _cell(value: str | None) -> Cell:
+    if value is None:
+        return Cell("NULL", "dim")
+    return Cell(value if len(value) <= _LONGEST_CELL else value[:_LONGEST_CELL] + "…")
+
+
+def _listed(url: str, status: int | None, kind: str | None, at: datetime, title: str | None, error: str | None) -> Row:
+    media = (kind or "-").partition(";")[0]
+    said = Cell(error, "red") if error else _cell(title or "-")
+    return Row([url, str(status) if status is not None else "-", media, render_time(at), said])
+
+
+def _write_body(door: Invocation, found: tuple[Any, ...], *, raw: bool) -> None:
+    url, content_type, at, text, octets = found
+    if door.as_json:
+        from base64 import b64encode
+
+        coded = b64encode(octets).decode("ascii") if octets is not None else None
+        about = {"url": url, "content_type": content_type, "crawl_time": _time(at)}
+        write_json(about | {"body": text, "body_bytes": coded})
+    elif raw or not is_terminal():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(octets if text is None else text.encode())
+        sys.stdout.buffer.flush()
+    elif text is None:
+        what = content_type or "of an unknown type"
+        raise BadInput(f"{url} is not text ({what}, {len(octets):,} bytes); --raw writes it as it is")
+    else:
+        for line in text.splitlines():
+            write_as_is(line)
+
+
+def _time(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC)
+
+
+def _note_waiting(sources: Sources) -> None:
+    if sources.in_segments:
+        note(f"{counted(sources.in_segments, 'page')} of crawls under way or cut short cannot be read yet.")
+    if sources.left_out:
+        note(f"{counted(len(sources.left_out), 'part')} damaged or missing: left out. See comity pages verify.")

@@ -1,0 +1,177 @@
+"""`comity pages parts` and `comity pages verify`: the files that pages are in, and whether they are as noted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, read_invocation
+from comity.doors.cli.output import Cell, Column, Row, counted, note, write_json, write_line, write_table
+
+if TYPE_CHECKING:
+    from comity.store.inventory import Inventory, PartFound
+
+_COLORS: Final = {"whole": "green", "damaged": "red", "missing": "red"}
+_MOST_NAMES: Final = 5
+_MOST_LIMIT: Final = 1_000_000
+
+PagesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--pages",
+        metavar="FOLDER|FILE",
+        help="Where the pages are: a folder of Parquet parts, or a .parquet, .duckdb or .jsonl file. "
+        "Else COMITY_PAGES, or comity-data/pages.",
+    ),
+]
+
+
+def chosen_pages(context: typer.Context, state: str | None, as_json: bool, pages: Path | None) -> Invocation:
+    """The options of a command that reads pages; a place that is named must exist."""
+    door = read_invocation(context, state, as_json, pages=pages)
+    if pages is not None:
+        from comity.store.reading import check_exists
+
+        check_exists(pages)
+    return door
+
+
+def add_parts_commands(app: typer.Typer) -> None:
+    """Put the commands of this file under `comity pages`."""
+    examples = ("comity pages parts", "comity pages parts --pages archive.warc.gz/ --json")
+    command(app, "parts", examples=examples)(parts)
+    examples = ("comity pages verify", "comity pages verify --quick --pages /shared/pages")
+    command(app, "verify", examples=examples)(verify)
+
+
+def parts(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many; the newest come first.")] = 50,
+    pages: PagesOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the finished parts of all workers, with what is noted of each: rows, bytes, times, runs, writer, digest.
+
+    No part is read. In a folder, manifest-*.json has the same notes, one file a part; beside a single file it is
+    FILE.manifest.jsonl, one line for each part that was joined to it.
+    """
+    check_number("--limit", limit, 1, _MOST_LIMIT)
+    door = chosen_pages(context, state, as_json, pages)
+    found = _inventory(door, thorough=False)
+    if door.as_json:
+        write_json(_as_json(found))
+        return
+    if not found.parts:
+        write_line(f"No parts at {found.target.path} yet.", Cell("  To get some: comity crawl URL", "dim"))
+        _note_rest(found)
+        return
+    shown = sorted(found.parts, key=_newest_first, reverse=True)[:limit]
+    columns = (
+        Column("PART"),
+        Column("ROWS", is_number=True),
+        Column("BYTES", is_number=True),
+        Column("FIRST (UTC)"),
+        Column("LAST (UTC)"),
+        Column("FOUND"),
+    )
+    write_table(columns, [_row(part) for part in shown])
+    if len(shown) < len(found.parts):
+        note(f"The newest {len(shown):,} of {len(found.parts):,} parts are shown; --limit shows more.")
+    write_line(_sums(found))
+    _note_rest(found)
+
+
+def verify(
+    context: typer.Context,
+    quick: Annotated[bool, typer.Option("--quick", help="Compare sizes only, and read no part.")] = False,
+    pages: PagesOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check every part against its note: what is missing, damaged, or not noted at all.
+
+    Every octet is read and its digest compared; crawls may go on meanwhile. Exit code 1 if pages are lost: a part is
+    damaged or missing. A part that nobody noted can be read nevertheless, and files that are not Comity's are left
+    alone; both are told.
+    """
+    door = chosen_pages(context, state, as_json, pages)
+    found = _inventory(door, thorough=not quick)
+    if door.as_json:
+        write_json(_as_json(found) | {"is_thorough": not quick})
+    else:
+        for part in found.parts:
+            if part.condition.value not in ("whole", "finishing"):
+                reason = f": {part.reason}" if part.reason else ""
+                style = _COLORS.get(part.condition, "yellow")
+                write_line(Cell(part.condition.value, style), f"  {part.name}{reason}")
+        write_line(_sums(found))
+        _note_rest(found)
+    if found.left_out:
+        raise typer.Exit(1)
+
+
+def _inventory(door: Invocation, *, thorough: bool) -> Inventory:
+    from comity.store.inventory import place_of, take_inventory
+
+    return take_inventory(place_of(door.settings.pages), thorough=thorough)
+
+
+def _newest_first(part: PartFound) -> tuple[str, str]:
+    return ((part.note.last_crawl_time or "") if part.note else "", part.name)
+
+
+def _row(part: PartFound) -> Row:
+    rows, first, last = "-", "-", "-"
+    if part.note is not None:
+        rows, first, last = (
+            f"{part.note.rows:,}",
+            _minute(part.note.first_crawl_time),
+            _minute(part.note.last_crawl_time),
+        )
+    condition = Cell(part.condition.value, _COLORS.get(part.condition, "yellow"))
+    return Row([part.name, rows, f"{part.size:,}", first, last, condition])
+
+
+def _minute(told: str | None) -> str:
+    return told[:16].replace("T", " ") if told else "-"
+
+
+def _sums(found: Inventory) -> str:
+    notes = [part.note for part in found.parts if part.note is not None and not part.condition.is_wrong]
+    writers = {note.writer for note in notes}
+    conditions = [part.condition.value for part in found.parts]
+    told = ", ".join(f"{conditions.count(name):,} {name}" for name in dict.fromkeys(sorted(conditions)))
+    size = sum(note.size for note in notes)
+    return (
+        f"{counted(len(found.parts), 'part')} of {counted(len(writers), 'writer')}: {told or 'none'}. "
+        f"{counted(sum(note.rows for note in notes), 'page')} in {size:,} bytes."
+    )
+
+
+def _note_rest(found: Inventory) -> None:
+    if found.in_segments:
+        note(f"{counted(found.in_segments, 'page')} of crawls under way or cut short are in no part yet.")
+    if found.foreign:
+        names = ", ".join(found.foreign[:_MOST_NAMES]) + (", …" if len(found.foreign) > _MOST_NAMES else "")
+        note(f"{counted(len(found.foreign), 'file')} there that no crawl wrote, and nobody reads: {names}")
+    if found.unnoted_bytes:
+        note(f"{found.unnoted_bytes:,} bytes of {found.target.path.name} are in no part that was noted.")
+
+
+def _as_json(found: Inventory) -> dict[str, Any]:
+    listed = []
+    for part in found.parts:
+        told = part.note._asdict() if part.note is not None else {"part": part.name}
+        listed.append(told | {"found": part.condition.value, "found_bytes": part.size, "reason": part.reason or None})
+    return {
+        "pages": str(found.target.path),
+        "parts": listed,
+        "is_sound": not found.left_out,
+        "in_segments": found.in_segments,
+        "foreign": list(found.foreign),
+        "unnoted_bytes": found.unnoted_bytes,
+    }

@@ -1,0 +1,257 @@
+"""The rest of `comity sources …`: running sources, looking at their runs, and trying pages out."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import (
+    JsonOption,
+    StateOption,
+    check_number,
+    name_options_in_errors,
+    read_invocation,
+    warn_missing_contact,
+)
+from comity.doors.cli.output import Cell, render_time, write_json, write_line, write_pairs
+from comity.doors.cli.sources import app
+from comity.doors.cli.sources.manage import (
+    MOST_LISTED,
+    CountryOption,
+    HintOption,
+    SourceArgument,
+    TypeOption,
+    named_only,
+    option,
+    read_hint,
+)
+from comity.doors.cli.sources.rendering import shown_result, write_logs, write_report, write_simulation
+from comity.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.walk.read_source import SourceDesk
+
+Given = TypeVar("Given")
+
+
+@command(app, "run", examples=("comity sources run https://example.org/careers", "comity sources run ID --json"))
+def run(context: typer.Context, named: SourceArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Run one source now, due or not."""
+    door = read_invocation(context, state, as_json)
+    from comity.operate.sources import run_now
+    from comity.reports.sources import find_source
+
+    warn_missing_contact(door.settings)
+    with door.open_existing() as opened:
+        source = find_source(opened.database, named)
+        report = _at_desk(opened, lambda desk: run_now(desk, source))
+    if door.as_json:
+        write_json(shown_result(report))
+    else:
+        write_report(report)
+    if str(report.status) == "fail":
+        raise typer.Exit(1)
+
+
+@command(app, "run-due", examples=("comity sources run-due", "comity sources run-due --all --json"))
+def run_due(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Go on until nothing is due.")] = False,
+    limit: Annotated[int | None, option("--limit", "N", "Sources at most. Default 20.")] = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run what is due, once, without waiting for the scheduler."""
+    if limit is not None:
+        check_number("--limit", limit, 1, MOST_LISTED)
+    if everything and limit is not None:
+        raise BadInput("--all and --limit cannot both be: one says how many, the other says all")
+    door = read_invocation(context, state, as_json)
+    warn_missing_contact(door.settings)
+    with door.open_existing() as opened:
+        most = None if everything else limit or opened.settings.sources_limit
+        tell = (lambda _result: None) if door.as_json else write_report
+        done = _at_desk(opened, lambda desk: opened.due_sources(desk, tell).run_due(most))
+    if door.as_json:
+        write_json(
+            {
+                "queued": done.queued,
+                "runs": [shown_result(report) for report in done.reports],
+                "skipped": [shown_result(skipped) for skipped in done.skipped],
+            }
+        )
+    elif not done.queued:
+        write_line("Nothing is due.", Cell("  When is it? comity sources list", "dim"))
+
+
+@command(app, "status", examples=("comity sources status --json",))
+def status(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Show how much is due and what is being run."""
+    door = read_invocation(context, state, as_json)
+    from comity.reports.sources import sources_status
+
+    with door.open_existing() as opened:
+        found = sources_status(opened.database, opened.clock)
+        pool = opened.settings.sources_at_once
+        is_on = not opened.settings.disable_scheduler
+    if door.as_json:
+        from comity.doors.web.shown import LockShown, PoolShown, StatusShown
+
+        told = StatusShown(
+            running=False,  # this command runs nothing
+            scheduler=is_on,
+            pool=PoolShown(at_once=pool),
+            due_count=found.due_count,
+            locked=found.locked,
+            in_flight=0,
+            queued=0,
+            locks=[LockShown.model_validate(lock) for lock in found.locks],
+        )
+        write_json(told.document())
+        return
+    write_pairs(
+        [
+            ("due", f"{found.due_count:,}"),
+            ("being run", f"{found.locked:,}"),
+            ("at once", f"at most {pool} a scheduler"),
+            ("scheduler", "allowed" if is_on else "turned off (DISABLE_SCHEDULER)"),
+        ]
+    )
+    for lock in found.locks:
+        write_line(f"  {lock.careers_url}", Cell(f"  since {render_time(lock.locked_at)}", "dim"))
+
+
+@command(app, "logs", examples=("comity sources logs", "comity sources logs https://example.org/careers --limit 5"))
+def logs(
+    context: typer.Context,
+    named: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Only this one: address or id.")] = None,
+    limit: Annotated[int, option("--limit", "N", "How many at most.")] = 20,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the latest runs, newest first."""
+    check_number("--limit", limit, 1, MOST_LISTED)
+    door = read_invocation(context, state, as_json)
+    from comity.reports.sources import find_source, list_runs
+
+    with door.open_existing() as opened:
+        source = find_source(opened.database, named) if named is not None else None
+        runs = list_runs(opened.database, source.id if source is not None else None, limit)
+    if door.as_json:
+        from comity.doors.web.shown import LogShown
+
+        write_json([LogShown.model_validate(each).document() for each in runs])
+    elif runs:
+        write_logs(runs)
+    else:
+        write_line("Nothing was run yet.", Cell("  To do so: comity sources run-due", "dim"))
+
+
+@command(app, "test-fetch", examples=("comity sources test-fetch https://example.org/careers",))
+def fetch_head(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL", help="A page; it need not be a source.")],
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask for the head of a page only, as politely as for anything else: status, size, ETag, Last-Modified."""
+    door = read_invocation(context, state, as_json)
+    from comity.operate.sources import test_fetch
+
+    warn_missing_contact(door.settings)
+    with door.open_or_make() as opened:
+        head = _at_desk(opened, lambda desk: test_fetch(desk, url))
+    if door.as_json:
+        from comity.doors.web.shown import HeadShown
+
+        write_json(HeadShown.model_validate(head).document())
+        return
+    size = "not said" if head.size is None else f"{head.size:,} bytes"
+    write_pairs(
+        [
+            ("address", head.final_url),
+            ("status", str(head.status)),
+            ("size", size),
+            ("type", head.content_type or "not said"),
+            ("etag", head.etag or "none"),
+            ("last-modified", head.last_modified or "none"),
+            ("took", f"{head.elapsed_ms:,} ms"),
+        ]
+    )
+    if head.note:
+        write_line(Cell(f"  {head.note}", "yellow"))
+
+
+@command(
+    app,
+    "simulate-extract",
+    examples=(
+        "comity sources simulate-extract https://example.org/careers",
+        "comity sources simulate-extract https://example.org/api --type api \\",
+        "    --parser-hint @hint.json",
+    ),
+)
+def simulate(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL|SOURCE", help="A page, or a source by its address or id.")],
+    source_type: TypeOption = None,
+    parser_hint: HintOption = None,
+    country: CountryOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the first page and show its first three jobs; nothing is stored. Options try other settings of a source."""
+    door = read_invocation(context, state, as_json)
+    from comity.operate.sources import simulate_extract, source_to_try
+
+    tried = named_only(source_type=source_type, parser_hint=read_hint(parser_hint), country=country)
+    warn_missing_contact(door.settings)
+    with door.open_or_make() as opened:
+        with name_options_in_errors(tried):
+            source = source_to_try(opened.database, url, **tried)
+        found = _at_desk(opened, lambda desk: simulate_extract(desk, source))
+    if door.as_json:
+        from comity.doors.web.shown import SimulationShown
+
+        write_json(SimulationShown.model_validate(found).document())
+    else:
+        write_simulation(found)
+    if found.kind is None:
+        raise typer.Exit(1)
+
+
+@command(app, "serve", examples=("comity sources serve", "comity sources serve --json >> sources.log"))
+def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Run sources as they become due, until stopped: the scheduler.
+
+    Any number of these share one state; each source is run by one at a time. SIGTERM or Ctrl-C ends it: what is under
+    way may end within 30 seconds, and is due again otherwise. With --json, one line for each run.
+    """
+    door = read_invocation(context, state, as_json)
+    if ":memory:" in door.settings.where:
+        raise BadInput("a scheduler needs a state that others can reach; one in memory is not")
+    if door.settings.disable_scheduler:
+        write_line("The scheduler is turned off (DISABLE_SCHEDULER); comity sources run-due runs what is due once.")
+        return
+    from comity.run.sources import serve_sources
+
+    warn_missing_contact(door.settings)
+    code = serve_sources(door)
+    if code:
+        raise typer.Exit(code)
+
+
+def _at_desk(opened: State, act: Callable[[SourceDesk], Awaitable[Given]]) -> Given:
+    """Do something at a desk of one's own."""
+    from comity.run.event_loop import event_loop_runner
+
+    async def at_desk() -> Given:
+        async with opened.fetcher() as fetcher, opened.source_desk(fetcher) as desk:
+            return await act(desk)
+
+    with event_loop_runner() as runner:
+        return runner.run(at_desk())
