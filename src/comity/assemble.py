@@ -407,3 +407,13 @@ def open_state(settings: Settings, *, migrate: bool = True, connections: int = 2
         if frontier is not None:
             frontier.close()
         database.close()
+
+
+@contextmanager
+def open_existing_state(settings: Settings, *, migrate: bool = True) -> Iterator[State]:
+    """Open the state to read it; a file that does not exist is read as an empty state, and is not created."""
+    path = state_file(settings)
+    if path is not None and not path.exists():
+        settings = settings.model_copy(update={"state": ":memory:", "database_url": None, "redis_url": None})
+    with open_state(settings, migrate=migrate) as state:
+        yield state

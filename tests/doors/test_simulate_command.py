@@ -6,8 +6,8 @@ from math import isclose
 from xml.etree import ElementTree
 
 import pytest
-from comity.doors.cli.simulate.command.command import ChosenProcess
 
+from comity.doors.cli.simulate.command import ChosenProcess
 from comity.doors.cli.simulate.plot import Axis, Box, LineStyle, Panel, Sheet, shown_number
 from comity.schedule.synthetic import Process
 from tests.doors.command_line import STATE, CommandLine

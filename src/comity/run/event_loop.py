@@ -1,4 +1,4 @@
-"""What runs a crawl for whoever has no event loop: the faster of the two, where it is to be had."""
+"""The event loop on which a command runs: uvloop where it is installed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ def event_loop_runner() -> asyncio.Runner:
     """A runner on uvloop, or on the standard loop."""
     try:
         import uvloop
-    except ImportError:  # not to be had everywhere
+    except ImportError:  # it does not exist for every platform
         return asyncio.Runner()
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)

@@ -1,4 +1,4 @@
-"""How a process that is all ours starts and ends without delay. Nothing enters; the interpreter is left changed."""
+"""Garbage collection for a process of our own: seldom while it starts, and not at all when it ends."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _OBJECTS_BEFORE_A_COLLECTION: Final = 50_000
 
 
 def tune_gc() -> None:
-    """Spend no time on garbage where there is none to be found: among what imports leave, and at the very end."""
+    """Collect less often, since imports leave no garbage, and skip the collections of the shutdown."""
     gc.set_threshold(_OBJECTS_BEFORE_A_COLLECTION, 10, 10)
-    atexit.register(_leave_quickly)
+    atexit.register(_skip_last_collections)
 
 
-def _leave_quickly() -> None:
-    """Everything is closed by now: keep the collections of a shutdown from looking through all that was loaded."""
-    if "duckdb" not in sys.modules:  # it counts what a shutdown leaves of it, and would complain
+def _skip_last_collections() -> None:
+    """Everything is closed by now, so a search through all loaded modules would only cost time."""
+    if "duckdb" not in sys.modules:  # it counts its objects at shutdown, and would complain
         gc.freeze()

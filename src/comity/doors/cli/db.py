@@ -39,17 +39,17 @@ def upgrade(
     as_json: JsonOption = False,
 ) -> None:
     """Bring the tables forward; makes a state that does not exist yet."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.schema import schema_age, upgrade_schema
 
-    if door.is_missing:
+    if invocation.is_missing:
         # A target that does not exist must leave no file behind: try it on nothing first.
-        with door.open_existing(migrate=False) as rehearsal:
+        with invocation.open_existing(migrate=False) as rehearsal:
             upgrade_schema(rehearsal.database, target)
-    with door.open_or_make(migrate=False) as opened:
+    with invocation.open_or_make(migrate=False) as opened:
         before = schema_age(opened.database)
         after = upgrade_schema(opened.database, target)
-    _write_move(door, before, after)
+    _write_move(invocation, before, after)
 
 
 @command(
@@ -68,32 +68,32 @@ def downgrade(
     as_json: JsonOption = False,
 ) -> None:
     """Take the tables back to an older age. What only the newer tables can hold is deleted."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     if target.startswith("--"):
         raise BadInput(f"No such option: {target} (see comity db downgrade --help)")
     from comity.operate.schema import downgrade_schema, schema_age
 
-    if door.is_missing:
-        raise NotFound(f"there is no state at {door.settings.where}; nothing to take back")
-    with door.open_or_make(migrate=False) as opened:
+    if invocation.is_missing:
+        raise NotFound(f"there is no state at {invocation.settings.where}; nothing to take back")
+    with invocation.open_or_make(migrate=False) as opened:
         before = schema_age(opened.database)
         if not yes:
             _ask(f"Take {before.where} from schema {before.revision or 'none'} back to {target}? This deletes data.")
         after = downgrade_schema(opened.database, target)
-    _write_move(door, before, after)
+    _write_move(invocation, before, after)
 
 
 @command(app, "current", examples=("comity db current",))
 def current(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Show the age of the state's tables, the age that this Comity needs, and where the state is."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.schema import schema_age
 
-    with door.open_existing(migrate=False) as opened:
+    with invocation.open_existing(migrate=False) as opened:
         age = schema_age(opened.database)
-    if door.is_missing:
-        age = replace(age, where=door.settings.where)
-    if door.as_json:
+    if invocation.is_missing:
+        age = replace(age, where=invocation.settings.where)
+    if invocation.as_json:
         write_json(_as_json(age))
         return
     revision = Cell(age.revision or "none", "green" if age.is_current else "yellow")
@@ -129,14 +129,14 @@ def move_frontier(
     With --back, bring them from there into the database, so that Redis can be done without. Every crawl and worker must
     be stopped. A move that is cut off loses nothing; the same command goes on with it.
     """
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.move_frontier import move_frontier as move
     from comity.operate.move_frontier import move_frontier_back
 
-    with ProgressBars() as bars, door.open_existing() as opened, closing(opened.frontier_in_redis()) as store:
+    with ProgressBars() as bars, invocation.open_existing() as opened, closing(opened.frontier_in_redis()) as store:
         step = move_frontier_back if back else move
         moved = step(opened.database, opened.clock, store, bars.bar("Moving", None))
-    if door.as_json:
+    if invocation.as_json:
         write_json({"urls_moved": moved})
     elif back:
         write_line(f"{counted(moved, 'URL')} came to the database; leave COMITY_REDIS_URL out from now on.")
@@ -151,8 +151,8 @@ def _ask(question: str) -> None:
     typer.confirm(question, abort=True, err=True)
 
 
-def _write_move(door: Invocation, before: SchemaAge, after: SchemaAge) -> None:
-    if door.as_json:
+def _write_move(invocation: Invocation, before: SchemaAge, after: SchemaAge) -> None:
+    if invocation.as_json:
         write_json({**_as_json(after), "revision_before": before.revision})
     elif before.revision == after.revision:
         write_line(f"{after.where} is at {after.revision or 'no schema'} already.")

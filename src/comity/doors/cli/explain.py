@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from comity.doors.cli.crawl.options import AllowNetworkOption
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
 from comity.doors.cli.output import Cell, render_time, room, write_json, write_line
@@ -42,15 +43,15 @@ def why(
     The first line names what decided last. Below it is the chain from discovery to now, and at the end what would
     change it. Nothing is asked of the site: what the state remembers is read, and today's rules are applied to it.
     """
-    door = read_invocation(context, state, as_json)
-    address = _address(url, door)
-    if door.as_json:
+    invocation = read_invocation(context, state, as_json)
+    address = _address(url, invocation)
+    if invocation.as_json:
         from comity.doors.shapes.decisions import why_shape
 
-        with door.open_existing() as opened:
+        with invocation.open_existing() as opened:
             write_json(why_shape(opened, address).document())
         return
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         explanation = opened.why(address)
     for line in _folded(explanation.decision, 0):
         write_line(Cell(line, "bold"))
@@ -80,10 +81,7 @@ def robots(
     context: typer.Context,
     target: Annotated[str, typer.Argument(metavar="HOST|URL", help="A host, or a page of it.")],
     agent: Annotated[str | None, typer.Option("--agent", metavar="A", help="Decide for another crawler.")] = None,
-    allow_network: Annotated[
-        list[str] | None,
-        typer.Option("--allow-network", metavar="CIDR", help="A private network that may be asked: 127.0.0.0/8."),
-    ] = None,
+    allow_network: AllowNetworkOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -91,19 +89,21 @@ def robots(
 
     The file is read from the cache while it is fresh; otherwise the host is asked for it, once, under its lease.
     """
-    door = read_invocation(context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None)
-    address = _address(target, door)
+    invocation = read_invocation(
+        context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None
+    )
+    address = _address(target, invocation)
     if agent is not None and not agent.strip():
         raise BadInput("--agent is empty")
     import asyncio  # help does not wait for it
 
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         found = asyncio.run(_read(opened, address))
         who = agent or opened.settings.identity
     from comity.doors.shapes.decisions import robots_verdict_shape
 
     about = robots_verdict_shape(found, address, who).document()
-    if door.as_json:
+    if invocation.as_json:
         write_json(about)
         return
     _write_robots(about)
@@ -131,7 +131,7 @@ async def _read(opened: Any, address: WebAddress) -> RobotsInForce:
         return found
 
 
-def _address(text: str, door: Invocation) -> WebAddress:
+def _address(text: str, invocation: Invocation) -> WebAddress:
     from comity.rules.canonical import web_address
 
-    return web_address(text, collapse=door.collapse)
+    return web_address(text, collapse=invocation.collapse)

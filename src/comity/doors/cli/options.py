@@ -103,13 +103,10 @@ class Invocation:
 
     @contextmanager
     def open_existing(self, *, migrate: bool = True) -> Iterator[State]:
-        """Open the state to look at it; one that does not exist is empty, and still does not exist afterwards."""
-        from comity.assemble import open_state
+        """Open the state to read it; one that does not exist is empty, and is not created."""
+        from comity.assemble import open_existing_state
 
-        settings = self.settings
-        if self.is_missing:
-            settings = settings.model_copy(update={"state": ":memory:", "database_url": None, "redis_url": None})
-        with open_state(settings, migrate=migrate) as state:
+        with open_existing_state(self.settings, migrate=migrate) as state:
             yield state
 
 

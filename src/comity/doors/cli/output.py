@@ -18,8 +18,9 @@ from typing import Any, Final
 
 from comity.doors.cli.table_layout import Cell, Column, Row, lay_out, pair_lines, wrapped
 from comity.doors.shapes.times import spelled_time
+from comity.run.wording import counted
 
-__all__ = ["Cell", "Column", "Row"]
+__all__ = ["Cell", "Column", "Row", "counted"]
 
 # What a terminal without these characters gets instead.
 _PLAINER: Final = {
@@ -46,11 +47,6 @@ def visible(text: str) -> str:
 def render_time(value: datetime | None, absent: str = "-") -> str:
     """A time for people: UTC, to the minute."""
     return absent if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """`1 host`, `1,234 hosts`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def write_json(value: Any) -> None:

@@ -27,13 +27,13 @@ def register(root: typer.Typer) -> None:
 @command(app, "show", examples=("comity policy show example.com",))
 def show(context: typer.Context, host: HostArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Show the limits of a host, if it has its own."""
-    door = read_invocation(context, state, as_json)
-    name = door.host(host)
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host)
     from comity.operate.policy import get_policy
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         policy = get_policy(opened.database, name)
-    if door.as_json:
+    if invocation.as_json:
         write_json(_document(policy, name))
     elif policy is None:
         write_line(Cell(name, "bold"), " has no limits of its own; the general settings apply.")
@@ -94,8 +94,8 @@ def change(
     and queries, and from 10 pages a run and 1024 KB a page, which apply to source runs only. A page size that you set
     applies to crawls, sources, audits and queries.
     """
-    door = read_invocation(context, state, as_json)
-    name = door.host(host)
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host)
     from comity.operate.policy import checked_limits, set_policy
 
     given = {
@@ -107,9 +107,9 @@ def change(
     }
     with name_options_in_errors(given):
         limits = checked_limits(**given)
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         policy = set_policy(opened.database, opened.clock, name, **limits)
-    if door.as_json:
+    if invocation.as_json:
         write_json(_document(policy, name))
     else:
         _write_policy(policy)

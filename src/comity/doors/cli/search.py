@@ -190,13 +190,13 @@ def search(
         offset=offset,
         **{name: values for name, values in given.items() if values},
     )
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     if status:
-        _show_status(door)
+        _show_status(invocation)
     elif rebuild:
-        _rebuild(door)
+        _rebuild(invocation)
     else:
-        _search(door, query, source or [])
+        _search(invocation, query, source or [])
 
 
 def _query(text: str, sort: str, **given: Any) -> SearchQuery:
@@ -222,16 +222,16 @@ def _day(option: str, text: str | None, *, is_end: bool = False) -> datetime | N
         raise BadInput(f"{option}: a day such as 2026-03-31, not {text[:40]!r}") from None
 
 
-def _search(door: Invocation, query: SearchQuery, sources: list[str]) -> None:
+def _search(invocation: Invocation, query: SearchQuery, sources: list[str]) -> None:
     from dataclasses import replace
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         if sources:
             query = replace(query, source_id=tuple(_source(opened, named) for named in sources))
-        if not door.is_missing:
+        if not invocation.is_missing:
             _tell_first(opened)
         page = opened.search().query(query)
-    if door.as_json:
+    if invocation.as_json:
         write_json(page_json(page))
     else:
         write_page(page, query)
@@ -251,13 +251,13 @@ def _tell_first(opened: State) -> None:
         note(f"the index may be behind: {told.error}")
 
 
-def _show_status(door: Invocation) -> None:
+def _show_status(invocation: Invocation) -> None:
     from comity.reports.search import outbox_status
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         found = outbox_status(opened.database)
         engine = opened.search_engine().name
-    if door.as_json:
+    if invocation.as_json:
         write_json({"engine": engine} | asdict(found))
         return
     write_pairs(
@@ -276,10 +276,10 @@ def _next_attempt(found: OutboxStatus) -> str:
     return render_time(found.next_attempt_at, absent="at the next pass" if found.pending else "-")
 
 
-def _rebuild(door: Invocation) -> None:
+def _rebuild(invocation: Invocation) -> None:
     from comity.doors.cli.progress_bars import ProgressBars
 
-    with door.open_existing() as opened, ProgressBars() as bars:
+    with invocation.open_existing() as opened, ProgressBars() as bars:
         shows: dict[int, Any] = {}
 
         def show(done: int, total: int) -> None:
@@ -288,7 +288,7 @@ def _rebuild(door: Invocation) -> None:
             shows[0](done)
 
         done = opened.outbox_drain().rebuild(show)
-    if door.as_json:
+    if invocation.as_json:
         write_json(asdict(done))
     else:
         gone = f"; {counted(done.removed, 'posting')} left out, being taken down" if done.removed else ""

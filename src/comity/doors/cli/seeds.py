@@ -62,13 +62,13 @@ def add(
 ) -> None:
     """Add hosts, or URLs to begin with: all that are named, or none if one of them cannot be used."""
     kept_source = checked_text("--source", source, _LONGEST_SOURCE)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.rules.seed_list import read_seed
 
-    read = [read_seed(text, collapse=door.collapse) for text in seeds]
+    read = [read_seed(text, collapse=invocation.collapse) for text in seeds]
     from comity.operate.seeds import add_seeds
 
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         report = add_seeds(
             opened.database,
             opened.clock,
@@ -77,7 +77,7 @@ def add(
             weights=opened.settings.weights,
             frontier=opened.frontier,
         )
-    if door.as_json:
+    if invocation.as_json:
         write_json(_as_json(report, seeds_read=len(read)))
     else:
         _write_report(report)
@@ -123,9 +123,11 @@ def load(
     if (file is None) == (from_redis is None):
         raise BadInput("give a list, as in comity seeds load hosts.txt, or --from-redis KEY")
     kept_source = checked_text("--source", source, _LONGEST_SOURCE)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     if from_redis is not None:
-        _load_from_redis(door, from_redis, kept_source or f"redis:{from_redis}"[:_LONGEST_SOURCE], skip_bad=skip_bad)
+        _load_from_redis(
+            invocation, from_redis, kept_source or f"redis:{from_redis}"[:_LONGEST_SOURCE], skip_bad=skip_bad
+        )
         return
     assert file is not None
     kept_source = kept_source or _source_from(file)
@@ -137,14 +139,14 @@ def load(
             checked = check_seed_list(
                 stream,
                 name=name,
-                collapse=door.collapse,
+                collapse=invocation.collapse,
                 skip_bad=skip_bad,
                 on_bytes=bars.bar("Checking", _size(stream)),
             )
         with closing(checked):
             if not checked.count:
                 raise BadInput(f"{name}: there is no seed in it; a seed list has one host or URL a line")
-            with door.open_or_make() as opened:
+            with invocation.open_or_make() as opened:
                 report = store_seeds(
                     opened.database,
                     opened.clock,
@@ -154,7 +156,7 @@ def load(
                     frontier=opened.frontier,
                     on_stored=bars.bar("Storing", checked.count),
                 )
-    if door.as_json:
+    if invocation.as_json:
         skipped = [{"line": line.number, "reason": line.reason} for line in checked.bad_lines]
         write_json(
             {**_as_json(report, seeds_read=checked.count), "lines_skipped": checked.bad_count, "skipped": skipped}
@@ -164,8 +166,8 @@ def load(
         _note_skipped(checked)
 
 
-def _load_from_redis(door: Invocation, key: str, source: str, *, skip_bad: bool) -> None:
-    url = door.settings.seeds_redis_url or door.settings.redis_url
+def _load_from_redis(invocation: Invocation, key: str, source: str, *, skip_bad: bool) -> None:
+    url = invocation.settings.seeds_redis_url or invocation.settings.redis_url
     if not url:
         raise BadInput("--from-redis needs to know where Redis is: set COMITY_SEEDS_REDIS_URL, or COMITY_REDIS_URL")
     if not source.isprintable():
@@ -179,19 +181,19 @@ def _load_from_redis(door: Invocation, key: str, source: str, *, skip_bad: bool)
                 f"there are no seeds under {key} in Redis; add some with SADD {key} example.com, or with their rank by "
                 f"ZADD {key} 1 example.com"
             )
-        with door.open_or_make() as opened, ProgressBars() as bars:
+        with invocation.open_or_make() as opened, ProgressBars() as bars:
             told = load_seed_set(
                 opened.database,
                 opened.clock,
                 seeds,
                 source=source,
-                collapse=door.collapse,
+                collapse=invocation.collapse,
                 skip_bad=skip_bad,
                 weights=opened.settings.weights,
                 frontier=opened.frontier,
                 on_stored=bars.bar("Storing", count),
             )
-    if door.as_json:
+    if invocation.as_json:
         skipped = [{"member": member, "reason": reason} for member, reason in told.bad_members]
         write_json(
             {**_as_json(told.report, seeds_read=told.taken), "members_skipped": told.bad_count, "skipped": skipped}

@@ -238,18 +238,18 @@ def show_status(
     renewed a lease. Numbers with a ~ are estimates, made where counting would read a whole table. Errors are those
     of the last hour, among the last 5,000 fetches.
     """
-    door = read_invocation(context, state, as_json)
-    if watch and door.as_json:
+    invocation = read_invocation(context, state, as_json)
+    if watch and invocation.as_json:
         raise BadInput("--watch is for people and --json for programs: give one of them")
     if watch and not is_terminal():
         raise BadInput("--watch needs a terminal; without it the status is shown once")
     if watch:
-        _watch(door)
+        _watch(invocation)
         return
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         status = _look(opened)
-    if door.as_json:
+    if invocation.as_json:
         write_json(status_as_json(status, state_of_worker))
     else:
         write_lines(status_lines(status, state_of_worker))
@@ -274,14 +274,14 @@ def _look(state: State) -> Status:
     )
 
 
-def _watch(door: Invocation) -> None:
+def _watch(invocation: Invocation) -> None:
     """Redraw until somebody ends it. A state that does not answer is said, and asked again."""
     from rich.console import Console
     from rich.live import Live
 
     pause = Event()
     with (
-        _Looks(door) as looks,
+        _Looks(invocation) as looks,
         Live(looks.shown(), console=Console(highlight=False), auto_refresh=False, transient=False) as live,
     ):
         try:
@@ -294,8 +294,8 @@ def _watch(door: Invocation) -> None:
 class _Looks:
     """One look after the other at one open state."""
 
-    def __init__(self, door: Invocation) -> None:
-        self._door = door
+    def __init__(self, invocation: Invocation) -> None:
+        self._door = invocation
         self._opened = ExitStack()
         self._look: Callable[[], Status] | None = None
         self._has_seen = False

@@ -40,13 +40,13 @@ def add(
 ) -> None:
     """Take hosts or URLs down, and drop what is queued of them."""
     kept_reason = checked_text("--reason", reason)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     _check(entries)
     from comity.operate.takedown import add_takedowns
 
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         reports = add_takedowns(opened.database, entries, reason=kept_reason, frontier=opened.frontier)
-    if door.as_json:
+    if invocation.as_json:
         from comity.doors.shapes.decisions import takedown_added
 
         write_json([takedown_added(report).document() for report in reports])
@@ -66,13 +66,13 @@ def remove(
 
     URLs that were dropped from the queues wait there again.
     """
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     _check(entries)
     from comity.operate.takedown import remove_takedowns
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         removed = remove_takedowns(opened.database, entries, frontier=opened.frontier)
-    if door.as_json:
+    if invocation.as_json:
         write_json([{"domain_or_url": entry} for entry in removed])
         return
     for entry in removed:
@@ -82,12 +82,12 @@ def remove(
 @command(app, "list", examples=("comity takedown list --json",))
 def list_entries(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """List what is taken down, oldest first."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.takedown import list_takedowns
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         stored = list_takedowns(opened.database)
-    if door.as_json:
+    if invocation.as_json:
         from comity.doors.shapes.decisions import takedown_shape
 
         write_json([takedown_shape(entry).document() for entry in stored])

@@ -50,31 +50,31 @@ def verify_politeness(
     policies, the pauses that sites asked for, the leases. The exit code is 1 if anything was found.
     docs/ledger.md describes the checks and the exported file; docs/verify_ledger.py checks that file without Comity.
     """
-    door = read_invocation(context, state, as_json)
-    name = door.host(host) if host is not None else None
-    if door.is_missing:
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host) if host is not None else None
+    if invocation.is_missing:
         from comity.assemble import state_file
 
-        raise BadInput(f"there is no state at {state_file(door.settings)}; name another one with --state")
+        raise BadInput(f"there is no state at {state_file(invocation.settings)}; name another one with --state")
     from comity.reports.politeness import is_known
     from comity.reports.politeness import verify_politeness as verify
 
     anchors = _anchors(anchor) if anchor is not None else []
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         if name is not None and not is_known(opened.database, name):
             raise BadInput(f"host {name} is not in this state")
         audits = list(verify(opened.database, name))
         audits += _compare(opened.database, anchors, name)
         exported = _export(opened, export, name) if export is not None else None
-    _tell(door, audits, name, exported)
+    _tell(invocation, audits, name, exported)
     if any(audit.violations for audit in audits):
         raise typer.Exit(1)
 
 
-def _tell(door: Invocation, audits: list[HostAudit], name: str | None, exported: dict[str, Any] | None) -> None:
+def _tell(invocation: Invocation, audits: list[HostAudit], name: str | None, exported: dict[str, Any] | None) -> None:
     violations = [(audit.host, violation) for audit in audits for violation in audit.violations]
     requests = sum(audit.requests for audit in audits)
-    if door.as_json:
+    if invocation.as_json:
         told = {"requests": requests, "hosts": len(audits), "violations": len(violations), "found": audits}
         write_json(told | ({"export": exported} if exported is not None else {}))
         return

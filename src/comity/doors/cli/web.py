@@ -59,10 +59,10 @@ def serve(
     if context.invoked_subcommand is not None:
         return
     check_number("--port", port, 0, 65_535)
-    door = read_invocation(context, state, as_json)
-    if ":memory:" in door.settings.where:
+    invocation = read_invocation(context, state, as_json)
+    if ":memory:" in invocation.settings.where:
         raise BadInput("a server needs a state that its threads share; one in memory is not")
-    code = _serve(door, host, port, schedules=not (no_scheduler or door.settings.disable_scheduler))
+    code = _serve(invocation, host, port, schedules=not (no_scheduler or invocation.settings.disable_scheduler))
     if code:
         raise typer.Exit(code)
 
@@ -101,40 +101,41 @@ def make_token(context: typer.Context, state: StateOption = None, as_json: JsonO
     write_line(Cell("hash   ", "dim"), token_hash)
 
 
-def _serve(door: Invocation, host: str, port: int, *, schedules: bool) -> int:
-    from comity.doors.cli.exit_codes import INTERRUPTED
-    from comity.doors.cli.sources.rendering import teller
-    from comity.doors.cli.work import obey
+def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> int:
+    from comity.doors.cli.sources.rendering import result_writer
     from comity.doors.web.serving import DATABASE_CONNECTIONS, build_server, listen
     from comity.run.event_loop import event_loop_runner
-    from comity.run.observe import log_of, wait_teller
+    from comity.run.logs import log_for, wait_logger
+    from comity.run.signals import INTERRUPTED, stop_on_signals
 
     codes: list[int] = []
+    log = log_for(invocation.settings, as_json=invocation.as_json)
+    on_result = result_writer(log, as_json=invocation.as_json)
 
     async def serve_until_stopped(opened: State, socket: Any) -> None:
-        server = build_server(opened, host, schedules=schedules, tell=teller(door), on_wait=wait_teller(log_of(door)))
+        server = build_server(opened, host, schedules=schedules, tell=on_result, on_wait=wait_logger(log))
 
         def on_signal(number: int) -> None:
             codes.append(INTERRUPTED if number == signal.SIGINT else 0)
             server.stop()
 
-        obey(on_signal)
+        stop_on_signals(on_signal)
         await server.serve(sockets=[socket])
         if not codes and not server.started:
             codes.append(1)
 
-    with listen(host, port) as socket, door.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
-        _introduce(door, host, socket.getsockname()[1], schedules=schedules)
+    with listen(host, port) as socket, invocation.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
+        _introduce(invocation, host, socket.getsockname()[1], schedules=schedules)
         with event_loop_runner() as runner:
             runner.run(serve_until_stopped(opened, socket))
     return codes[0] if codes else 0
 
 
-def _introduce(door: Invocation, host: str, port: int, *, schedules: bool) -> None:
+def _introduce(invocation: Invocation, host: str, port: int, *, schedules: bool) -> None:
     from comity.doors.web.application import access_terms
     from comity.doors.web.serving import is_dev
 
-    terms = access_terms(door.settings, is_dev=is_dev(door.settings, host))
+    terms = access_terms(invocation.settings, is_dev=is_dev(invocation.settings, host))
     name = f"[{host}]" if ":" in host else host
     note(f"listening on http://{name}:{port}, sources are run {'as they are due' if schedules else 'when asked for'}")
     if not terms.has_login:

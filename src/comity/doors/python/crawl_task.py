@@ -1,4 +1,4 @@
-"""A crawl from the opening of its state to its closing, as one coroutine on whatever event loop runs it."""
+"""A crawl of the Python API, from opening its state to closing it, as one coroutine on any event loop."""
 
 from __future__ import annotations
 
@@ -16,20 +16,13 @@ from comity.doors.python.page import pages_of
 from comity.doors.python.page_queue import PageQueue
 from comity.doors.python.user_code import Sink, UserExtractor, sink_maker, wrap_extractor
 from comity.model.host import Seed
-from comity.operate.refresh import ask_refresh
-from comity.operate.seeds import add_seeds
 from comity.reports.idle import IdleHost
-from comity.rules.canonical import WebAddress
+from comity.run.crawl.sites import Sites, finish_sites, prepare_sites, reopen_hosts
 from comity.settings import Settings
-from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
-from comity.upkeep.go_deeper import go_deeper
-from comity.upkeep.reread_robots import reread_robots
-from comity.upkeep.rescore import rescore_run
 from comity.walk.crawl import Crawl
 from comity.walk.crawl_hooks import CrawlHooks
 from comity.walk.database_thread import DatabaseThread
 from comity.walk.progress import Progress, RunSummary
-from comity.walk.robots_in_force import RobotsInForce
 
 _log: Final = logging.getLogger("comity")
 
@@ -58,7 +51,7 @@ class CrawlTask:
         self._plan = plan
         self._loop: asyncio.AbstractEventLoop | None = None
         self._crawl: Crawl | None = None
-        self._looking: asyncio.Task[list[str]] | None = None
+        self._reopening: asyncio.Task[None] | None = None
         self._is_stopping = False
         self.progress = Progress(0.0)
         self.summary: RunSummary | None = None
@@ -74,16 +67,19 @@ class CrawlTask:
         """The reader has caught up; from any thread."""
         self._call(self._go_on_here)
 
-    async def run(self, line: PageQueue) -> None:
-        """Do everything that `comity crawl` does, and hand the pages to a line."""
+    async def run(self, queue: PageQueue) -> None:
+        """Do everything that `comity crawl` does, and put the pages into a queue."""
         self._loop = asyncio.get_running_loop()
         thread, opened = DatabaseThread(), ExitStack()
         try:
             state = await thread.run(self._open, opened)
-            hosts = await thread.run(self._bring_seeds, state)
-            await self._reopen_closed(state, hosts)
-            self.summary = await self._run_crawl(state, hosts, line)
-            await thread.run(self._look_back, state, self.summary)
+            sites = await thread.run(self._prepare, state)
+            self.taken_down = sites.taken_down
+            await self._reopen_hosts(state, sites.hosts)
+            self.summary = await self._run_crawl(state, sites.hosts, queue)
+            await thread.run(finish_sites, state, self.summary)
+            if self.summary.status != "stopped":  # a caller that stops a crawl knows why hosts were not visited
+                self.idle = self.summary.idle
         finally:
             await thread.run(opened.close)
             thread.close()
@@ -99,51 +95,33 @@ class CrawlTask:
             )
         return opened.enter_context(open_state(settings))
 
-    def _bring_seeds(self, state: State) -> set[str]:
-        """Put the seeds into the state; gives the hosts that the run may take."""
-        database, clock, settings = state.database, state.clock, state.settings
-        seeds, frontier = self._plan.seeds, state.frontier
-        report = add_seeds(database, clock, seeds, source="python", weights=settings.weights, frontier=frontier)
-        self.taken_down = report.taken_down
-        end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
-        hosts = {seed.host.authority for seed in self._plan.seeds} - set(report.taken_down)
-        lift_refusals(database, settings.allow_networks, hosts)
-        go_deeper(database, clock, frontier, settings.max_depth, hosts)
-        if self._plan.refresh:
-            ask_refresh(database, clock, hosts)
-        return hosts
+    def _prepare(self, state: State) -> Sites:
+        return prepare_sites(state, self._plan.seeds, source="python", refresh=self._plan.refresh)
 
-    async def _reopen_closed(self, state: State, hosts: Collection[str]) -> None:
-        """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
-        async with state.fetcher() as fetcher:
+    async def _reopen_hosts(self, state: State, hosts: Collection[str]) -> None:
+        """Read robots.txt of closed hosts again; `stop` cancels it."""
+        self._reopening = asyncio.get_running_loop().create_task(reopen_hosts(state, hosts))
+        if self._is_stopping:
+            self._reopening.cancel()
+        try:
+            await self._reopening
+        except asyncio.CancelledError:
+            if not self._is_stopping:
+                raise
+        finally:
+            self._reopening = None
 
-            async def read(address: WebAddress) -> RobotsInForce:
-                return await state.read_robots(fetcher, address)
-
-            looking = reread_robots(state.database, state.clock, read, hosts, state.frontier)
-            look = asyncio.get_running_loop().create_task(looking)
-            self._looking = look
-            if self._is_stopping:
-                look.cancel()
-            try:
-                await look
-            except asyncio.CancelledError:
-                if not self._is_stopping:
-                    raise
-            finally:
-                self._looking = None
-
-    async def _run_crawl(self, state: State, hosts: Collection[str], line: PageQueue) -> RunSummary:
+    async def _run_crawl(self, state: State, hosts: Collection[str], queue: PageQueue) -> RunSummary:
         plan = self._plan
         sink = sink_maker(
             plan.sink,
-            lambda records: line.add(pages_of(records, errors=plan.errors)),
+            lambda records: queue.add(pages_of(records, errors=plan.errors)),
             stores=plan.stores,
             errors=plan.errors,
         )
         async with state.fetcher() as fetcher:
             hooks = CrawlHooks(
-                is_held_up=lambda: line.is_held_up(crawl.unsettled, crawl.unsettled_bytes),
+                is_held_up=lambda: queue.is_held_up(crawl.unsettled, crawl.unsettled_bytes),
                 extract=wrap_extractor(plan.extract),
             )
             self._crawl = crawl = state.crawl(fetcher, hosts, hooks, sink)
@@ -155,16 +133,11 @@ class CrawlTask:
             finally:
                 self._crawl = None
 
-    def _look_back(self, state: State, summary: RunSummary) -> None:
-        rescore_run(state.database, state.clock, summary.run_id, state.settings.weights)
-        if summary.status != "stopped":  # whoever stops a crawl knows why hosts were left
-            self.idle = summary.idle
-
     def _stop_here(self) -> None:
         if self._crawl is not None:
             self._crawl.stop()
-        elif self._looking is not None:
-            self._looking.cancel()
+        elif self._reopening is not None:
+            self._reopening.cancel()
 
     def _go_on_here(self) -> None:
         if self._crawl is not None:

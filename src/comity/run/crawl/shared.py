@@ -1,7 +1,7 @@
-"""What the processes of one run have in common: the pages of its budget, and the hosts it is through with.
+"""What the processes of one crawl share: its page budget, and the list of hosts it has finished.
 
-Both are plain descriptors that children inherit. Neither has a lock: whoever is killed, in whatever moment, holds up
-nobody.
+Both are open files that children inherit. Neither has a lock, so a process that is killed at any moment blocks no
+other.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import termios
 from contextlib import suppress
 from typing import Final
 
-_MOST_AT_ONCE: Final = 65_536
-_MOST_IN_PIPE: Final = 32_768  # of the 65,536 bytes that a pipe holds: the rest is room for what is put back
+_READ_BYTES: Final = 65_536
+_MOST_IN_PIPE: Final = 32_768  # of the 65,536 bytes that a pipe holds: the rest is for pages that are returned
 
 
-class PagesLeft:
-    """A pipe with one byte for each page that may still begin: a process takes one, and puts it back if no page came.
+class PageBudget:
+    """A pipe with one byte for each page that may still begin: a process takes one, and returns it if no page came.
 
-    A byte that a killed process had taken is gone; `put_in` replaces it.
+    A byte that a killed process had taken is lost; `add` replaces it.
     """
 
     def __init__(self, limit: int) -> None:
-        self._to_put_in = limit
+        self._not_in_pipe = limit
         self.descriptor, self.end = os.pipe()
         for descriptor in (self.descriptor, self.end):
             os.set_blocking(descriptor, False)
@@ -34,22 +34,22 @@ class PagesLeft:
     @property
     def is_empty(self) -> bool:
         """Whether every page is taken."""
-        return not self._to_put_in and not self._unread()
+        return not self._not_in_pipe and not self._unread()
 
-    def put_in(self, pages: int) -> None:
+    def add(self, pages: int) -> None:
         """Let more pages begin."""
-        self._to_put_in += pages
+        self._not_in_pipe += pages
         self.fill()
 
     def fill(self) -> None:
-        """Put in as much as there is room for, less what may be put back."""
-        some = min(self._to_put_in, _MOST_IN_PIPE - self._unread())
+        """Fill the pipe, but leave space for pages that are returned."""
+        some = min(self._not_in_pipe, _MOST_IN_PIPE - self._unread())
         if some > 0:
             with suppress(BlockingIOError):
-                self._to_put_in -= os.write(self.end, bytes(some))
+                self._not_in_pipe -= os.write(self.end, bytes(some))
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the pipe."""
         os.close(self.end)
         os.close(self.descriptor)
 
@@ -65,49 +65,49 @@ def take_page(descriptor: int) -> bool:
         return False
 
 
-def put_page_back(end: int) -> None:
-    """Give one page of the budget back: none came."""
-    with suppress(BlockingIOError, BrokenPipeError):  # the room for it is never given away
+def return_page(end: int) -> None:
+    """Return one page to the budget: none came."""
+    with suppress(BlockingIOError, BrokenPipeError):  # `fill` leaves space for it
         os.write(end, b"\0")
 
 
-class HostsLeft:
-    """A file to which each process appends the hosts that it gives back, for all to read before they take one.
+class FinishedHosts:
+    """A file to which each process appends the hosts that it has finished, for all to read before they lease one.
 
-    A line says who left a host (`+3 example.com`), or that it is to be taken once more (`-3 example.com`).
+    A line says which process finished a host (`+3 example.com`), or that it must be leased again (`-3 example.com`).
     """
 
     def __init__(self, descriptor: int | None = None, *, number: int = 0) -> None:
         self._number = number
-        self.descriptor = _nameless_file() if descriptor is None else descriptor
+        self.descriptor = _unnamed_file() if descriptor is None else descriptor
         self._read_to = 0
-        self._left: dict[str, int] = {}
+        self._finished: dict[str, int] = {}
 
-    def left(self) -> set[str]:
-        """Every host that the run is through with."""
+    def all(self) -> set[str]:
+        """Every host that the crawl has finished."""
         return set(self._read())
 
-    def left_by(self, number: int) -> list[str]:
-        """The hosts that one process left."""
+    def by(self, number: int) -> list[str]:
+        """The hosts that one process finished."""
         return [host for host, by in self._read().items() if by == number]
 
-    def leave(self, host: str) -> None:
-        """The run is through with a host."""
+    def add(self, host: str) -> None:
+        """Note that the crawl has finished a host."""
         self._append("+", host)
 
-    def take_back(self, host: str) -> None:
-        """Nobody knows whether the run is through with a host: it is to be looked at again."""
+    def remove(self, host: str) -> None:
+        """Note that a host may be unfinished after all: it must be leased again."""
         self._append("-", host)
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the file."""
         os.close(self.descriptor)
 
     def _append(self, sign: str, host: str) -> None:
         os.write(self.descriptor, f"{sign}{self._number} {host}\n".encode())
 
     def _read(self) -> dict[str, int]:
-        while piece := os.pread(self.descriptor, _MOST_AT_ONCE, self._read_to):
+        while piece := os.pread(self.descriptor, _READ_BYTES, self._read_to):
             whole = piece[: piece.rfind(b"\n") + 1]
             if not whole:
                 break
@@ -115,16 +115,16 @@ class HostsLeft:
             for line in whole.decode().splitlines():
                 number, _, host = line[1:].partition(" ")
                 if line.startswith("+"):
-                    self._left[host] = int(number)
+                    self._finished[host] = int(number)
                 else:
-                    self._left.pop(host, None)
-        return self._left
+                    self._finished.pop(host, None)
+        return self._finished
 
 
-def _nameless_file() -> int:
-    """A file that is gone with the last process that has it open."""
+def _unnamed_file() -> int:
+    """A file that disappears with the last process that has it open."""
     descriptor, name = tempfile.mkstemp()
     os.unlink(name)
-    # One write is one line, whoever else writes: it goes to where the end is at that moment.
+    # With O_APPEND, a write of one process cannot split a line of another.
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_APPEND)
     return descriptor

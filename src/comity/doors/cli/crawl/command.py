@@ -11,18 +11,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from comity.doors.cli.crawl.options import (
+    AcceptOption,
+    AllowNetworkOption,
+    ConcurrencyOption,
     ConnectTimeoutOption,
+    DelayOption,
     FirstByteTimeoutOption,
+    FollowCanonicalOption,
+    FollowLinksOption,
     ImagesOption,
+    IntoOption,
+    MaxDepthOption,
     MaxImageBytesOption,
+    MaxPagesOption,
     MaxRetryBackoffOption,
+    PerHostOption,
+    ProcessesOption,
     RefreshOption,
+    RejectOption,
+    RespectNofollowOption,
     RetriesOption,
+    SitemapsOption,
     TimeoutOption,
     UpdateStaleOption,
+    option,
 )
-from comity.doors.cli.crawl.rendering import summary_document, write_idle, write_summary
-from comity.doors.cli.exit_codes import INTERRUPTED
+from comity.doors.cli.crawl.rendering import summary_document, write_idle, write_summary, write_visits
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     Invocation,
@@ -34,12 +48,12 @@ from comity.doors.cli.options import (
 )
 from comity.doors.cli.output import note, write_as_is, write_json, write_line
 from comity.model.errors import BadInput
+from comity.run.signals import INTERRUPTED
 
 if TYPE_CHECKING:
-    from comity.assemble import State
     from comity.model.host import Seed
+    from comity.run.crawl.view import CrawlView
     from comity.settings import Settings
-    from comity.walk.progress import RunSummary
 
 _PANEL = "Crawl"
 _MOST_PROCESSES = 64
@@ -51,53 +65,6 @@ _EXAMPLES = (
 )
 
 
-def _option(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=text)
-
-
-_Into = Annotated[
-    str | None,
-    _option(
-        "--into",
-        "TARGET",
-        "A folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file, as in pages export.",
-    ),
-]
-_MaxDepth = Annotated[int | None, _option("--max-depth", "N", "Follow links N steps from a seed. Default 50.")]
-_FollowLinks = Annotated[
-    bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages. Default yes.")
-]
-_RespectNofollow = Annotated[
-    bool | None,
-    typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone. Default yes."),
-]
-_FollowCanonical = Annotated[
-    bool | None,
-    typer.Option(
-        "--follow-canonical/--no-follow-canonical", help="Visit what a page calls its own address. Default yes."
-    ),
-]
-_Sitemaps = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
-_MaxPages = Annotated[
-    int | None, _option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 of each host.")
-]
-_Delay = Annotated[
-    float | None, _option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1.")
-]
-_Accept = Annotated[
-    list[str] | None, _option("--accept", "TYPE", "Take this media type: text/html, text/*. Again for more.")
-]
-_Reject = Annotated[
-    list[str] | None, _option("--reject", "TYPE", "Leave this media type, also where one above has it.")
-]
-_AllowNetwork = Annotated[
-    list[str] | None, _option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
-]
-_Processes = Annotated[
-    int | None, _option("--processes", "N", "Processes that share the hosts; one per core is best. Default 1.")
-]
-
-
 def register(root: typer.Typer) -> None:
     """Add the commands of this file."""
     command(root, "crawl", examples=_EXAMPLES, panel=_PANEL)(crawl)
@@ -107,19 +74,19 @@ def register(root: typer.Typer) -> None:
 def crawl(
     context: typer.Context,
     urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to begin.")] = None,
-    seeds: Annotated[Path | None, _option("--seeds", "FILE", "More seeds, one a line; - is stdin.")] = None,
-    into: _Into = None,
-    max_pages: _MaxPages = None,
-    max_depth: _MaxDepth = None,
-    max_minutes: Annotated[float | None, _option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
-    delay: _Delay = None,
-    concurrency: Annotated[int | None, _option("--concurrency", "N", "Requests under way at once. Default 16.")] = None,
-    per_host: Annotated[int | None, _option("--per-host", "N", "Requests to one host at once. Default 1.")] = None,
-    processes: _Processes = None,
-    follow_links: _FollowLinks = None,
-    respect_nofollow: _RespectNofollow = None,
-    sitemaps: _Sitemaps = None,
-    follow_canonical: _FollowCanonical = None,
+    seeds: Annotated[Path | None, option("--seeds", "FILE", "More seeds, one a line; - is stdin.")] = None,
+    into: IntoOption = None,
+    max_pages: MaxPagesOption = None,
+    max_depth: MaxDepthOption = None,
+    max_minutes: Annotated[float | None, option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
+    delay: DelayOption = None,
+    concurrency: ConcurrencyOption = None,
+    per_host: PerHostOption = None,
+    processes: ProcessesOption = None,
+    follow_links: FollowLinksOption = None,
+    respect_nofollow: RespectNofollowOption = None,
+    sitemaps: SitemapsOption = None,
+    follow_canonical: FollowCanonicalOption = None,
     refresh: RefreshOption = False,
     update_stale: UpdateStaleOption = False,
     images: ImagesOption = None,
@@ -129,10 +96,10 @@ def crawl(
     first_byte_timeout: FirstByteTimeoutOption = None,
     retries: RetriesOption = None,
     max_retry_backoff: MaxRetryBackoffOption = None,
-    accept: _Accept = None,
-    reject: _Reject = None,
-    user_agent: Annotated[str | None, _option("--user-agent", "UA", "Who we say we are.")] = None,
-    allow_network: _AllowNetwork = None,
+    accept: AcceptOption = None,
+    reject: RejectOption = None,
+    user_agent: Annotated[str | None, option("--user-agent", "UA", "Who we say we are.")] = None,
+    allow_network: AllowNetworkOption = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size, time, or what went wrong.")
     ] = False,
@@ -144,7 +111,7 @@ def crawl(
     robots.txt is obeyed, each host has its own pace, and every decision can be explained afterwards
     (comity why URL). The crawl can be stopped at any moment: the same command goes on exactly where it was.
     """
-    door = read_invocation(
+    invocation = read_invocation(
         context,
         state,
         as_json,
@@ -173,24 +140,24 @@ def crawl(
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
     )
-    _begin(door, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose)
+    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose)
 
 
 def _begin(
-    door: Invocation, urls: list[str], seeds: Path | None, max_pages: int | None, *, refresh: bool, verbose: bool
+    invocation: Invocation, urls: list[str], seeds: Path | None, max_pages: int | None, *, refresh: bool, verbose: bool
 ) -> None:
     """Read the seeds, settle what the page limit counts, and crawl."""
-    read = _read_seeds(urls, seeds, door)
+    read = _read_seeds(urls, seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.run.crawl.sites import with_page_limit
     from comity.store.target import read_target
 
-    read_target(door.settings.pages)  # a target that cannot be is refused before anything is made
-    settings = with_page_limit(door.settings, max_pages, {seed.host.authority for seed in read})
+    read_target(invocation.settings.pages)  # a target that cannot be is refused before anything is made
+    settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
     warn_missing_contact(settings)
-    chosen_door = Invocation(settings, door.as_json)
-    _crawl(chosen_door, read, settings.processes, refresh=refresh, verbose=verbose)
+    invocation = Invocation(settings, invocation.as_json)
+    _crawl(invocation, read, settings.processes, refresh=refresh, verbose=verbose)
 
 
 def _checked(processes: int | None) -> int | None:
@@ -206,7 +173,7 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
 
     folder = Path("comity-data/demo")
     shutil.rmtree(folder, ignore_errors=True)
-    door = read_invocation(
+    invocation = read_invocation(
         context,
         str(folder / "state.db"),
         as_json,
@@ -215,10 +182,10 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
         allow_networks=("127.0.0.0/8",),
     )
     with demo_web() as sites:
-        if not door.as_json:
+        if not invocation.as_json:
             write_line("Three small sites are up on this machine; crawling them, a tenth of a second between requests.")
-        _crawl(door, [read_seed(site.url) for site in sites])
-    if not door.as_json:
+        _crawl(invocation, [read_seed(site.url) for site in sites])
+    if not invocation.as_json:
         write_line("")
         write_line("Look around:")
         program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "comity"
@@ -226,11 +193,11 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
             write_as_is(f"  {program} --state {folder}/state.db {command}")
 
 
-def _read_seeds(urls: list[str], file: Path | None, door: Invocation) -> list[Seed]:
+def _read_seeds(urls: list[str], file: Path | None, invocation: Invocation) -> list[Seed]:
     """Every seed, or the first reason why one cannot be used; nothing is opened before."""
     from comity.rules.seed_list import BadLine, read_seed, read_seed_lines
 
-    read = [read_seed(text, collapse=door.collapse) for text in urls]
+    read = [read_seed(text, collapse=invocation.collapse) for text in urls]
     if file is None:
         return read
     try:
@@ -238,7 +205,7 @@ def _read_seeds(urls: list[str], file: Path | None, door: Invocation) -> list[Se
         lines = octets.decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
-    for item in read_seed_lines(lines, collapse=door.collapse):
+    for item in read_seed_lines(lines, collapse=invocation.collapse):
         if isinstance(item, BadLine):
             raise BadInput(f"{file}, line {item.number}: {item.reason}")
         read.append(item)
@@ -246,40 +213,18 @@ def _read_seeds(urls: list[str], file: Path | None, door: Invocation) -> list[Se
 
 
 def _crawl(
-    door: Invocation, seeds: list[Seed], processes: int = 1, *, refresh: bool = False, verbose: bool = False
+    invocation: Invocation, seeds: list[Seed], processes: int = 1, *, refresh: bool = False, verbose: bool = False
 ) -> None:
-    from comity.doors.cli.crawl.progress import reopen_closed
-    from comity.operate.refresh import ask_refresh
-    from comity.operate.seeds import add_seeds
-    from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
-    from comity.upkeep.go_deeper import go_deeper
-    from comity.upkeep.rescore import rescore_run
+    from comity.run.crawl.sites import crawl_sites
 
-    if processes > 1 and ":memory:" in door.settings.where:
-        raise BadInput("--processes needs a state that processes can share; one in memory is not")
-    with door.open_or_make(connections=2) as opened:
+    if processes > 1 and ":memory:" in invocation.settings.where:
+        raise BadInput("--processes needs a state that processes can share; a state in memory cannot be shared")
+    with invocation.open_or_make(connections=2) as opened:
         settings = opened.settings
-        report = add_seeds(
-            opened.database,
-            opened.clock,
-            seeds,
-            source="cli",
-            weights=settings.weights,
-            frontier=opened.frontier,
-        )
-        if report.taken_down and not door.as_json:
-            note(f"Left out, since they are taken down: {', '.join(report.taken_down)}.")
-        end_cooldowns(opened.database, opened.clock, refresh=settings.enable_refresh_mode)
-        hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
-        lift_refusals(opened.database, settings.allow_networks, hosts)
-        go_deeper(opened.database, opened.clock, opened.frontier, settings.max_depth, hosts)
-        if refresh:
-            ask_refresh(opened.database, opened.clock, hosts)
-        reopen_closed(opened, hosts)
-        summary = _run(opened, hosts, processes, quiet=door.as_json, verbose=verbose)
-        rescore_run(opened.database, opened.clock, summary.run_id, settings.weights)
-    if door.as_json:
-        document = {"summary": summary_document(summary), "idle": summary.idle, "taken_down": report.taken_down}
+        view = _view(quiet=invocation.as_json, verbose=verbose)
+        summary, sites = crawl_sites(opened, seeds, view, processes=processes, refresh=refresh)
+    if invocation.as_json:
+        document = {"summary": summary_document(summary), "idle": summary.idle, "taken_down": sites.taken_down}
         write_json({**document, **_places(settings)})
     else:
         write_summary(summary, _places(settings))
@@ -290,16 +235,20 @@ def _crawl(
         raise typer.Exit(1)
 
 
-def _run(state: State, hosts: set[str], processes: int, *, quiet: bool, verbose: bool) -> RunSummary:
-    """Crawl here, or in as many processes as can be of use."""
-    from comity.doors.cli.crawl.progress import run_crawl
+def _view(*, quiet: bool, verbose: bool) -> CrawlView:
+    """What is printed on stderr while the crawl runs."""
+    from functools import partial
 
-    processes = min(processes, len(hosts), state.settings.concurrency)
-    if processes <= 1:
-        return run_crawl(state, hosts, quiet=quiet, verbose=verbose)
-    from comity.run.crawl.supervisor import run_processes
+    from comity.doors.cli.crawl.progress import show_progress
+    from comity.run.crawl.view import CrawlView, show_no_progress
 
-    return run_processes(state, hosts, processes, quiet=quiet, verbose=verbose)
+    return CrawlView(
+        watch=show_no_progress if quiet else partial(show_progress, has_bar=not verbose),
+        on_visits=write_visits if verbose else None,
+        on_warning=(lambda _sentence: None) if quiet else note,
+        on_stop=partial(note, "comity: finishing the requests in flight (press Ctrl-C again to exit at once)"),
+        on_exit=partial(note, "comity: exiting at once; the same command continues from here"),
+    )
 
 
 def _places(settings: Settings) -> dict[str, Any]:

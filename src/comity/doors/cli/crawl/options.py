@@ -1,11 +1,60 @@
-"""Options of `crawl` and `work`: looking for what changed, images, time-outs and retries."""
+"""Options of `crawl` and `work`: what is crawled, how politely, and where pages go."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+
+def option(name: str, metavar: str, text: str) -> Any:
+    """An option with a value."""
+    return typer.Option(name, metavar=metavar, help=text)
+
+
+IntoOption = Annotated[
+    str | None,
+    option(
+        "--into",
+        "TARGET",
+        "A folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file, as in pages export.",
+    ),
+]
+MaxDepthOption = Annotated[int | None, option("--max-depth", "N", "Follow links N steps from a seed. Default 50.")]
+FollowLinksOption = Annotated[
+    bool | None, typer.Option("--follow-links/--no-follow-links", help="Follow links on pages. Default yes.")
+]
+RespectNofollowOption = Annotated[
+    bool | None,
+    typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone. Default yes."),
+]
+FollowCanonicalOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--follow-canonical/--no-follow-canonical", help="Visit what a page calls its own address. Default yes."
+    ),
+]
+SitemapsOption = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
+MaxPagesOption = Annotated[
+    int | None, option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 of each host.")
+]
+DelayOption = Annotated[
+    float | None, option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1.")
+]
+AcceptOption = Annotated[
+    list[str] | None, option("--accept", "TYPE", "Take this media type: text/html, text/*. Again for more.")
+]
+RejectOption = Annotated[
+    list[str] | None, option("--reject", "TYPE", "Leave this media type, also where one above has it.")
+]
+AllowNetworkOption = Annotated[
+    list[str] | None, option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
+]
+ProcessesOption = Annotated[
+    int | None, option("--processes", "N", "Processes that share the hosts; one per core is best. Default 1.")
+]
+ConcurrencyOption = Annotated[int | None, option("--concurrency", "N", "Requests in flight at once. Default 16.")]
+PerHostOption = Annotated[int | None, option("--per-host", "N", "Requests to one host at once. Default 1.")]
 RefreshOption = Annotated[
     bool,
     typer.Option("--refresh", help="Visit hosts that are done again, now: their known pages, if they changed."),

@@ -1,71 +1,23 @@
-"""How a crawl is told, while it goes on and at its end."""
+"""The summary of a crawl, and a line for each of its visits."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from comity.doors.cli.output import Cell, Column, Row, counted, render_time, visible, write_line, write_table
 
 if TYPE_CHECKING:
     from comity.reports.idle import IdleHost
-    from comity.walk.progress import Progress, RunSummary
+    from comity.run.crawl.view import Visit
+    from comity.walk.progress import RunSummary
 
-
-import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from comity.model.outcome import Outcome
-
-
-# `comity crawl -v`: a line for each URL that was visited, once what came of it is committed.
-
-
-def lines_of(outcomes: Iterable[Outcome]) -> list[str]:
-    """A line for each visit: status, size, time and URL, or what went wrong. What was only put off is no visit."""
-    return [line for outcome in outcomes if (line := _line(outcome)) is not None]
-
-
-def write_visits(lines: Sequence[str]) -> None:
-    """Write lines on stderr, beside the progress: stdout is for the summary."""
-    if lines:
-        print("\n".join(lines), file=sys.stderr, flush=True)
-
-
-def _line(outcome: Outcome) -> str | None:
-    from comity.model.outcome import Failed, Postponed, Refused, Rejected
-
-    url = visible(outcome.entry.url)
-    if isinstance(outcome, Postponed):
-        return None
-    if isinstance(outcome, Refused):
-        return _columns("-", "-", "-", url, f"{outcome.code}: {visible(outcome.reason)}")
-    if isinstance(outcome, Failed | Rejected):
-        status = "-" if outcome.status is None else str(outcome.status)
-        problem = f"{outcome.code}: {visible(outcome.reason)}"
-        return _columns(status, render_bytes(outcome.wire_bytes), _ms(outcome.elapsed_s), url, problem)
-    answer = outcome.answer
-    led_to = f"led to {visible(answer.final_url)}" if answer.redirect_count else ""
-    return _columns(str(answer.status), render_bytes(answer.wire_bytes), _ms(answer.elapsed_s), url, led_to)
-
-
-def _columns(status: str, size: str, took: str, url: str, rest: str) -> str:
-    return f"{status:>3} {size:>9} {took:>9}  {url}" + (f"  {rest}" if rest else "")
-
-
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:,.0f} ms"
-
-
-_HOSTS_SHOWN = 30
-_FAULTS_SHOWN = 10
-_RECENT_S = 10.0
-_STYLES = {"exhausted": "green", "active": "cyan", "blocked": "yellow", "unreachable": "yellow"}
+_MOST_HOSTS: Final = 30
+_MOST_FAULTS: Final = 10
+_STYLES: Final = {"exhausted": "green", "active": "cyan", "blocked": "yellow", "unreachable": "yellow"}
 
 
 def render_bytes(number: int) -> str:
@@ -76,58 +28,6 @@ def render_bytes(number: int) -> str:
             break
         value /= 1000
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-
-
-class ProgressLine:
-    """One line about a crawl that goes on; it remembers the last seconds, for the recent pace."""
-
-    def __init__(self, progress: Progress, clock: Callable[[], float], max_pages: int, max_minutes: float) -> None:
-        self._progress = progress
-        self._clock = clock
-        self._max_pages = max_pages
-        self._max_minutes = max_minutes
-        self._recent = deque([(progress.started_at, 0)])
-        self.shown = ""
-
-    def sentence(self) -> str:
-        """How it goes now."""
-        progress, now = self._progress, self._clock()
-        mean = progress.pages / max(now - progress.started_at, 0.001)
-        waiting, blocked = progress.hosts_waiting, progress.hosts_blocked
-        active = max(progress.hosts_active - waiting - blocked, 0)
-        parts = [
-            f"{progress.pages:,} pages",
-            f"{self._pace(now):,.1f}/s (mean {mean:,.1f})",
-            f"hosts {active:,} active, {waiting:,} waiting, {blocked:,} blocked",
-            f"{max(progress.queued, 0):,} queued",
-            counted(progress.errors, "error"),
-            render_bytes(progress.bytes_received),
-        ]
-        if left := self._left(now):
-            parts.append(f"left {left}")
-        if progress.waits_for is not None:
-            parts.append(f"waiting: {progress.waits_for}")
-        self.shown = " · ".join(parts)
-        return self.shown
-
-    def _pace(self, now: float) -> float:
-        """Pages a second over the last seconds."""
-        recent = self._recent
-        recent.append((now, self._progress.pages))
-        while len(recent) > 2 and recent[1][0] <= now - _RECENT_S:
-            recent.popleft()
-        since, before = recent[0]
-        return (self._progress.pages - before) / max(now - since, 0.001)
-
-    def _left(self, now: float) -> str:
-        """What is left of the budgets; nothing if there are none."""
-        left = []
-        if self._max_pages:
-            left.append(counted(max(self._max_pages - self._progress.pages, 0), "page"))
-        if self._max_minutes:
-            seconds = max(self._max_minutes * 60 - (now - self._progress.started_at), 0.0)
-            left.append(f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s")
-        return ", ".join(left)
 
 
 def summary_document(summary: RunSummary) -> dict[str, Any]:
@@ -167,11 +67,11 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
                 ],
                 line.reason,
             )
-            for line in summary.hosts[:_HOSTS_SHOWN]
+            for line in summary.hosts[:_MOST_HOSTS]
         ]
         write_table([Column("HOST"), Column("STATUS"), Column("PAGES", True), Column("STILL QUEUED", True)], rows)
-        if len(summary.hosts) > _HOSTS_SHOWN:
-            write_line(f"… and {counted(len(summary.hosts) - _HOSTS_SHOWN, 'host')} more: comity domains list")
+        if len(summary.hosts) > _MOST_HOSTS:
+            write_line(f"… and {counted(len(summary.hosts) - _MOST_HOSTS, 'host')} more: comity domains list")
     write_faults(summary)
     for warning in summary.warnings:
         write_line(Cell(warning, "yellow"))
@@ -198,12 +98,12 @@ def write_faults(summary: RunSummary) -> None:
             if not number
             else ("", "", visible(url))
         )
-        for fault in summary.faults[:_FAULTS_SHOWN]
+        for fault in summary.faults[:_MOST_FAULTS]
         for number, url in enumerate(fault.urls or ["-"])
     ]
     write_table(columns, rows)
-    if len(summary.faults) > _FAULTS_SHOWN:
-        write_line(f"… and {counted(len(summary.faults) - _FAULTS_SHOWN, 'kind')} more: --json shows them")
+    if len(summary.faults) > _MOST_FAULTS:
+        write_line(f"… and {counted(len(summary.faults) - _MOST_FAULTS, 'kind')} more: --json shows them")
 
 
 def write_idle(hosts: Sequence[IdleHost]) -> None:
@@ -211,3 +111,28 @@ def write_idle(hosts: Sequence[IdleHost]) -> None:
     for host in hosts:
         when = f" (due {render_time(host.due_at)} UTC)" if host.due_at else ""
         write_line(Cell(host.host, "bold"), f" was not crawled: {host.why}{when}. {host.remedy}")
+
+
+def write_visits(visits: Sequence[Visit]) -> None:
+    """Write a line for each visit on stderr, beside the progress: stdout is for the summary."""
+    if visits:
+        print("\n".join(_visit_line(visit) for visit in visits), file=sys.stderr, flush=True)
+
+
+def _visit_line(visit: Visit) -> str:
+    """Status, size, time and URL, and what went wrong."""
+    status = "-" if visit.status is None else str(visit.status)
+    size = "-" if visit.wire_bytes is None else render_bytes(visit.wire_bytes)
+    took = "-" if visit.elapsed_s is None else _ms(visit.elapsed_s)
+    rest = visible(visit.problem or "")
+    if visit.redirected_to is not None:
+        rest = f"redirected to {visible(visit.redirected_to)}"
+    return _columns(status, size, took, visible(visit.url), rest)
+
+
+def _columns(status: str, size: str, took: str, url: str, rest: str) -> str:
+    return f"{status:>3} {size:>9} {took:>9}  {url}" + (f"  {rest}" if rest else "")
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:,.0f} ms"

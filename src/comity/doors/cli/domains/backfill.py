@@ -43,21 +43,21 @@ def backfill_domains(
     that is being crawled is left to its worker. Run twice, the second time changes nothing; interrupted, the next run
     goes on. What was read, done and left, and which counters disagree, is told at the end.
     """
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.backfill import backfill
 
-    with door.open_existing() as opened, ProgressBars() as bars:
+    with invocation.open_existing() as opened, ProgressBars() as bars:
         report = backfill(
             opened.database,
             opened.clock,
-            collapse=door.collapse,
+            collapse=invocation.collapse,
             dry_run=dry_run,
             anew=restart,
             weights=opened.settings.weights,
             refresh_after=opened.settings.refresh_after,
             bars=bars.bar,
         )
-    if door.as_json:
+    if invocation.as_json:
         write_json(_as_json(report))
     else:
         _write(report)

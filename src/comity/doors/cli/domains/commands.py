@@ -54,16 +54,16 @@ def list_domains(
     text = checked_text("--contains", contains)
     check_number("--limit", limit, 1)
     check_number("--offset", offset, 0)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.reports.hosts import list_hosts
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         # One more than asked for tells whether there are more.
         lines = list_hosts(
             opened.database, status=status, contains=text and text.lower(), limit=limit + 1, offset=offset
         )
     more, lines = len(lines) > limit, lines[:limit]
-    if door.as_json:
+    if invocation.as_json:
         write_json([line_as_json(line) for line in lines])
         return
     if lines:
@@ -71,7 +71,7 @@ def list_domains(
     elif status is not None or text is not None or offset:
         write_line("No host fits.", Cell("  All of them: comity domains list", "dim"))
     else:
-        _write_no_hosts(door)
+        _write_no_hosts(invocation)
     if more:
         note(f"There are more: --offset {offset + limit}, or a larger --limit.")
 
@@ -84,13 +84,13 @@ def show_domain(
 
     Its standing and progress, what its gate remembers, who holds its lease, and the policy that an operator gave it.
     """
-    door = read_invocation(context, state, as_json)
-    name = door.host(host)
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host)
     from comity.reports.hosts import host_in_full
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         found, now = host_in_full(opened.database, name, opened.frontier.states), opened.clock.now()
-    if door.as_json:
+    if invocation.as_json:
         write_json(host_as_json(found))
     else:
         write_host(found, now)
@@ -109,13 +109,13 @@ def reset_domain(
     What the site itself asked for is kept: a reset never makes the next request come sooner than the gate allows.
     """
     kept_reason = checked_text("--reason", reason)
-    door = read_invocation(context, state, as_json)
-    name = door.host(host)
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host)
     from comity.operate.reset import reset_host
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         report = reset_host(opened.database, opened.clock, name, reason=kept_reason, frontier=opened.frontier)
-    if door.as_json:
+    if invocation.as_json:
         write_json(
             {
                 "domain": report.host,
@@ -137,12 +137,12 @@ def top_domains(
 ) -> None:
     """Rank hosts by images stored a page."""
     check_number("--limit", limit, 1)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.reports.hosts import top_hosts
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         lines = top_hosts(opened.database, limit=limit)
-    if door.as_json:
+    if invocation.as_json:
         write_json([line_as_json(line) for line in lines])
     elif lines:
         write_hosts(lines)
@@ -153,13 +153,13 @@ def top_domains(
 @command(app, "claims", examples=("comity domains claims --json",))
 def show_claims(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Show who holds leases, which of them ran out, and which hosts wait for a worker."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.reports.hosts import holders, status_counts
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         held, counts = holders(opened.database, opened.clock), status_counts(opened.database, opened.clock)
     expired = sum(line.expired for line in held)
-    if door.as_json:
+    if invocation.as_json:
         from comity.doors.shapes.hosts import claims_shape
 
         write_json(claims_shape(held, counts).document())
@@ -176,7 +176,7 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
     else:
         write_line("Nobody holds a lease.")
     if not counts:
-        _write_no_hosts(door)
+        _write_no_hosts(invocation)
         return
     write_line()
     write_table(
@@ -200,16 +200,16 @@ def merge_domains(
     The earliest row is kept, counters are summed, everything that refers to the other is moved, and of two policies the
     stricter holds. A host that is being crawled is left for the next time.
     """
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.merge import merge_hosts
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         merged = list(
             merge_hosts(
-                opened.database, opened.clock, collapse=door.collapse, dry_run=dry_run, frontier=opened.frontier
+                opened.database, opened.clock, collapse=invocation.collapse, dry_run=dry_run, frontier=opened.frontier
             )
         )
-    if door.as_json:
+    if invocation.as_json:
         write_json([{**asdict(line), "done": not dry_run and line.action != "skipped"} for line in merged])
         return
     if not merged:
@@ -228,9 +228,9 @@ def _alarming(number: int) -> Cell:
     return Cell(f"{number:,}", "yellow" if number else "")
 
 
-def _write_no_hosts(door: Invocation) -> None:
+def _write_no_hosts(invocation: Invocation) -> None:
     """Say that there is nothing yet, and how to begin."""
-    where = f" ({visible(door.settings.where)} does not exist)" if door.is_missing else ""
+    where = f" ({visible(invocation.settings.where)} does not exist)" if invocation.is_missing else ""
     write_line(f"No hosts are known here yet{where}.", Cell("  Add some: comity seeds add example.com", "dim"))
 
 
@@ -240,12 +240,12 @@ def recalculate_priorities(context: typer.Context, state: StateOption = None, as
     Workers do this after every run and every hour; by hand it is useful after a change of the COMITY_WEIGHT_… settings.
     Blocked and unreachable hosts keep their score.
     """
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.upkeep.rescore import rescore
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         number = rescore(opened.database, opened.clock, opened.settings.weights, older_than_s=0.0)
-    if door.as_json:
+    if invocation.as_json:
         write_json({"hosts": number})
     elif number:
         write_line(f"The priority of {counted(number, 'host')} was looked at anew.")

@@ -100,11 +100,11 @@ def query(
     What is taken down is not in the table. Pages of a crawl that is under way, of however many workers, come a few
     minutes after they were fetched; how many are still to come is told on stderr.
     """
-    door = chosen_pages(context, state, as_json, pages)
+    invocation = chosen_pages(context, state, as_json, pages)
     if into_format is Output.PARQUET and is_terminal():
         raise BadInput("Parquet is not for a terminal: send it to a file, as in > found.parquet")
-    with _reading(door) as reader:
-        if door.as_json:
+    with _reading(invocation) as reader:
+        if invocation.as_json:
             answer = BytesIO()
             reader.copy(sql, Output.JSON, answer)
             rows, sources = json.loads(answer.getvalue()), reader.sources
@@ -129,13 +129,13 @@ def list_pages(
 ) -> None:
     """List the newest pages."""
     check_number("--limit", limit, 1, 1_000_000)
-    door = chosen_pages(context, state, as_json, pages)
-    sources = _sources(door)
+    invocation = chosen_pages(context, state, as_json, pages)
+    sources = _sources(invocation)
     rows: list[Any] = []
     if not sources.is_empty:
-        with _reading(door, sources) as reader:
+        with _reading(invocation, sources) as reader:
             rows = [(*row[:3], _time(row[3]), *row[4:]) for row in reader.rows(_LIST, [limit])]
-    if door.as_json:
+    if invocation.as_json:
         names = ("url", "http_status", "content_type", "crawl_time", "title", "error")
         write_json([dict(zip(names, row, strict=True)) for row in rows])
         return
@@ -165,18 +165,18 @@ def body(
     as_json: JsonOption = False,
 ) -> None:
     """Print the newest body that was kept of a page."""
-    door = chosen_pages(context, state, as_json, pages)
+    invocation = chosen_pages(context, state, as_json, pages)
     from comity.rules.canonical import web_address
 
-    address = web_address(url, collapse=door.collapse)
+    address = web_address(url, collapse=invocation.collapse)
     spellings = [url, address.url]
-    with _reading(door) as reader:
+    with _reading(invocation) as reader:
         found = next(reader.rows(_BODY, spellings * 2), None)
         why = next(reader.rows(_ERROR, spellings), None) if found is None else None
     if found is None:
         reason = f"was visited, but no body was kept: {why[0] or 'unknown'}" if why else "is not among the pages"
         raise NotFound(f"{address.url} {reason}")
-    _write_body(door, found, raw=raw)
+    _write_body(invocation, found, raw=raw)
 
 
 @command(
@@ -201,15 +201,15 @@ def export(
 
     The target must not exist; but a .duckdb file is added to, and keeps what it has. What is taken down is left out.
     """
-    door = chosen_pages(context, state, as_json, pages)
+    invocation = chosen_pages(context, state, as_json, pages)
     from comity.store.export import export as write_all
     from comity.store.export import read_export_target
 
     place = read_export_target(target)
-    with _reading(door) as reader:
+    with _reading(invocation) as reader:
         count = write_all(reader, place)
         waiting = reader.sources.in_segments
-    if door.as_json:
+    if invocation.as_json:
         write_json({"pages": count, "target": str(place.path), "in_segments": waiting})
         return
     write_line(f"{counted(count, 'page')} written to ", Cell(str(place.path), "bold"), ".")
@@ -217,30 +217,30 @@ def export(
 
 
 @contextmanager
-def _reading(door: Invocation, sources: Sources | None = None) -> Iterator[PageReader]:
+def _reading(invocation: Invocation, sources: Sources | None = None) -> Iterator[PageReader]:
     from comity.store.reading import open_reader
 
-    found = sources or _sources(door)
-    takedowns = _takedowns(door)
+    found = sources or _sources(invocation)
+    takedowns = _takedowns(invocation)
     is_hidden = None if takedowns is None else partial(_is_taken_down, takedowns)
     with open_reader(found, is_hidden) as reader:
         yield reader
 
 
-def _sources(door: Invocation) -> Sources:
+def _sources(invocation: Invocation) -> Sources:
     from comity.store.reading import find_sources
 
-    return find_sources(door.settings.pages)
+    return find_sources(invocation.settings.pages)
 
 
-def _takedowns(door: Invocation) -> Takedowns | None:
+def _takedowns(invocation: Invocation) -> Takedowns | None:
     """What must not be shown; None if that is nothing."""
-    if door.is_missing:
+    if invocation.is_missing:
         return None
     from comity.operate.takedown import list_takedowns
     from comity.rules.takedown import Takedowns
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         entries = [stored.entry for stored in list_takedowns(opened.database)]
     return Takedowns.of(entries) if entries else None
 
@@ -281,9 +281,9 @@ def _listed(url: str, status: int | None, kind: str | None, at: datetime, title:
     return Row([url, str(status) if status is not None else "-", media, render_time(at), said])
 
 
-def _write_body(door: Invocation, found: tuple[Any, ...], *, raw: bool) -> None:
+def _write_body(invocation: Invocation, found: tuple[Any, ...], *, raw: bool) -> None:
     url, content_type, at, text, octets = found
-    if door.as_json:
+    if invocation.as_json:
         from base64 import b64encode
 
         coded = b64encode(octets).decode("ascii") if octets is not None else None

@@ -31,12 +31,12 @@ PagesOption = Annotated[
 
 def chosen_pages(context: typer.Context, state: str | None, as_json: bool, pages: Path | None) -> Invocation:
     """The options of a command that reads pages; a place that is named must exist."""
-    door = read_invocation(context, state, as_json, pages=pages)
+    invocation = read_invocation(context, state, as_json, pages=pages)
     if pages is not None:
         from comity.store.reading import check_exists
 
         check_exists(pages)
-    return door
+    return invocation
 
 
 def add_parts_commands(app: typer.Typer) -> None:
@@ -60,9 +60,9 @@ def parts(
     FILE.manifest.jsonl, one line for each part that was joined to it.
     """
     check_number("--limit", limit, 1, _MOST_LIMIT)
-    door = chosen_pages(context, state, as_json, pages)
-    found = _inventory(door, thorough=False)
-    if door.as_json:
+    invocation = chosen_pages(context, state, as_json, pages)
+    found = _inventory(invocation, thorough=False)
+    if invocation.as_json:
         write_json(_as_json(found))
         return
     if not found.parts:
@@ -98,9 +98,9 @@ def verify(
     damaged or missing. A part that nobody noted can be read nevertheless, and files that are not Comity's are left
     alone; both are told.
     """
-    door = chosen_pages(context, state, as_json, pages)
-    found = _inventory(door, thorough=not quick)
-    if door.as_json:
+    invocation = chosen_pages(context, state, as_json, pages)
+    found = _inventory(invocation, thorough=not quick)
+    if invocation.as_json:
         write_json(_as_json(found) | {"is_thorough": not quick})
     else:
         for part in found.parts:
@@ -114,10 +114,10 @@ def verify(
         raise typer.Exit(1)
 
 
-def _inventory(door: Invocation, *, thorough: bool) -> Inventory:
+def _inventory(invocation: Invocation, *, thorough: bool) -> Inventory:
     from comity.store.inventory import place_of, take_inventory
 
-    return take_inventory(place_of(door.settings.pages), thorough=thorough)
+    return take_inventory(place_of(invocation.settings.pages), thorough=thorough)
 
 
 def _newest_first(part: PartFound) -> tuple[str, str]:

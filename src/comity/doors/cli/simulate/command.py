@@ -85,7 +85,7 @@ def schedule(
     multiplicative-decrease (AIMD), and the adaptive one. Each is scaled to the same number of visits. Told is how long
     changes wait until a visit sees them, and how much of the time what was last seen is still there.
     """
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     check_number("--sources", sources, 1, 1_000_000)
     check_number("--days", days, 1, _MOST_DAYS)
     visits_per_day = max(sources / 3, 1 / days) if budget is None else budget
@@ -103,7 +103,7 @@ def schedule(
         plot.write_text(draw(comparisons, asked), encoding="utf-8")
     from comity.doors.cli.simulate.rendering import comparison_as_json, write_comparison
 
-    if door.as_json:
+    if invocation.as_json:
         swept = {} if plot is None else {"sweep": [comparison_as_json(each) for each in comparisons]}
         write_json(comparison_as_json(asked) | swept)
     else:

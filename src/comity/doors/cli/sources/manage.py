@@ -19,7 +19,7 @@ from comity.doors.cli.options import (
 )
 from comity.doors.cli.output import Cell, counted, note, write_json, write_line
 from comity.doors.cli.sources import app
-from comity.doors.cli.sources.rendering import source_json, write_source, write_sources
+from comity.doors.cli.sources.rendering import source_document, write_source, write_sources
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Add a source; it is due at once."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import add_source, checked, what_is_not_honoured
 
     columns = named_only(
@@ -104,10 +104,10 @@ def add(
     )
     with name_options_in_errors(columns):
         checked(careers_url=url, **columns)  # before anything is opened, let alone made
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
         notes = what_is_not_honoured(opened.database, source)
-    _show(door, source, "is due now" if not propose else "waits to be approved", notes)
+    _show(invocation, source, "is due now" if not propose else "waits to be approved", notes)
 
 
 @command(
@@ -127,14 +127,14 @@ def list_all(
     """List sources, the next to run first."""
     check_number("--limit", limit, 1, MOST_LISTED)
     _check_status(status)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.reports.sources import list_sources
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         _check_org_type(opened, org_type)
         found, total = list_sources(opened.database, status=status, org_type=org_type, containing=search, limit=limit)
-    if door.as_json:
-        write_json({"sources": [source_json(source) for source in found], "total": total})
+    if invocation.as_json:
+        write_json({"sources": [source_document(source) for source in found], "total": total})
     elif found:
         write_sources(found)
         if total > len(found):
@@ -169,7 +169,7 @@ def edit(
     as_json: JsonOption = False,
 ) -> None:
     """Change a source; an empty text takes a value away. With another address, type or hint it is due now."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import checked, edit_source, what_is_not_honoured
     from comity.reports.sources import find_source
 
@@ -188,11 +188,11 @@ def edit(
     )
     with name_options_in_errors(changes):
         checked(**changes)
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         source = find_source(opened.database, named)
         source = edit_source(opened.database, opened.clock, source.id, **changes)
         notes = what_is_not_honoured(opened.database, source)
-    _show(door, source, "is changed", notes)
+    _show(invocation, source, "is changed", notes)
 
 
 @command(app, "approve", examples=("comity sources approve https://example.org/careers",))
@@ -235,17 +235,17 @@ def delete(
     _act(read_invocation(context, state, as_json), named, delete_source, "is deleted")
 
 
-def _act(door: Invocation, named: str, act: Callable[..., Source], became: str) -> None:
+def _act(invocation: Invocation, named: str, act: Callable[..., Source], became: str) -> None:
     from comity.reports.sources import find_source
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         source = act(opened.database, opened.clock, find_source(opened.database, named).id)
-    _show(door, source, became)
+    _show(invocation, source, became)
 
 
-def _show(door: Invocation, source: Source, became: str, notes: Sequence[str] | None = None) -> None:
-    if door.as_json:
-        write_json(source_json(source) | ({"notes": notes} if notes is not None else {}))
+def _show(invocation: Invocation, source: Source, became: str, notes: Sequence[str] | None = None) -> None:
+    if invocation.as_json:
+        write_json(source_document(source) | ({"notes": notes} if notes is not None else {}))
         return
     write_line(Cell(source.careers_url, "bold"), f" {became}.")
     write_source(source)

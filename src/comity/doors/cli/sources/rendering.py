@@ -1,61 +1,31 @@
-"""Sources and their runs as people and programs read them."""
+"""Sources and their runs, as people and programs read them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from comity.doors.cli.output import Cell, Column, Row, counted, render_time, write_line, write_pairs, write_table
+from comity.doors.cli.output import (
+    Cell,
+    Column,
+    Row,
+    counted,
+    json_line,
+    render_time,
+    write_line,
+    write_pairs,
+    write_table,
+)
+from comity.telemetry import events
+from comity.telemetry.events import Level
 
 if TYPE_CHECKING:
     from comity.model.source import Source, SourceReport, SourceSkipped
     from comity.operate.sources import Simulation
     from comity.reports.sources import LoggedRun
-
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from comity.doors.cli.options import Invocation
-from comity.doors.cli.output import json_line
-from comity.run.observe import log_of
-from comity.telemetry import events
-from comity.telemetry.events import Level
-
-if TYPE_CHECKING:
     from comity.telemetry.logs import Log
     from comity.upkeep.due_sources import Result
-
-
-# What a scheduler says of each run: a report for whoever looks on, an event in the log, or JSON on stdout.
-
-
-def teller(door: Invocation) -> Callable[[Result], None]:
-    """Whom to tell of a run: with --json stdout, a person at the terminal, or the log as the settings want it."""
-    if door.as_json:
-        return _tell_as_json
-    log = log_of(door)
-    return (lambda result: log_source(log, result)) if log.as_json else write_report
-
-
-def log_source(log: Log, result: Result) -> None:
-    """A line for a source that was run, or left for later."""
-    told = shown_result(result)
-    if "why" in told:
-        log.tell(events.SOURCE_LEFT, f"{told['source_id']} was not run: {told['reason']}", **told)
-        return
-    told["reason"] = told.pop("message")
-    message = (
-        f"{told['careers_url']}: {told['status']}, {told['found']} found, {told['inserted']} new, "
-        f"{told['updated']} changed, {told['closed']} closed in {told['duration_ms']:,} ms"
-    ) + (f" ({told['reason']})" if told["reason"] else "")
-    log.tell(events.SOURCE_RUN, message, None if told["status"] == "ok" else Level.WARNING, **told)
-
-
-def _tell_as_json(result: Result) -> None:
-    print(json_line(shown_result(result)), flush=True)
-
 
 _STYLES = {
     "active": "green",
@@ -68,14 +38,14 @@ _STYLES = {
 }
 
 
-def source_json(source: Source) -> dict[str, Any]:
+def source_document(source: Source) -> dict[str, Any]:
     """A source as one JSON object."""
     from comity.doors.web.shown import SourceShown
 
     return SourceShown.model_validate(source).document()
 
 
-def shown_result(result: SourceReport | SourceSkipped) -> dict[str, Any]:
+def result_document(result: SourceReport | SourceSkipped) -> dict[str, Any]:
     """A run, or why there was none, as one JSON object; counts stand beside the rest."""
     values: dict[str, Any] = asdict(result)
     counts: dict[str, Any] = values.pop("counts", {})
@@ -212,3 +182,24 @@ def write_simulation(found: Simulation) -> None:
 
 def _coloured(word: str) -> Cell:
     return Cell(word, _STYLES.get(word, ""))
+
+
+def result_writer(log: Log, *, as_json: bool) -> Callable[[Result], None]:
+    """How a scheduler reports each run: as JSON on stdout, as an event of a JSON log, or as text."""
+    if as_json:
+        return lambda result: print(json_line(result_document(result)), flush=True)
+    return (lambda result: log_source(log, result)) if log.as_json else write_report
+
+
+def log_source(log: Log, result: Result) -> None:
+    """Log that a source was run, or skipped."""
+    values = result_document(result)
+    if "why" in values:
+        log.tell(events.SOURCE_LEFT, f"{values['source_id']} was not run: {values['reason']}", **values)
+        return
+    values["reason"] = values.pop("message")
+    message = (
+        f"{values['careers_url']}: {values['status']}, {values['found']} found, {values['inserted']} new, "
+        f"{values['updated']} changed, {values['closed']} closed in {values['duration_ms']:,} ms"
+    ) + (f" ({values['reason']})" if values["reason"] else "")
+    log.tell(events.SOURCE_RUN, message, None if values["status"] == "ok" else Level.WARNING, **values)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -16,7 +15,7 @@ from comity.doors.cli.options import (
     read_invocation,
     warn_missing_contact,
 )
-from comity.doors.cli.output import Cell, render_time, write_json, write_line, write_pairs
+from comity.doors.cli.output import Cell, note, render_time, write_json, write_line, write_pairs
 from comity.doors.cli.sources import app
 from comity.doors.cli.sources.manage import (
     MOST_LISTED,
@@ -28,29 +27,30 @@ from comity.doors.cli.sources.manage import (
     option,
     read_hint,
 )
-from comity.doors.cli.sources.rendering import shown_result, write_logs, write_report, write_simulation
+from comity.doors.cli.sources.rendering import (
+    result_document,
+    result_writer,
+    write_logs,
+    write_report,
+    write_simulation,
+)
 from comity.model.errors import BadInput
-
-if TYPE_CHECKING:
-    from comity.assemble import State
-    from comity.walk.read_source import SourceDesk
-
-Given = TypeVar("Given")
 
 
 @command(app, "run", examples=("comity sources run https://example.org/careers", "comity sources run ID --json"))
 def run(context: typer.Context, named: SourceArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Run one source now, due or not."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import run_now
     from comity.reports.sources import find_source
+    from comity.run.sources import with_source_runner
 
-    warn_missing_contact(door.settings)
-    with door.open_existing() as opened:
+    warn_missing_contact(invocation.settings)
+    with invocation.open_existing() as opened:
         source = find_source(opened.database, named)
-        report = _at_desk(opened, lambda desk: run_now(desk, source))
-    if door.as_json:
-        write_json(shown_result(report))
+        report = with_source_runner(opened, lambda runner: run_now(runner, source))
+    if invocation.as_json:
+        write_json(result_document(report))
     else:
         write_report(report)
     if str(report.status) == "fail":
@@ -70,18 +70,20 @@ def run_due(
         check_number("--limit", limit, 1, MOST_LISTED)
     if everything and limit is not None:
         raise BadInput("--all and --limit cannot both be: one says how many, the other says all")
-    door = read_invocation(context, state, as_json)
-    warn_missing_contact(door.settings)
-    with door.open_existing() as opened:
+    invocation = read_invocation(context, state, as_json)
+    from comity.run.sources import with_source_runner
+
+    warn_missing_contact(invocation.settings)
+    with invocation.open_existing() as opened:
         most = None if everything else limit or opened.settings.sources_limit
-        tell = (lambda _result: None) if door.as_json else write_report
-        done = _at_desk(opened, lambda desk: opened.due_sources(desk, tell).run_due(most))
-    if door.as_json:
+        on_result = (lambda _result: None) if invocation.as_json else write_report
+        done = with_source_runner(opened, lambda runner: opened.due_sources(runner, on_result).run_due(most))
+    if invocation.as_json:
         write_json(
             {
                 "queued": done.queued,
-                "runs": [shown_result(report) for report in done.reports],
-                "skipped": [shown_result(skipped) for skipped in done.skipped],
+                "runs": [result_document(report) for report in done.reports],
+                "skipped": [result_document(skipped) for skipped in done.skipped],
             }
         )
     elif not done.queued:
@@ -91,14 +93,14 @@ def run_due(
 @command(app, "status", examples=("comity sources status --json",))
 def status(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """Show how much is due and what is being run."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.reports.sources import sources_status
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         found = sources_status(opened.database, opened.clock)
         pool = opened.settings.sources_at_once
         is_on = not opened.settings.disable_scheduler
-    if door.as_json:
+    if invocation.as_json:
         from comity.doors.web.shown import LockShown, PoolShown, StatusShown
 
         told = StatusShown(
@@ -135,13 +137,13 @@ def logs(
 ) -> None:
     """Show the latest runs, newest first."""
     check_number("--limit", limit, 1, MOST_LISTED)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.reports.sources import find_source, list_runs
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         source = find_source(opened.database, named) if named is not None else None
         runs = list_runs(opened.database, source.id if source is not None else None, limit)
-    if door.as_json:
+    if invocation.as_json:
         from comity.doors.web.shown import LogShown
 
         write_json([LogShown.model_validate(each).document() for each in runs])
@@ -159,13 +161,14 @@ def fetch_head(
     as_json: JsonOption = False,
 ) -> None:
     """Ask for the head of a page only, as politely as for anything else: status, size, ETag, Last-Modified."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import test_fetch
+    from comity.run.sources import with_source_runner
 
-    warn_missing_contact(door.settings)
-    with door.open_or_make() as opened:
-        head = _at_desk(opened, lambda desk: test_fetch(desk, url))
-    if door.as_json:
+    warn_missing_contact(invocation.settings)
+    with invocation.open_or_make() as opened:
+        head = with_source_runner(opened, lambda runner: test_fetch(runner, url))
+    if invocation.as_json:
         from comity.doors.web.shown import HeadShown
 
         write_json(HeadShown.model_validate(head).document())
@@ -205,16 +208,17 @@ def simulate(
     as_json: JsonOption = False,
 ) -> None:
     """Read the first page and show its first three jobs; nothing is stored. Options try other settings of a source."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import simulate_extract, source_to_try
+    from comity.run.sources import with_source_runner
 
     tried = named_only(source_type=source_type, parser_hint=read_hint(parser_hint), country=country)
-    warn_missing_contact(door.settings)
-    with door.open_or_make() as opened:
+    warn_missing_contact(invocation.settings)
+    with invocation.open_or_make() as opened:
         with name_options_in_errors(tried):
             source = source_to_try(opened.database, url, **tried)
-        found = _at_desk(opened, lambda desk: simulate_extract(desk, source))
-    if door.as_json:
+        found = with_source_runner(opened, lambda runner: simulate_extract(runner, source))
+    if invocation.as_json:
         from comity.doors.web.shown import SimulationShown
 
         write_json(SimulationShown.model_validate(found).document())
@@ -231,27 +235,22 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
     Any number of these share one state; each source is run by one at a time. SIGTERM or Ctrl-C ends it: what is under
     way may end within 30 seconds, and is due again otherwise. With --json, one line for each run.
     """
-    door = read_invocation(context, state, as_json)
-    if ":memory:" in door.settings.where:
+    invocation = read_invocation(context, state, as_json)
+    if ":memory:" in invocation.settings.where:
         raise BadInput("a scheduler needs a state that others can reach; one in memory is not")
-    if door.settings.disable_scheduler:
+    if invocation.settings.disable_scheduler:
         write_line("The scheduler is turned off (DISABLE_SCHEDULER); comity sources run-due runs what is due once.")
         return
-    from comity.run.sources import serve_sources
+    from comity.run.logs import log_for, wait_logger
+    from comity.run.sources import SourceView, serve_sources
 
-    warn_missing_contact(door.settings)
-    code = serve_sources(door)
+    warn_missing_contact(invocation.settings)
+    every = invocation.settings.sources_every_minutes
+    note(f"checking for due sources every {every:g} minutes; stop with Ctrl-C")
+    log = log_for(invocation.settings, as_json=invocation.as_json)
+    code = serve_sources(
+        invocation.settings,
+        SourceView(result_writer(log, as_json=invocation.as_json), on_trouble=note, on_wait=wait_logger(log)),
+    )
     if code:
         raise typer.Exit(code)
-
-
-def _at_desk(opened: State, act: Callable[[SourceDesk], Awaitable[Given]]) -> Given:
-    """Do something at a desk of one's own."""
-    from comity.run.event_loop import event_loop_runner
-
-    async def at_desk() -> Given:
-        async with opened.fetcher() as fetcher, opened.source_desk(fetcher) as desk:
-            return await act(desk)
-
-    with event_loop_runner() as runner:
-        return runner.run(at_desk())

@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from comity.doors.cli.crawl.rendering import ProgressLine
-from comity.run.crawl.shared import HostsLeft, PagesLeft, put_page_back, take_page
+from comity.doors.cli.crawl.progress import ProgressLine
+from comity.run.crawl.shared import FinishedHosts, PageBudget, return_page, take_page
 from comity.walk.progress import Progress
 from tests.doors.command_line import CommandLine
 from tests.doors.test_terminals import ANY_CODE, at_terminal
@@ -77,8 +77,8 @@ def test_secrets_do_not_stand_on_the_command_line(web: Web, place: Place) -> Non
     sites = [web.site({"/": look}) for _ in range(2)]
     place.env["COMITY_PROXY_PASSWORD"] = "a secret of ours"
     assert place.comity("crawl", *(site.url() for site in sites), "--processes", 2).code == 0
-    parts = {line.rstrip(b"\0").split(b"\0", 1)[1] for line in seen if b"crawl_part" in line}
-    assert parts == {b"-P\0-m\0comity.doors.cli.crawl_part"}
+    parts = {line.rstrip(b"\0").split(b"\0", 1)[1] for line in seen if b"comity.run.child_process" in line}
+    assert parts == {b"-P\0-m\0comity.run.child_process"}
 
 
 def test_at_a_terminal_one_bar_shows_all_processes(web: Web, comity: CommandLine) -> None:
@@ -137,7 +137,7 @@ def test_the_last_seconds_are_counted_down() -> None:
 @pytest.mark.parametrize("limit", [1, 7, 200_000])
 def test_as_many_pages_begin_as_there_are_whoever_asks(limit: int) -> None:
     """More than a pipe holds are put in as others are taken out."""
-    pages = PagesLeft(limit)
+    pages = PageBudget(limit)
     taken: Counter[int] = Counter()
 
     def take(number: int) -> None:
@@ -156,21 +156,21 @@ def test_as_many_pages_begin_as_there_are_whoever_asks(limit: int) -> None:
 
 
 def test_a_page_that_did_not_come_is_put_back() -> None:
-    pages = PagesLeft(2)
+    pages = PageBudget(2)
     assert [take_page(pages.descriptor) for _ in range(3)] == [True, True, False]
     assert pages.is_empty
-    put_page_back(pages.end)
+    return_page(pages.end)
     assert not pages.is_empty
     assert take_page(pages.descriptor)
-    pages.put_in(1)
+    pages.add(1)
     assert [take_page(pages.descriptor) for _ in range(2)] == [True, False]
     pages.close()
 
 
 def test_what_is_put_back_has_room_however_many_pages_are_left() -> None:
-    pages = PagesLeft(500_000)
+    pages = PageBudget(500_000)
     for _ in range(1000):
-        put_page_back(pages.end)
+        return_page(pages.end)
         pages.fill()
     count = 0
     while not pages.is_empty:
@@ -181,17 +181,17 @@ def test_what_is_put_back_has_room_however_many_pages_are_left() -> None:
 
 
 def test_a_host_that_one_process_left_is_known_to_all_at_once() -> None:
-    ours = HostsLeft()
-    first, second = HostsLeft(ours.descriptor, number=1), HostsLeft(ours.descriptor, number=2)
-    assert second.left() == set()
-    first.leave("a.example")
-    second.leave("b.example")
-    assert first.left() == second.left() == ours.left() == {"a.example", "b.example"}
-    assert (ours.left_by(1), ours.left_by(2)) == (["a.example"], ["b.example"])
-    ours.take_back("a.example")
-    assert first.left() == second.left() == {"b.example"}
+    ours = FinishedHosts()
+    first, second = FinishedHosts(ours.descriptor, number=1), FinishedHosts(ours.descriptor, number=2)
+    assert second.all() == set()
+    first.add("a.example")
+    second.add("b.example")
+    assert first.all() == second.all() == ours.all() == {"a.example", "b.example"}
+    assert (ours.by(1), ours.by(2)) == (["a.example"], ["b.example"])
+    ours.remove("a.example")
+    assert first.all() == second.all() == {"b.example"}
     many = {f"h{number}.example" for number in range(10_000)}
     for host in many:
-        second.leave(host)
-    assert first.left() == many | {"b.example"}
+        second.add(host)
+    assert first.all() == many | {"b.example"}
     ours.close()
