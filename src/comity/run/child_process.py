@@ -173,7 +173,7 @@ async def _run_task() -> int:
 
                 await crawl_part(settings, task["job"], orders, parent)
             else:
-                from comity.run.work.child import work_part
+                from comity.run.work.worker import work_part
 
                 await work_part(settings, task["job"], orders, parent)
         except Exception as error:

@@ -9,7 +9,7 @@ import typer
 from comity.doors.cli.crawl.options import AllowNetworkOption
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
-from comity.doors.cli.output import Cell, render_time, room, write_json, write_line
+from comity.doors.cli.output import Cell, line_width, render_time, write_json, write_line
 from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def why(
 
 def _folded(text: str, indent: int) -> list[str]:
     """A text in lines that fit the window; into a pipe goes one line."""
-    width = room()
+    width = line_width()
     if width is None:
         return [text]
     import textwrap

@@ -16,15 +16,15 @@ import typer
 from comity import __version__
 from comity.doors.cli.exit_codes import RootGroup, asks_for_json, exit_code_of
 from comity.doors.cli.help_text import reflow, render_examples
-from comity.doors.cli.options import JsonOption, OptionsInFront, StateOption
-from comity.doors.cli.output import be_readable_everywhere
+from comity.doors.cli.options import GlobalOptions, JsonOption, StateOption
+from comity.doors.cli.output import use_plain_fallbacks
 from comity.run.gc_tuning import tune_gc
 from comity.run.signals import cancel_exit
 
 # Every command with its file, in the order in which --help shows them. A new command is added here.
 COMMANDS: Final = {
     "crawl": "crawl.command",
-    "demo": "crawl.command",
+    "demo": "demo",
     "work": "work",
     "status": "status",
     "pages": "pages.command",
@@ -117,7 +117,7 @@ def _options_in_front(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
     ] = False,
 ) -> None:
-    context.obj = OptionsInFront(state, as_json)
+    context.obj = GlobalOptions(state, as_json)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -125,7 +125,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:  # nobody else lives in this process
         tune_gc()
-    be_readable_everywhere()
+    use_plain_fallbacks()
     try:
         result = typer.main.get_command(app).main(given, prog_name="comity", standalone_mode=False)
         if sys.stdout is not None:

@@ -60,7 +60,7 @@ JsonOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class OptionsInFront:
+class GlobalOptions:
     """What was said before the command."""
 
     state: str | None = None
@@ -114,7 +114,7 @@ def read_invocation(
     context: typer.Context, state: str | None, as_json: bool, *, warns: bool = True, **options: Any
 ) -> Invocation:
     """Put the options together and read the settings; opens nothing. What looks like a slip is told on stderr."""
-    in_front = context.find_root().obj or OptionsInFront()
+    in_front = context.find_root().obj or GlobalOptions()
     where = state if state is not None else in_front.state
     # What is named here wins over both variables of the environment.
     if where is None:

@@ -78,7 +78,7 @@ def write_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
 def table_lines(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Cell]]:
     """A table as lines, for whoever puts more than one on a screen."""
     plain = [([_cell(value) for value in row.cells], visible(row.below) if row.below else row.below) for row in rows]
-    return lay_out(columns, plain, room())
+    return lay_out(columns, plain, line_width())
 
 
 def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
@@ -89,10 +89,10 @@ def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
 def write_pairs(pairs: Sequence[tuple[str, str | Cell]]) -> None:
     """Write names and values below each other, the values in one column."""
     width = max((len(name) for name, _ in pairs), default=0)
-    _write(pair_lines([(name, _cell(value)) for name, value in pairs], width, room(), indent="  "))
+    _write(pair_lines([(name, _cell(value)) for name, value in pairs], width, line_width(), indent="  "))
 
 
-def room() -> int | None:
+def line_width() -> int | None:
     """How wide lines may be: as the terminal, or as COLUMNS says; None in a pipe, where nothing wraps."""
     if is_terminal() or os.environ.get("COLUMNS", "").isdecimal():
         return shutil.get_terminal_size().columns
@@ -104,7 +104,7 @@ def note(text: str) -> None:
     print(visible(text), file=sys.stderr)
 
 
-def be_readable_everywhere() -> None:
+def use_plain_fallbacks() -> None:
     """Make both streams fall back to plainer characters where their encoding lacks one."""
     codecs.register_error("comity_plainer", _plainer)
     for stream in (sys.stdout, sys.stderr):
@@ -122,7 +122,7 @@ def _cell(value: str | Cell) -> Cell:
 
 
 def _write(lines: Iterable[Sequence[Cell]], *, wraps: bool = True) -> None:
-    width = room() if wraps else None
+    width = line_width() if wraps else None
     if width is not None:
         lines = [piece for line in lines for piece in wrapped(line, width)]
     if not is_terminal() and not os.environ.get("FORCE_COLOR"):

@@ -64,14 +64,14 @@ def status_lines(status: Status, state_of: WorkerState) -> Lines:
     return [line for part in parts if part for line in (*part, [])][:-1]
 
 
-def status_as_json(status: Status, state_of: WorkerState) -> dict[str, Any]:
+def status_document(status: Status, state_of: WorkerState) -> dict[str, Any]:
     """The same for programs; what is estimated says so by `is_exact`."""
     from comity.doors.shapes.hosts import state_shape
 
     return state_shape(status, state_of).document()
 
 
-def age_shown(at: datetime, now: datetime) -> str:
+def render_age(at: datetime, now: datetime) -> str:
     """`3 s ago`, `in 2 h`: rough, as people say it."""
     seconds = (now - at).total_seconds()
     size = abs(seconds)
@@ -116,7 +116,7 @@ def _workers(status: Status, state_of: WorkerState) -> Lines:
                     Cell(state, _STYLES.get(state, "")),
                     f"{line.hosts:,}",
                     "-" if line.pages is None else f"{line.pages:,}",
-                    age_shown(line.seen_at, status.at),
+                    render_age(line.seen_at, status.at),
                 )
             )
         )
@@ -159,7 +159,7 @@ def _of(part: Throughput, number: int) -> str:
 def _errors(status: Status) -> Lines:
     rows = [
         Row(
-            (Cell(visible(line.code), "yellow"), f"{line.count:,}", line.host, age_shown(line.at, status.at)),
+            (Cell(visible(line.code), "yellow"), f"{line.count:,}", line.host, render_age(line.at, status.at)),
             "at " + ", ".join(map(visible, line.urls)) if line.urls else None,
         )
         for line in status.errors
@@ -170,7 +170,7 @@ def _errors(status: Status) -> Lines:
 
 def _due(status: Status) -> Lines:
     rows = [
-        Row((line.host, status_cell(line.status), line.reason or "-", age_shown(line.at, status.at)))
+        Row((line.host, status_cell(line.status), line.reason or "-", render_age(line.at, status.at)))
         for line in status.due
     ]
     return table_lines((Column("DUE NEXT"), Column("STATUS"), Column("REASON"), Column("", True)), rows) if rows else []
@@ -250,7 +250,7 @@ def show_status(
     with invocation.open_existing() as opened:
         status = _look(opened)
     if invocation.as_json:
-        write_json(status_as_json(status, state_of_worker))
+        write_json(status_document(status, state_of_worker))
     else:
         write_lines(status_lines(status, state_of_worker))
 

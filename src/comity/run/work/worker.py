@@ -1,4 +1,4 @@
-"""A worker in this process: it crawls what the table of hosts offers, until it is stopped."""
+"""A worker: it crawls what the table of hosts offers, until it is stopped; alone, or as one of several processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from comity.assemble import open_state
 from comity.model.errors import StateUnavailable
 from comity.run.crawl.view import show_no_progress
-from comity.run.logs import wait_logger
+from comity.run.logs import log_for, wait_logger
 from comity.run.observe import observed
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
 from comity.run.wording import counted
@@ -28,6 +28,7 @@ from comity.walk.worker import StateLost, Worker, WorkerTerms
 
 if TYPE_CHECKING:
     from comity.assemble import State
+    from comity.run.child_process import ParentChannel
     from comity.run.failures import Failure
     from comity.settings import Settings
     from comity.telemetry.logs import Log
@@ -174,3 +175,28 @@ class WorkerProcess:
 
 def _do_nothing(_host: str) -> None:
     pass
+
+
+async def work_part(
+    settings: Settings, job: dict[str, Any], orders: AsyncIterator[dict[str, Any]], parent: ParentChannel
+) -> None:
+    """Be one of several worker processes, until the parent orders the end or is gone."""
+    view = WorkView(on_run=(lambda figures: parent.send(run=figures)) if job["reports_runs"] else None)
+    log = log_for(settings, as_json=job["logs_json"])
+    worker = WorkerProcess(settings, WorkLimits(**job["limits"]), log, view, reports_to=job["reports_to"])
+    for number in (signal.SIGINT, signal.SIGTERM):  # a service manager may signal every process
+        asyncio.get_running_loop().add_signal_handler(number, worker.stop)
+    obeying = asyncio.create_task(_obey(orders, worker))
+    try:
+        await worker.run()
+    finally:
+        obeying.cancel()
+        await asyncio.gather(obeying, return_exceptions=True)
+    parent.send(ended={"pages": worker.memory.pages, "brought_nothing": worker.memory.brought_nothing})
+
+
+async def _obey(orders: AsyncIterator[dict[str, Any]], worker: WorkerProcess) -> None:
+    async for order in orders:
+        if "stop" in order:
+            break
+    worker.stop()

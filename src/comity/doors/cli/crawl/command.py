@@ -1,9 +1,7 @@
-"""`comity crawl …` and `comity demo`: crawling whole sites."""
+"""`comity crawl`: crawl whole sites."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,7 +44,7 @@ from comity.doors.cli.options import (
     read_invocation,
     warn_missing_contact,
 )
-from comity.doors.cli.output import note, write_as_is, write_json, write_line
+from comity.doors.cli.output import note, write_json
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 
@@ -55,7 +53,6 @@ if TYPE_CHECKING:
     from comity.run.crawl.view import CrawlView
     from comity.settings import Settings
 
-_PANEL = "Crawl"
 _MOST_PROCESSES = 64
 _EXAMPLES = (
     "comity crawl https://example.com/",
@@ -67,8 +64,7 @@ _EXAMPLES = (
 
 def register(root: typer.Typer) -> None:
     """Add the commands of this file."""
-    command(root, "crawl", examples=_EXAMPLES, panel=_PANEL)(crawl)
-    command(root, "demo", panel=_PANEL)(demo)
+    command(root, "crawl", examples=_EXAMPLES, panel="Crawl")(crawl)
 
 
 def crawl(
@@ -157,40 +153,13 @@ def _begin(
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
-    _crawl(invocation, read, settings.processes, refresh=refresh, verbose=verbose)
+    run_crawl(invocation, read, settings.processes, refresh=refresh, verbose=verbose)
 
 
 def _checked(processes: int | None) -> int | None:
     if processes is not None:
         check_number("--processes", processes, 1, _MOST_PROCESSES)
     return processes
-
-
-def demo(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Crawl three small sites that live on this machine only, to see what a crawl looks like."""
-    from comity.doors.demo_web import demo_web
-    from comity.rules.seed_list import read_seed
-
-    folder = Path("comity-data/demo")
-    shutil.rmtree(folder, ignore_errors=True)
-    invocation = read_invocation(
-        context,
-        str(folder / "state.db"),
-        as_json,
-        pages=str(folder / "pages"),
-        delay_s=0.1,
-        allow_networks=("127.0.0.0/8",),
-    )
-    with demo_web() as sites:
-        if not invocation.as_json:
-            write_line("Three small sites are up on this machine; crawling them, a tenth of a second between requests.")
-        _crawl(invocation, [read_seed(site.url) for site in sites])
-    if not invocation.as_json:
-        write_line("")
-        write_line("Look around:")
-        program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "comity"
-        for command in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
-            write_as_is(f"  {program} --state {folder}/state.db {command}")
 
 
 def _read_seeds(urls: list[str], file: Path | None, invocation: Invocation) -> list[Seed]:
@@ -212,9 +181,10 @@ def _read_seeds(urls: list[str], file: Path | None, invocation: Invocation) -> l
     return read
 
 
-def _crawl(
+def run_crawl(
     invocation: Invocation, seeds: list[Seed], processes: int = 1, *, refresh: bool = False, verbose: bool = False
 ) -> None:
+    """Crawl, print the summary, and exit with the code that it deserves."""
     from comity.run.crawl.sites import crawl_sites
 
     if processes > 1 and ":memory:" in invocation.settings.where:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from comity.doors.cli.domains import app
-from comity.doors.cli.domains.rendering import host_as_json, line_as_json, status_cell, write_host, write_hosts
+from comity.doors.cli.domains.rendering import host_document, line_document, status_cell, write_host, write_hosts
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, checked_text, read_invocation
 from comity.doors.cli.output import (
@@ -64,7 +64,7 @@ def list_domains(
         )
     more, lines = len(lines) > limit, lines[:limit]
     if invocation.as_json:
-        write_json([line_as_json(line) for line in lines])
+        write_json([line_document(line) for line in lines])
         return
     if lines:
         write_hosts(lines)
@@ -91,7 +91,7 @@ def show_domain(
     with invocation.open_existing() as opened:
         found, now = host_in_full(opened.database, name, opened.frontier.states), opened.clock.now()
     if invocation.as_json:
-        write_json(host_as_json(found))
+        write_json(host_document(found))
     else:
         write_host(found, now)
 
@@ -143,7 +143,7 @@ def top_domains(
     with invocation.open_existing() as opened:
         lines = top_hosts(opened.database, limit=limit)
     if invocation.as_json:
-        write_json([line_as_json(line) for line in lines])
+        write_json([line_document(line) for line in lines])
     elif lines:
         write_hosts(lines)
     else:

@@ -46,14 +46,14 @@ def write_hosts(lines: Sequence[HostLine]) -> None:
     write_table(_COLUMNS, [_row(line) for line in lines])
 
 
-def line_as_json(line: HostLine) -> dict[str, Any]:
+def line_document(line: HostLine) -> dict[str, Any]:
     """One host of a listing, under the names of the columns."""
     from comity.doors.shapes.hosts import host_listed
 
     return host_listed(line).document()
 
 
-def host_as_json(host: HostInFull) -> dict[str, Any]:
+def host_document(host: HostInFull) -> dict[str, Any]:
     """One host in full: its columns, its frontier and its policy."""
     from comity.doors.shapes.hosts import host_shape
 
@@ -65,7 +65,7 @@ def status_cell(status: HostStatus) -> Cell:
     return Cell(str(status), STATUS_STYLES[status])
 
 
-def shown_yield(value: float | None) -> str:
+def render_yield(value: float | None) -> str:
     """Images a page: coarse when there are many, finer when there are few."""
     if value is None:
         return "-"
@@ -98,7 +98,7 @@ def _row(line: HostLine) -> Row:
         status_cell(line.status),
         f"{line.pages_crawled}/{line.pages_discovered}",
         str(line.images_stored),
-        shown_yield(line.image_yield),
+        render_yield(line.image_yield),
         render_time(line.last_crawled_at),
     )
     return Row(cells, f"reason: {reason}" if reason else None)
@@ -136,7 +136,7 @@ def _progress(host: HostInFull, row: Mapping[str, Any]) -> list[tuple[str, str |
     share = row["images_stored"] / pages if pages else None
     return [
         ("pages", f"{pages:,} crawled of {row['pages_discovered']:,} discovered"),
-        ("images", f"{images}, {shown_yield(share)} a page" if pages else images),
+        ("images", f"{images}, {render_yield(share)} a page" if pages else images),
         ("errors", f"{row['total_error_count']:,} ({row['consecutive_error_count']:,} in a row)"),
         ("frontier", f"{host.queued:,} queued, {host.done:,} done, {host.dropped:,} dropped"),
         (

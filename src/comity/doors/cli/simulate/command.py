@@ -23,7 +23,7 @@ _MOST_DAYS: Final = 3650
 _SWEPT: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
-class ChosenProcess(StrEnum):
+class ProcessName(StrEnum):
     """The processes by their names; the same as in the simulation, which is not imported for --help."""
 
     POISSON = "poisson"
@@ -58,13 +58,13 @@ def schedule(
         ),
     ] = None,
     process: Annotated[
-        ChosenProcess,
+        ProcessName,
         typer.Option(
             "--process",
             metavar="NAME",
             help="How changes lie in time: poisson, bursty, weekly, drifting, or mixed, a quarter of each.",
         ),
-    ] = ChosenProcess.MIXED,
+    ] = ProcessName.MIXED,
     spread: Annotated[
         float, typer.Option("--spread", metavar="N", help="How much sources differ: the sigma of the log of rates.")
     ] = 1.75,
@@ -101,11 +101,11 @@ def schedule(
         from comity.doors.cli.simulate.plot import draw
 
         plot.write_text(draw(comparisons, asked), encoding="utf-8")
-    from comity.doors.cli.simulate.rendering import comparison_as_json, write_comparison
+    from comity.doors.cli.simulate.rendering import comparison_document, write_comparison
 
     if invocation.as_json:
-        swept = {} if plot is None else {"sweep": [comparison_as_json(each) for each in comparisons]}
-        write_json(comparison_as_json(asked) | swept)
+        swept = {} if plot is None else {"sweep": [comparison_document(each) for each in comparisons]}
+        write_json(comparison_document(asked) | swept)
     else:
         write_comparison(asked)
     if plot is not None:

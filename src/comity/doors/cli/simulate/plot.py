@@ -173,12 +173,12 @@ class Panel:
         for value in self._across.tick_values():
             x = box.left + self._across.share(value) * box.width
             sheet.rule((x, box.top), (x, bottom))
-            words = shown_number(value) + self._across.suffix
+            words = render_number(value) + self._across.suffix
             sheet.text((x, bottom + 17), words, size=11, colour=_SOFT_INK, anchor="middle")
         for value in self._up.tick_values():
             y = box.top + (1 - self._up.share(value)) * box.height
             sheet.rule((box.left, y), (right, y))
-            words = shown_number(value) + self._up.suffix
+            words = render_number(value) + self._up.suffix
             sheet.text((box.left - 8, y + 4), words, size=11, colour=_SOFT_INK, anchor="end")
         sheet.rule((box.left, bottom), (right, bottom), _FRAME)
         sheet.rule((box.left, box.top), (box.left, bottom), _FRAME)
@@ -187,7 +187,7 @@ class Panel:
         sheet.text((box.left - 50, middle), self._up.title, anchor="middle", colour=_SOFT_INK, is_upright=True)
 
 
-def shown_number(value: float) -> str:
+def render_number(value: float) -> str:
     """A number as an axis shows it."""
     if value != 0 and (abs(value) >= 1e6 or abs(value) < 1e-4):
         return f"{value:.0e}"

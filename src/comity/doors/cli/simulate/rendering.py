@@ -46,7 +46,7 @@ def write_comparison(comparison: Comparison) -> None:
     write_line(*_verdict(comparison))
 
 
-def comparison_as_json(comparison: Comparison) -> dict[str, Any]:
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
     """One comparison as a document."""
     adaptive = Schedule.ADAPTIVE
     return {

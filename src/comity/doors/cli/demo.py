@@ -1,16 +1,26 @@
-"""A small web on loopback for the first try: three sites with manners, moods and a locked garden.
+"""`comity demo`: crawl three small sites that this machine serves itself.
 
-One asks for a longer crawl delay; all answer 429 once, and have pages that robots.txt forbids and links to nowhere.
+One site asks for a longer crawl delay; all answer 429 once, forbid some pages in robots.txt, and have broken links.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
+
+import typer
+
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import JsonOption, read_invocation
+from comity.doors.cli.output import write_as_is, write_line
 
 PAGES_PER_SITE: Final = 60
 _LONGEST_HEAD: Final = 65_536
@@ -21,28 +31,60 @@ _SITES: Final = (
 )
 
 
+def register(root: typer.Typer) -> None:
+    """Add the command of this file."""
+    command(root, "demo", panel="Crawl")(demo)
+
+
+def demo(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Crawl three small sites that live on this machine only, to see what a crawl looks like."""
+    from comity.doors.cli.crawl.command import run_crawl
+    from comity.rules.seed_list import read_seed
+
+    folder = Path("comity-data/demo")
+    shutil.rmtree(folder, ignore_errors=True)
+    invocation = read_invocation(
+        context,
+        str(folder / "state.db"),
+        as_json,
+        pages=str(folder / "pages"),
+        delay_s=0.1,
+        allow_networks=("127.0.0.0/8",),
+    )
+    with demo_web() as sites:
+        if not invocation.as_json:
+            write_line("Three small sites are up on this machine; crawling them, a tenth of a second between requests.")
+        run_crawl(invocation, [read_seed(site.url) for site in sites])
+    if not invocation.as_json:
+        write_line("")
+        write_line("Look around:")
+        program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "comity"
+        for example in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
+            write_as_is(f"  {program} --state {folder}/state.db {example}")
+
+
 @dataclass(slots=True)
 class DemoSite:
-    """One site: its title, its robots.txt and how often it was asked."""
+    """One site: its title, its rule in robots.txt, and the requests it received."""
 
     title: str
     rule: str
     port: int = 0
     requests: int = 0
-    asked: dict[str, int] = field(default_factory=dict)
+    visits: dict[str, int] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Its address."""
         return f"http://127.0.0.1:{self.port}/"
 
     def answer(self, path: str) -> tuple[int, str, str, str]:
         """Status, content type, extra header and body for a path."""
         self.requests += 1
-        self.asked[path] = self.asked.get(path, 0) + 1
+        self.visits[path] = self.visits.get(path, 0) + 1
         if path == "/robots.txt":
             return 200, "text/plain", "", f"User-agent: *\nDisallow: /private/\n{self.rule}\n"
-        if path == "/page/7" and self.asked[path] == 1:
+        if path == "/page/7" and self.visits[path] == 1:
             return 429, "text/plain", "Retry-After: 1\r\n", "One moment, please.\n"
         number = 0 if path == "/" else _number(path)
         if number is None or number >= PAGES_PER_SITE:
@@ -99,11 +141,11 @@ def _handler(site: DemoSite) -> Callable[[asyncio.StreamReader, asyncio.StreamWr
                 head = await reader.readuntil(b"\r\n\r\n")
                 path = head.split(b" ", 2)[1].decode("latin-1")
                 status, content_type, extra, body = site.answer(path)
-                octets = body.encode()
+                encoded = body.encode()
                 writer.write(
                     f"HTTP/1.1 {status} OK\r\nContent-Type: {content_type}\r\n{extra}"
-                    f"Content-Length: {len(octets)}\r\n\r\n".encode()
-                    + octets
+                    f"Content-Length: {len(encoded)}\r\n\r\n".encode()
+                    + encoded
                 )
                 await writer.drain()
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, IndexError):
