@@ -138,8 +138,8 @@ def test_pages_that_were_committed_come_before_the_failure(web: Web, place: Plac
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (lambda _: comity.Extraction(links="/one-text"), "links must be a list of addresses"),
-        (lambda _: comity.Extraction(links=[b"/octets"]), "links must be texts"),  # type: ignore[list-item]
+        (lambda _: comity.Extraction(links="/one-text"), "links must be a list of URLs"),
+        (lambda _: comity.Extraction(links=[b"/bytes"]), "links must be strings"),  # type: ignore[list-item]
     ],
 )
 def test_links_that_are_none_are_told_with_the_url(web: Web, place: Place, given: Any, words: str) -> None:
@@ -306,7 +306,7 @@ class _AsyncSink:
         (lambda: comity.crawl("a.example", state=":memory:"), comity.BadInput, "TEMPORARY"),
         (lambda: comity.crawl("a.example", max_page=1), TypeError, "max_page"),
         (lambda: comity.crawl(7), TypeError, "not iterable"),
-        (lambda: comity.crawl([b"a.example"]), TypeError, "a seed must be a text"),
+        (lambda: comity.crawl([b"a.example"]), TypeError, "a seed must be a string"),
         (lambda: comity.crawl("a.example", extract="title"), TypeError, "extract must be a function"),
         (lambda: comity.crawl("a.example", extract=_coroutine), TypeError, "extract must be a plain function"),
         (lambda: comity.crawl("a.example", sink=[]), TypeError, r"sink must have a method write\(pages\)"),

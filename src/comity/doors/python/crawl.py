@@ -1,4 +1,4 @@
-"""`comity.crawl`: what a user wants, checked before anything is opened, let alone asked."""
+"""`comity.crawl`: the user's options, checked before anything is opened or fetched."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[See
 def _stores(
     settings: Settings, into: Place | None, state: Place | None, extract: UserExtractor | None, sink: Sink | None
 ) -> bool:
-    """Whether pages are kept; a target or sink that cannot be is refused before anything is made."""
+    """Whether pages are stored; an impossible target or sink is refused before anything is created."""
     check_user_code(extract, sink)
     stores = into is not None or (sink is None and state != TEMPORARY)
     if stores:
@@ -113,12 +113,12 @@ def _texts(seeds: Iterable[str | Iterable[str]]) -> Iterator[str]:
     for each in seeds:
         for text in (each,) if isinstance(each, str) else each:
             if not isinstance(text, str):
-                raise TypeError(f"a seed must be a text such as https://example.com/, not {type(text).__name__}")
+                raise TypeError(f"a seed must be a string such as https://example.com/, not {type(text).__name__}")
             yield text
 
 
-def _listed(given: Iterable[str] | None) -> tuple[str, ...] | None:
-    """A list of texts; one text alone is a list of one."""
-    if given is None:
+def _listed(values: Iterable[str] | None) -> tuple[str, ...] | None:
+    """A list of strings; one string alone is a list of one."""
+    if values is None:
         return None
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (values,) if isinstance(values, str) else tuple(values)

@@ -29,23 +29,23 @@ _log: Final = logging.getLogger("comity")
 
 @dataclass(frozen=True, slots=True)
 class CrawlPlan:
-    """What was asked for, read and checked."""
+    """What to crawl, and how; checked."""
 
     settings: Settings
     seeds: tuple[Seed, ...]
     extract: UserExtractor | None = None
     sink: Sink | None = None
     stores: bool = True
-    """Whether pages are kept where the settings say, besides going to the sink and the loop."""
+    """Whether pages are stored where the settings say, besides going to the sink and the loop."""
     errors: bool = False
     is_temporary: bool = False
-    """Whether the state lives in a folder that is gone afterwards."""
+    """Whether the state is in a folder that is deleted afterwards."""
     refresh: bool = False
-    """Whether hosts that are done are visited again, now."""
+    """Whether finished hosts are visited again now."""
 
 
 class CrawlTask:
-    """One crawl; begun once. What it says of itself can be read from any thread."""
+    """One crawl, run once. Its attributes can be read from any thread."""
 
     def __init__(self, plan: CrawlPlan) -> None:
         self._plan = plan
@@ -59,12 +59,12 @@ class CrawlTask:
         self.taken_down: tuple[str, ...] = ()
 
     def stop(self) -> None:
-        """Start nothing more; from any thread."""
+        """Start no more requests; may be called from any thread."""
         self._is_stopping = True
         self._call(self._stop_here)
 
     def go_on(self) -> None:
-        """The reader has caught up; from any thread."""
+        """Go on: the reader has caught up; may be called from any thread."""
         self._call(self._go_on_here)
 
     async def run(self, queue: PageQueue) -> None:

@@ -1,4 +1,4 @@
-"""Options of the Python API as settings: a value that cannot be used is a `BadInput` under the option's own name."""
+"""Options of the Python API as settings: a value that cannot be used is a `BadInput` that names the option."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from comity.run.settings_warnings import unknown_variables
 from comity.settings import Settings, read_settings
 
 TEMPORARY: Final = ":temporary:"
-"""As `state`: remember nothing. The state is in a folder that is gone when the crawl ends."""
+"""As `state`: remember nothing. The state is in a folder that is deleted when the crawl ends."""
 
 _OPTIONS: Final = {
     "pages": "into",
@@ -28,16 +28,16 @@ Place = str | os.PathLike[str]
 
 
 def settings_for(state: Place | None, **options: Any) -> Settings:
-    """The environment with options on top, as the command line has it; opens nothing."""
+    """The environment with options on top, as on the command line; opens nothing."""
     where = None if state is None else os.fspath(state)
     if where == ":memory:":
-        raise BadInput("state: a crawl needs a file; state=comity.TEMPORARY leaves none behind")
+        raise BadInput("state: a crawl needs a file; state=comity.TEMPORARY uses one that is deleted afterwards")
     if where is not None and "://" in where:
         options["database_url"] = where
-    elif where is not None:  # what is named here wins over both variables of the environment
+    elif where is not None:  # it overrides both variables of the environment
         options |= {"state": where, "database_url": "", "redis_url": ""}
-    for doubt in unknown_variables(os.environ):
-        warnings.warn(doubt, stacklevel=4)
+    for warning in unknown_variables(os.environ):
+        warnings.warn(warning, stacklevel=4)
     try:
         return read_settings(**options)
     except BadInput as problem:

@@ -1,4 +1,4 @@
-"""`comity.read_pages`: what was crawled, read back from where it is kept."""
+"""`comity.read_pages`: read stored pages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_pages(pages: Place | None = None, *, state: Place | None = None, errors
 
 
 def _hidden(settings: Settings) -> IsHidden | None:
-    """Tells what is taken down; None if nothing is, or nobody ever said so."""
+    """A function that says whether a URL is taken down; None if nothing is."""
     if "://" not in settings.where and not Path(settings.where).expanduser().exists():
         return None
     from comity.assemble import open_state
@@ -87,7 +87,7 @@ def _page(
     run_id: str | None,
     error: str | None,
 ) -> Page:
-    """A row as a page; a body that was text is kept, and comes back, as UTF-8."""
+    """A row as a page; a text body is stored as UTF-8."""
     code, _, reason = (error or "").partition(": ")
     about: dict[str, Any] = {"etag": etag, "last_modified": last_modified, "content_hash": content_hash}
     return Page(

@@ -1,4 +1,7 @@
-"""A user's own parts of a crawl, the extractor and the sink, in the shape that the walk knows."""
+"""The user's extractor and sink, wrapped as the crawl calls them; their errors become errors of ours.
+
+The user's own error is the `__cause__`.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,6 @@ from comity.model.extraction import Extraction, Extractor, PageShown
 from comity.model.page_record import PageRecord
 from comity.store.sink import MakeSink, PageSink
 from comity.store.user_sink import Take, UserSink
-
-# What goes wrong in code that a user gave to a crawl, as errors of ours. The user's own error is the `__cause__`.
 
 
 class ExtractorFailed(ComityError):
@@ -43,49 +44,49 @@ class Sink(Protocol):
     """Where pages go besides the loop. It may also have `close()`, which is called once at the end."""
 
     def write(self, pages: Sequence[Page], /) -> None:
-        """Take pages before they count as visited. Called on a thread of the crawl, never twice at once."""
+        """Store pages before they count as visited. Called on a thread of the crawl, never twice at once."""
 
 
 def check_user_code(extract: UserExtractor | None, sink: Sink | None) -> None:
-    """`TypeError` for what can be neither."""
+    """Raise `TypeError` for an extractor or a sink that cannot be called."""
     if extract is not None:
         if not callable(extract):
             raise TypeError(f"extract must be a function that takes a page, not {type(extract).__name__}")
         if inspect.iscoroutinefunction(extract) or inspect.iscoroutinefunction(getattr(extract, "__call__", None)):  # noqa: B004
-            raise TypeError("extract must be a plain function: it is called in the midst of the crawl")
+            raise TypeError("extract must be a plain function: the crawl calls it without awaiting it")
     if sink is not None and not callable(getattr(sink, "write", None)):
-        raise TypeError(f"sink must have a method write(pages), which {type(sink).__name__} has not")
+        raise TypeError(f"sink must have a method write(pages), but {type(sink).__name__} has none")
     if sink is not None and inspect.iscoroutinefunction(sink.write):
         raise TypeError("sink.write must be a plain function: it is called on a thread of the crawl")
 
 
 def wrap_extractor(extract: UserExtractor | None) -> Extractor | None:
-    """A user's function as the walk calls it: whatever it gives is wrapped, whatever it raises is told with the URL."""
+    """The user's function as the crawl calls it: its result is wrapped, and its error names the URL."""
     if extract is None:
         return None
 
-    def look(shown: PageShown) -> Extraction:
+    def extract_page(page: PageShown) -> Extraction:
         try:
-            return _extraction(extract(shown))
+            return _extraction(extract(page))
         except Exception as problem:
-            raise ExtractorFailed(shown.url, problem) from problem
+            raise ExtractorFailed(page.url, problem) from problem
 
-    return look
+    return extract_page
 
 
 def _extraction(made: Any) -> Extraction:
     if not isinstance(made, Extraction):
         return Extraction(made)
     if isinstance(made.links, str):
-        raise TypeError("links must be a list of addresses, not one text")
+        raise TypeError("links must be a list of URLs, not one string")
     links = tuple(made.links)
     if not all(isinstance(link, str) for link in links):
-        raise TypeError("links must be texts")
+        raise TypeError("links must be strings")
     return Extraction(made.data, links)
 
 
 def sink_maker(sink: Sink | None, on_kept: Take, *, stores: bool, errors: bool) -> MakeSink:
-    """What takes the pages of a run: the user's sink, the store (if `stores`), and whoever is told of each page."""
+    """What receives the pages of a run: the user's sink, the store (if `stores`), and then `on_kept`."""
 
     def make(open_store: Callable[[], PageSink]) -> PageSink:
         behind = open_store() if stores else None
