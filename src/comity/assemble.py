@@ -79,14 +79,14 @@ class State:
 
     @property
     def frontier(self) -> FrontierStore:
-        """Where the URLs still to visit are kept: in the state itself, or in Redis beside it."""
+        """The store of the URLs to visit: the state itself, or Redis beside it."""
         found = _frontiers.get(self.database)
         if found is None:
             found = _frontiers[self.database] = _open_frontier(self.database, self.clock, self.settings.redis_url)
         return found
 
     def frontier_in_redis(self) -> RedisFrontier:
-        """The store in Redis for URLs that are brought there, or back; whoever asks for it closes it."""
+        """The store in Redis, for moving URLs there or back; the caller closes it."""
         if not self.settings.redis_url or not self.database.is_shared:
             raise BadInput(
                 "set COMITY_REDIS_URL to the Redis for the URLs, and COMITY_DATABASE_URL to a postgresql:// URL"
@@ -112,7 +112,7 @@ class State:
     ) -> Crawl:
         """A whole-site crawl of some hosts, or of whatever the table offers.
 
-        `sink` may put itself before the store; `leases` are those of a holder that somebody knows, not of a new one.
+        `sink` may wrap the store of pages; `leases` belong to a known holder instead of a new one.
         """
         from comity.store.images import ImageStore, image_root
         from comity.store.pages import open_sink
@@ -147,7 +147,7 @@ class State:
             settings_shown=self.settings_shown,
         )
         hooks = hooks or NO_HOOKS
-        if hosts is None:  # a worker's run: nobody looked at the hosts one by one before
+        if hosts is None:  # a worker's run, whose hosts were not prepared one by one
             hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
@@ -239,7 +239,7 @@ class State:
     def source_pool(
         self, desk: SourceDesk, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
     ) -> SourcePool:
-        """A few runs at once, whoever asks for them."""
+        """A pool that runs a few sources at once."""
         from comity.upkeep.source_pool import SourcePool
 
         return SourcePool(self.database, self.clock, desk, self.settings.sources_at_once, tell, on_trouble)

@@ -252,7 +252,7 @@ def test_at_a_terminal_a_body_is_made_harmless(crawled: CommandLine) -> None:
 def test_octets_do_not_go_to_a_terminal_by_themselves(crawled: CommandLine) -> None:
     code, shown = at_terminal(crawled, "pages", "body", PICTURE.url)
     assert code == 2
-    assert shown == f"comity: {PICTURE.url} is not text (image/png, 6 bytes); --raw writes it as it is\n"
+    assert shown == f"comity: {PICTURE.url} is not text (image/png, 6 bytes); --raw prints the bytes\n"
     code, shown = at_terminal(crawled, "pages", "query", COUNT, "--into-format", "parquet")
     assert (code, "Parquet is not for a terminal" in shown) == (2, True)
 

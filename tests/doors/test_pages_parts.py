@@ -37,7 +37,7 @@ def test_parts_are_listed_the_newest_first(crawled: CommandLine) -> None:
     answer = crawled("pages", "parts", "--limit", "1")
     assert "beta" in answer.out
     assert "alpha" not in answer.out
-    assert answer.err == "The newest 1 of 2 parts are shown; --limit shows more.\n"
+    assert answer.err == "The newest 1 of 2 parts are shown; use --limit to show more.\n"
 
 
 def test_parts_are_listed_for_machines(crawled: CommandLine) -> None:

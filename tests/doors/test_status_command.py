@@ -70,7 +70,7 @@ def test_a_program_gets_one_document(busy: CommandLine) -> None:
 
 def test_a_state_that_does_not_exist_is_not_made(comity: CommandLine) -> None:
     assert comity.json("status")["hosts"] == []
-    assert "No hosts are known here yet." in comity.done("status").out
+    assert "No hosts yet." in comity.done("status").out
     assert list(comity.folder.iterdir()) == []
 
 

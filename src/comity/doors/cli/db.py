@@ -1,4 +1,4 @@
-"""`comity db …`: the age of the state's tables."""
+"""`comity db …`: the schema of the state, and where its URLs are stored."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from comity.operate.schema import SchemaAge
 
 app = group(
-    """Look at the age of the state's tables, and move it.
+    """Show and migrate the schema of the state.
 
-    A state in a file is brought up to date by itself; a shared one when an operator says so.
+    A state in a file is migrated automatically; a shared state is migrated by an operator.
     """
 )
 
@@ -38,12 +38,12 @@ def upgrade(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the tables forward; makes a state that does not exist yet."""
+    """Upgrade the schema; a state that does not exist is created."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.schema import schema_age, upgrade_schema
 
     if invocation.is_missing:
-        # A target that does not exist must leave no file behind: try it on nothing first.
+        # A target that does not exist must not create a file, so it is tried on an empty state first.
         with invocation.open_existing(migrate=False) as rehearsal:
             upgrade_schema(rehearsal.database, target)
     with invocation.open_or_make(migrate=False) as opened:
@@ -61,31 +61,31 @@ def upgrade(
 def downgrade(
     context: typer.Context,
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A revision, -1 for one step back, or base for no tables.")
+        str, typer.Argument(metavar="TARGET", help="A revision, -1 for one step back, or base to remove all tables.")
     ],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take the tables back to an older age. What only the newer tables can hold is deleted."""
+    """Downgrade the schema to an older revision. Data that only the newer schema can hold is deleted."""
     invocation = read_invocation(context, state, as_json)
     if target.startswith("--"):
         raise BadInput(f"No such option: {target} (see comity db downgrade --help)")
     from comity.operate.schema import downgrade_schema, schema_age
 
     if invocation.is_missing:
-        raise NotFound(f"there is no state at {invocation.settings.where}; nothing to take back")
+        raise NotFound(f"there is no state at {invocation.settings.where}, so there is nothing to downgrade")
     with invocation.open_or_make(migrate=False) as opened:
         before = schema_age(opened.database)
         if not yes:
-            _ask(f"Take {before.where} from schema {before.revision or 'none'} back to {target}? This deletes data.")
+            _ask(f"Downgrade {before.where} from schema {before.revision or 'none'} to {target}? This deletes data.")
         after = downgrade_schema(opened.database, target)
     _write_move(invocation, before, after)
 
 
 @command(app, "current", examples=("comity db current",))
 def current(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Show the age of the state's tables, the age that this Comity needs, and where the state is."""
+    """Show the schema revision of the state, the revision that this version needs, and where the state is."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.schema import schema_age
 
@@ -94,7 +94,7 @@ def current(context: typer.Context, state: StateOption = None, as_json: JsonOpti
     if invocation.is_missing:
         age = replace(age, where=invocation.settings.where)
     if invocation.as_json:
-        write_json(_as_json(age))
+        write_json(_document(age))
         return
     revision = Cell(age.revision or "none", "green" if age.is_current else "yellow")
     write_pairs(
@@ -105,9 +105,9 @@ def current(context: typer.Context, state: StateOption = None, as_json: JsonOpti
         ]
     )
     if age.revision is None:
-        write_line(Cell("There are no tables yet; comity db upgrade makes them.", "dim"))
+        write_line(Cell("There are no tables yet; comity db upgrade creates them.", "dim"))
     elif not age.is_current:
-        write_line(Cell(f"This Comity needs {age.head}: run comity db upgrade, or a Comity of that age.", "dim"))
+        write_line(Cell(f"This version needs {age.head}: run comity db upgrade, or use another version.", "dim"))
 
 
 @command(
@@ -120,14 +120,14 @@ def current(context: typer.Context, state: StateOption = None, as_json: JsonOpti
 )
 def move_frontier(
     context: typer.Context,
-    back: Annotated[bool, typer.Option("--back", help="From Redis to the database instead.")] = False,
+    back: Annotated[bool, typer.Option("--back", help="Move from Redis to the database instead.")] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the URLs of a shared state from its database to Redis, so that COMITY_REDIS_URL can be used with it.
+    """Move the queued URLs of a shared state from its database to Redis, so that COMITY_REDIS_URL can be used with it.
 
-    With --back, bring them from there into the database, so that Redis can be done without. Every crawl and worker must
-    be stopped. A move that is cut off loses nothing; the same command goes on with it.
+    With --back, move them from Redis to the database, so that Redis is no longer needed. Stop every crawl and worker
+    first. An interrupted move loses nothing; the same command continues it.
     """
     invocation = read_invocation(context, state, as_json)
     from comity.operate.move_frontier import move_frontier as move
@@ -139,26 +139,26 @@ def move_frontier(
     if invocation.as_json:
         write_json({"urls_moved": moved})
     elif back:
-        write_line(f"{counted(moved, 'URL')} came to the database; leave COMITY_REDIS_URL out from now on.")
+        write_line(f"{counted(moved, 'URL')} moved to the database; unset COMITY_REDIS_URL from now on.")
     else:
-        write_line(f"{counted(moved, 'URL')} went to Redis; keep COMITY_REDIS_URL set from now on.")
+        write_line(f"{counted(moved, 'URL')} moved to Redis; keep COMITY_REDIS_URL set from now on.")
 
 
 def _ask(question: str) -> None:
-    """Let a person decide; a program has to say --yes."""
+    """Ask for confirmation on a terminal; without one, --yes is required."""
     if sys.stdin is None or not sys.stdin.isatty():
-        raise BadInput("db downgrade deletes data: add --yes if that is meant")
+        raise BadInput("db downgrade deletes data: add --yes to confirm")
     typer.confirm(question, abort=True, err=True)
 
 
 def _write_move(invocation: Invocation, before: SchemaAge, after: SchemaAge) -> None:
     if invocation.as_json:
-        write_json({**_as_json(after), "revision_before": before.revision})
+        write_json({**_document(after), "revision_before": before.revision})
     elif before.revision == after.revision:
-        write_line(f"{after.where} is at {after.revision or 'no schema'} already.")
+        write_line(f"{after.where} is already at {after.revision or 'no schema'}.")
     else:
         write_line(f"{after.where}: {before.revision or 'no schema'} → {after.revision or 'no schema'}.")
 
 
-def _as_json(age: SchemaAge) -> dict[str, object]:
+def _document(age: SchemaAge) -> dict[str, object]:
     return {"revision": age.revision, "head": age.head, "is_current": age.is_current, "state": age.where}

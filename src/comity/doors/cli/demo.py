@@ -37,7 +37,7 @@ def register(root: typer.Typer) -> None:
 
 
 def demo(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Crawl three small sites that live on this machine only, to see what a crawl looks like."""
+    """Crawl three small sites on this machine, to see what a crawl looks like."""
     from comity.doors.cli.crawl.command import run_crawl
     from comity.rules.seed_list import read_seed
 
@@ -53,11 +53,11 @@ def demo(context: typer.Context, as_json: JsonOption = False) -> None:
     )
     with demo_web() as sites:
         if not invocation.as_json:
-            write_line("Three small sites are up on this machine; crawling them, a tenth of a second between requests.")
+            write_line("Crawling three small sites on this machine, with 0.1 s between requests.")
         run_crawl(invocation, [read_seed(site.url) for site in sites])
     if not invocation.as_json:
         write_line("")
-        write_line("Look around:")
+        write_line("Next, try:")
         program = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else "comity"
         for example in ("domains list", "verify-politeness", f"why {sites[1].url}private/diary"):
             write_as_is(f"  {program} --state {folder}/state.db {example}")

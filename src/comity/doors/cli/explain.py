@@ -1,4 +1,4 @@
-"""`comity why` and `comity robots`: every decision, explained."""
+"""`comity why` and `comity robots`: explain decisions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def register(root: typer.Typer) -> None:
 
 def why(
     context: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page in question.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page to explain.")],
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain why a URL was, or was not, fetched.
+    """Explain why a URL was or was not fetched.
 
-    The first line names what decided last. Below it is the chain from discovery to now, and at the end what would
-    change it. Nothing is asked of the site: what the state remembers is read, and today's rules are applied to it.
+    The first line gives the latest decision. Below it are the steps from discovery to now, and at the end what would
+    change the decision. No request is made: the current rules are applied to what the state remembers.
     """
     invocation = read_invocation(context, state, as_json)
     address = _address(url, invocation)
@@ -68,7 +68,7 @@ def why(
 
 
 def _folded(text: str, indent: int) -> list[str]:
-    """A text in lines that fit the window; into a pipe goes one line."""
+    """A text in lines that fit the window; one line if stdout is a pipe."""
     width = line_width()
     if width is None:
         return [text]
@@ -79,15 +79,15 @@ def _folded(text: str, indent: int) -> list[str]:
 
 def robots(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(metavar="HOST|URL", help="A host, or a page of it.")],
-    agent: Annotated[str | None, typer.Option("--agent", metavar="A", help="Decide for another crawler.")] = None,
+    target: Annotated[str, typer.Argument(metavar="HOST|URL", help="A host or a URL.")],
+    agent: Annotated[str | None, typer.Option("--agent", metavar="A", help="Check for another crawler.")] = None,
     allow_network: AllowNetworkOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what robots.txt of a host says, and what it means for one page.
+    """Show the robots.txt of a host, and what it means for one page.
 
-    The file is read from the cache while it is fresh; otherwise the host is asked for it, once, under its lease.
+    A fresh copy is read from the cache; otherwise the file is requested from the host once, under its lease.
     """
     invocation = read_invocation(
         context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None
@@ -95,7 +95,7 @@ def robots(
     address = _address(target, invocation)
     if agent is not None and not agent.strip():
         raise BadInput("--agent is empty")
-    import asyncio  # help does not wait for it
+    import asyncio  # slow to import, and --help does not need it
 
     with invocation.open_or_make() as opened:
         found = asyncio.run(_read(opened, address))

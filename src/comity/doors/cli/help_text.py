@@ -1,4 +1,4 @@
-"""How commands are declared, so that --help teaches: prose that wraps, examples that do not, no needless types."""
+"""How commands are declared: --help wraps prose, keeps examples as they are, and shows no needless types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class PlainHelpCommand(TyperCommand):
-    """A command that shows types only where they say something."""
+    """A command whose help shows types only where they are useful."""
 
     def get_params(self, ctx: Any) -> Any:
         """The options and arguments, as --help shows them."""
@@ -20,7 +20,7 @@ class PlainHelpCommand(TyperCommand):
 
 
 class PlainHelpGroup(TyperGroup):
-    """A group of commands; the same."""
+    """A group of commands, with the same help."""
 
     def get_params(self, ctx: Any) -> Any:
         """The options, as --help shows them."""
@@ -28,7 +28,7 @@ class PlainHelpGroup(TyperGroup):
 
 
 def group(text: str) -> typer.Typer:
-    """A group of commands, explained by a text."""
+    """A group of commands, with its help text."""
     return typer.Typer(cls=PlainHelpGroup, no_args_is_help=True, help=reflow(text))
 
 
@@ -58,7 +58,7 @@ def command(
 
 
 def reflow(text: str) -> str:
-    """Prose as one line a paragraph, for the terminal to wrap."""
+    """Prose with one line per paragraph, for the terminal to wrap."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
     return "\n\n".join(paragraphs)
 
@@ -71,7 +71,7 @@ def render_examples(lines: tuple[str, ...], title: str | None = None) -> str:
 
 
 def _without_plain_types(params: Any) -> Any:
-    """A flag is no <bool>, and an argument called HOST no <str>, to somebody who reads."""
+    """Remove types that tell a reader nothing: <bool> of a flag, <str> of an argument."""
     for param in params:
         if getattr(param, "is_flag", False) and param.metavar is None:
             param.metavar = ""
@@ -81,4 +81,4 @@ def _without_plain_types(params: Any) -> Any:
 
 
 def _no_type(ctx: Any) -> None:
-    """Instead of a type."""
+    """Show no type."""

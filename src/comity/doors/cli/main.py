@@ -1,7 +1,7 @@
 """The command line as a whole: `comity`, or `python -m comity`.
 
-Every command is in a file of its own or of its group, and puts itself on the command line by `register`. A file is
-read when somebody asks for one of its commands: a crawl does not wait for the others.
+Every command is in a module or package, whose `register` adds it. A module is imported when one of its commands is
+needed: a crawl does not wait for the others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from comity.doors.cli.output import use_plain_fallbacks
 from comity.run.gc_tuning import tune_gc
 from comity.run.signals import cancel_exit
 
-# Every command with its file, in the order in which --help shows them. A new command is added here.
+# Every command with its module, in the order of --help. A new command is added here.
 COMMANDS: Final = {
     "crawl": "crawl.command",
     "demo": "demo",
@@ -55,17 +55,15 @@ _FIRST_STEPS: Final = (
     "comity why https://example.com/private/",
 )
 _MARKUP: Final = "rich"
-_EXIT_CODES: Final = (
-    "Exit codes: 0 done; 1 understood, but not possible; 2 cannot be used, and nothing was written; 130 interrupted."
-)
+_EXIT_CODES: Final = "Exit codes: 0 success; 1 failed; 2 wrong input, and nothing was written; 130 interrupted."
 
 
 class _Root(RootGroup):
-    """All commands, in the order of `ORDER`; each file of them is read when one of its commands is asked for."""
+    """All commands, in the order of `ORDER`; each module is imported when one of its commands is needed."""
 
     @property
     def commands(self) -> MutableMapping[str, Any]:
-        """Every command there is: help shows them all, and a misspelt one is compared with them all."""
+        """Every command: help lists them, and a misspelled name is compared with them."""
         for name in ORDER:
             self.get_command(None, name)
         return self._read
@@ -94,11 +92,12 @@ app = typer.Typer(
     help=reflow(
         """Comity is a polite crawler with a memory.
 
-        It asks each host only as often as the host likes to be asked, and carries on where it stopped. Seeds say which
-        hosts to crawl; the state remembers all about them, in one file or in a PostgreSQL that many machines share.
+        It requests pages from each host only as often as the host accepts, and continues where it stopped. Seeds name
+        the hosts to crawl; the state remembers everything about them, in one file or in a PostgreSQL database that
+        many machines share.
         """
     ),
-    epilog=f"{render_examples(_FIRST_STEPS, 'To begin')}\n\n[dim]{_EXIT_CODES}[/]",
+    epilog=f"{render_examples(_FIRST_STEPS, 'First steps')}\n\n[dim]{_EXIT_CODES}[/]",
 )
 
 
@@ -114,16 +113,16 @@ def _options_in_front(
     state: StateOption = None,
     as_json: JsonOption = False,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     context.obj = GlobalOptions(state, as_json)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code; whatever goes wrong is one line on stderr."""
+    """Run one command; gives its exit code. An error is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments is None:  # nobody else lives in this process
+    if arguments is None:  # the process is ours
         tune_gc()
     use_plain_fallbacks()
     try:

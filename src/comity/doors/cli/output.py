@@ -1,7 +1,7 @@
-"""What a command says: tables and lines for people, one JSON document for programs.
+"""The output of a command: tables and lines for people, one JSON document for programs.
 
-Values enter, text leaves. On a terminal there is colour, and the table fits the window; into a pipe or a file goes
-plain text in one line a row, so that `grep` and `cut` see whole host names, unless COLUMNS says how wide it may be.
+A terminal gets colour, and tables that fit the window. A pipe or a file gets plain text with one line per row, so that
+`grep` and `cut` see whole host names, unless COLUMNS sets a width.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from comity.run.wording import counted
 
 __all__ = ["Cell", "Column", "Row", "counted"]
 
-# What a terminal without these characters gets instead.
+# Replacements for terminals without these characters.
 _PLAINER: Final = {
     "─": "-",
     "└": "`",
@@ -38,7 +38,7 @@ _PLAINER: Final = {
 
 
 def visible(text: str) -> str:
-    """Text from outside, made harmless: what a terminal would obey is spelled out instead."""
+    """Text from outside, made harmless: control characters are escaped."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
@@ -66,7 +66,7 @@ def write_line(*parts: str | Cell) -> None:
 
 
 def write_as_is(text: str) -> None:
-    """Write what may be copied, such as a command or a line of a page: on one line, however long it is."""
+    """Write text that may be copied, such as a command, on one line, however long it is."""
     _write([[_cell(text)]], wraps=False)
 
 
@@ -76,7 +76,7 @@ def write_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
 
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Cell]]:
-    """A table as lines, for whoever puts more than one on a screen."""
+    """A table as lines, for a screen with more than one table."""
     plain = [([_cell(value) for value in row.cells], visible(row.below) if row.below else row.below) for row in rows]
     return lay_out(columns, plain, line_width())
 
@@ -93,19 +93,19 @@ def write_pairs(pairs: Sequence[tuple[str, str | Cell]]) -> None:
 
 
 def line_width() -> int | None:
-    """How wide lines may be: as the terminal, or as COLUMNS says; None in a pipe, where nothing wraps."""
+    """The width of the terminal, or of COLUMNS; None in a pipe, where nothing wraps."""
     if is_terminal() or os.environ.get("COLUMNS", "").isdecimal():
         return shutil.get_terminal_size().columns
     return None
 
 
 def note(text: str) -> None:
-    """Say something beside the result: on stderr, so that a pipe does not carry it."""
+    """Write a remark on stderr, so that it does not mix with the result."""
     print(visible(text), file=sys.stderr)
 
 
 def use_plain_fallbacks() -> None:
-    """Make both streams fall back to plainer characters where their encoding lacks one."""
+    """Let both streams replace characters that their encoding lacks."""
     codecs.register_error("comity_plainer", _plainer)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -113,7 +113,7 @@ def use_plain_fallbacks() -> None:
 
 
 def is_terminal() -> bool:
-    """Whether a person is looking at stdout."""
+    """Whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 

@@ -1,4 +1,4 @@
-"""A bar for what takes long: on stderr, on a terminal only, and only once there is something to wait for."""
+"""Progress bars: on stderr, on a terminal only, and only for work that takes a while."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ProgressBars:
-    """The bars of one command. A bar appears with its first report; a command that is quick shows none."""
+    """The bars of one command. A bar appears with its first report; a quick command shows none."""
 
     def __init__(self) -> None:
         self._progress: Progress | None = None
@@ -27,7 +27,7 @@ class ProgressBars:
             self._progress.stop()
 
     def bar(self, title: str, total: int | None) -> Callable[[int], None]:
-        """A function that takes how much is done; `total` None means that nobody knows the end."""
+        """A function that takes how much is done; `total` is None if the end is unknown."""
         if sys.stderr is None or not sys.stderr.isatty():
             return _show_nothing
         task = None
@@ -35,7 +35,7 @@ class ProgressBars:
         def show(done: int) -> None:
             nonlocal task
             if task is None and total is not None and done >= total:
-                return  # over before it could be shown
+                return  # done before it could be shown
             progress = self._started()
             if task is None:
                 task = progress.add_task(title, total=total)
@@ -55,4 +55,4 @@ class ProgressBars:
 
 
 def _show_nothing(_done: int) -> None:
-    """Nobody is looking."""
+    """Show nothing: stderr is not a terminal."""

@@ -1,4 +1,4 @@
-"""`comity verify-politeness`: the check of the ledger, and its export for a stranger to check."""
+"""`comity verify-politeness`: check the ledger, and export it for others to check."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def verify_politeness(
     host: Annotated[str | None, typer.Option("--host", metavar="HOST", help="Only this host.")] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="Also write the ledger as JSON lines, for others to check."),
+        typer.Option("--export", metavar="FILE", help="Also export the ledger as JSON lines, for others to check."),
     ] = None,
     anchor: Annotated[
         Path | None,
-        typer.Option("--anchor", metavar="FILE", help="An earlier export that the ledger must continue."),
+        typer.Option("--anchor", metavar="FILE", help="An earlier export; the ledger must be its continuation."),
     ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the ledger of all requests: that it is complete and unaltered, and that each request kept the limits.
+    """Check that the ledger of requests is complete and unaltered, and that each request kept the limits.
 
-    Requests are checked against what was in force when they started: the stored robots.txt files, the history of
-    policies, the pauses that sites asked for, the leases. The exit code is 1 if anything was found.
+    Requests are checked against the rules at the time: the stored robots.txt files, the history of policies, the waits
+    that sites asked for, and the leases. The exit code is 1 if a violation was found.
     docs/ledger.md describes the checks and the exported file; docs/verify_ledger.py checks that file without Comity.
     """
     invocation = read_invocation(context, state, as_json)
@@ -55,7 +55,7 @@ def verify_politeness(
     if invocation.is_missing:
         from comity.assemble import state_file
 
-        raise BadInput(f"there is no state at {state_file(invocation.settings)}; name another one with --state")
+        raise BadInput(f"there is no state at {state_file(invocation.settings)}; name one with --state")
     from comity.reports.politeness import is_known
     from comity.reports.politeness import verify_politeness as verify
 
@@ -75,8 +75,8 @@ def _tell(invocation: Invocation, audits: list[HostAudit], name: str | None, exp
     violations = [(audit.host, violation) for audit in audits for violation in audit.violations]
     requests = sum(audit.requests for audit in audits)
     if invocation.as_json:
-        told = {"requests": requests, "hosts": len(audits), "violations": len(violations), "found": audits}
-        write_json(told | ({"export": exported} if exported is not None else {}))
+        document = {"requests": requests, "hosts": len(audits), "violations": len(violations), "found": audits}
+        write_json(document | ({"export": exported} if exported is not None else {}))
         return
     if violations:
         rows = [
@@ -110,7 +110,7 @@ def _anchors(file: Path) -> list[Anchor]:
     except OSError as error:
         raise BadInput(f"cannot read the anchor {file}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise BadInput(f"the anchor {file} is no text") from None
+        raise BadInput(f"the anchor {file} is not text") from None
 
 
 def _compare(database: Any, anchors: list[Anchor], name: str | None) -> list[HostAudit]:
@@ -120,7 +120,7 @@ def _compare(database: Any, anchors: list[Anchor], name: str | None) -> list[Hos
 
 
 def _export(opened: Any, file: Path, name: str | None) -> dict[str, Any]:
-    """Write the file beside its place, and put it there when it is whole."""
+    """Write to a temporary file, and rename it when it is complete."""
     from comity.reports.ledger_export import LedgerExport
 
     written = LedgerExport(opened.database, name, opened.clock.now())

@@ -1,4 +1,4 @@
-"""`comity work`: crawl what the table of hosts offers, until somebody stops it."""
+"""`comity work`: crawl what the table of hosts offers, until stopped."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def register(root: typer.Typer) -> None:
 def work(
     context: typer.Context,
     processes: ProcessesOption = None,
-    hosts: Annotated[int | None, option("--hosts", "N", "Hosts under way at once, over all processes.")] = None,
+    hosts: Annotated[int | None, option("--hosts", "N", "Hosts crawled at once, by all processes together.")] = None,
     concurrency: ConcurrencyOption = None,
     delay: DelayOption = None,
     per_host: PerHostOption = None,
     into: IntoOption = None,
-    max_minutes: Annotated[float | None, option("--max-minutes", "N", "Stop after N minutes; 0: never.")] = None,
+    max_minutes: Annotated[float | None, option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
     refresh: RefreshModeOption = None,
     update_stale: OnlyStaleOption = None,
     images: ImagesOption = None,
@@ -70,19 +70,19 @@ def work(
     retries: RetriesOption = None,
     max_retry_backoff: MaxRetryBackoffOption = None,
     allow_network: AllowNetworkOption = None,
-    idle_exit: Annotated[bool, typer.Option("--idle-exit", help="End when there is nothing to crawl.")] = False,
+    idle_exit: Annotated[bool, typer.Option("--idle-exit", help="Exit when there is nothing to crawl.")] = False,
     metrics: Annotated[
-        str | None, option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz there.")
+        str | None, option("--metrics", "ADDRESS:PORT", "Serve /metrics, /healthz and /readyz at this address.")
     ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Crawl what the table of hosts offers, best first, until stopped.
 
-    Any number of workers on any number of machines share one state; each host is crawled by one at a time. Hosts come
-    from comity seeds. SIGTERM or Ctrl-C finishes what is under way and gives every host back. With --json, one line for
-    each finished run. What happens is logged on stderr: sentences on a terminal, JSON lines elsewhere (or by
-    COMITY_LOG_FORMAT).
+    Any number of workers on any number of machines can share one state; each host is crawled by one of them at a time.
+    Add hosts with comity seeds. SIGTERM or Ctrl-C finishes the requests in flight and releases every host. With --json,
+    each finished run is one line on stdout. Events are logged on stderr: as text on a terminal, as JSON lines elsewhere
+    (or as COMITY_LOG_FORMAT says).
     """
     if processes is not None:
         check_number("--processes", processes, 1, _MOST_PROCESSES)
@@ -94,7 +94,7 @@ def work(
         context,
         state,
         as_json,
-        warns=False,  # it is logged
+        warns=False,  # they are logged
         pages=into,
         delay_s=delay,
         concurrency=concurrency,
@@ -156,11 +156,11 @@ def _run(invocation: Invocation, limits: WorkLimits) -> int:
 
 
 def _check(invocation: Invocation) -> None:
-    """Whatever cannot be is refused before anything is made or begun."""
+    """Refuse impossible settings before anything is created."""
     from comity.store.target import read_target
 
     if ":memory:" in invocation.settings.where:
-        raise BadInput("a worker needs a state that others can reach; one in memory is not")
+        raise BadInput("a worker needs a state that other processes can open; a state in memory cannot be shared")
     read_target(invocation.settings.pages)
 
 

@@ -1,4 +1,4 @@
-"""How a front door follows a crawl: what it is told, and what it shows."""
+"""How a front door follows a crawl that runs."""
 
 from __future__ import annotations
 

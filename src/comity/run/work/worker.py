@@ -60,7 +60,7 @@ class WorkView:
     on_run: Callable[[dict[str, Any]], None] | None = None
     """Called at the end of each run, with its figures; None if they are not wanted."""
     on_failure: Callable[[Failure], None] = lambda _failure: None
-    """Called when a worker process fails, though the others go on."""
+    """Called when a worker process fails, while the others continue."""
     watch: Callable[[Progress, State], AbstractAsyncContextManager[None]] = show_no_progress
     """A context in which the progress of a run is shown."""
 

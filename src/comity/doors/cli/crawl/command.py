@@ -69,8 +69,8 @@ def register(root: typer.Typer) -> None:
 
 def crawl(
     context: typer.Context,
-    urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to begin.")] = None,
-    seeds: Annotated[Path | None, option("--seeds", "FILE", "More seeds, one a line; - is stdin.")] = None,
+    urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to start.")] = None,
+    seeds: Annotated[Path | None, option("--seeds", "FILE", "More seeds, one per line; - reads stdin.")] = None,
     into: IntoOption = None,
     max_pages: MaxPagesOption = None,
     max_depth: MaxDepthOption = None,
@@ -94,18 +94,18 @@ def crawl(
     max_retry_backoff: MaxRetryBackoffOption = None,
     accept: AcceptOption = None,
     reject: RejectOption = None,
-    user_agent: Annotated[str | None, option("--user-agent", "UA", "Who we say we are.")] = None,
+    user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header that is sent.")] = None,
     allow_network: AllowNetworkOption = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size, time, or what went wrong.")
+        bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size and time, or the error.")
     ] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Crawl whole sites, politely, and keep every page.
+    """Crawl whole sites politely, and store every page.
 
-    robots.txt is obeyed, each host has its own pace, and every decision can be explained afterwards
-    (comity why URL). The crawl can be stopped at any moment: the same command goes on exactly where it was.
+    robots.txt is obeyed, each host has its own rate, and every decision can be explained afterwards (comity why URL).
+    The crawl can be stopped at any time: the same command continues exactly where it stopped.
     """
     invocation = read_invocation(
         context,
@@ -142,14 +142,14 @@ def crawl(
 def _begin(
     invocation: Invocation, urls: list[str], seeds: Path | None, max_pages: int | None, *, refresh: bool, verbose: bool
 ) -> None:
-    """Read the seeds, settle what the page limit counts, and crawl."""
+    """Read the seeds, apply the page limit, and crawl."""
     read = _read_seeds(urls, seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.run.crawl.sites import with_page_limit
     from comity.store.target import read_target
 
-    read_target(invocation.settings.pages)  # a target that cannot be is refused before anything is made
+    read_target(invocation.settings.pages)  # an impossible target is refused before anything is created
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
@@ -163,15 +163,15 @@ def _checked(processes: int | None) -> int | None:
 
 
 def _read_seeds(urls: list[str], file: Path | None, invocation: Invocation) -> list[Seed]:
-    """Every seed, or the first reason why one cannot be used; nothing is opened before."""
+    """Read every seed; `BadInput` for the first that cannot be used. Nothing is opened yet."""
     from comity.rules.seed_list import BadLine, read_seed, read_seed_lines
 
     read = [read_seed(text, collapse=invocation.collapse) for text in urls]
     if file is None:
         return read
     try:
-        octets = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        lines = octets.decode("utf-8").splitlines()
+        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        lines = content.decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read {file}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
     for item in read_seed_lines(lines, collapse=invocation.collapse):

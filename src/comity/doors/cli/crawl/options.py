@@ -17,7 +17,7 @@ IntoOption = Annotated[
     option(
         "--into",
         "TARGET",
-        "A folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file, as in pages export.",
+        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file.",
     ),
 ]
 MaxDepthOption = Annotated[int | None, option("--max-depth", "N", "Follow links N steps from a seed. Default 50.")]
@@ -26,73 +26,76 @@ FollowLinksOption = Annotated[
 ]
 RespectNofollowOption = Annotated[
     bool | None,
-    typer.Option("--respect-nofollow/--no-respect-nofollow", help="Leave rel=nofollow links alone. Default yes."),
+    typer.Option("--respect-nofollow/--no-respect-nofollow", help="Do not follow rel=nofollow links. Default yes."),
 ]
 FollowCanonicalOption = Annotated[
     bool | None,
     typer.Option(
-        "--follow-canonical/--no-follow-canonical", help="Visit what a page calls its own address. Default yes."
+        "--follow-canonical/--no-follow-canonical", help="Visit the canonical URL that a page names. Default yes."
     ),
 ]
 SitemapsOption = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
 MaxPagesOption = Annotated[
-    int | None, option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 of each host.")
+    int | None, option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 per host.")
 ]
 DelayOption = Annotated[
-    float | None, option("--delay", "SECONDS", "Between requests to a host; it may ask for more. Default 1.")
+    float | None,
+    option("--delay", "SECONDS", "Between requests to a host, which may ask for more. Default 1."),
 ]
 AcceptOption = Annotated[
-    list[str] | None, option("--accept", "TYPE", "Take this media type: text/html, text/*. Again for more.")
+    list[str] | None, option("--accept", "TYPE", "Accept this media type: text/html, text/*. May be repeated.")
 ]
 RejectOption = Annotated[
-    list[str] | None, option("--reject", "TYPE", "Leave this media type, also where one above has it.")
+    list[str] | None, option("--reject", "TYPE", "Reject this media type, even if --accept matches it.")
 ]
 AllowNetworkOption = Annotated[
-    list[str] | None, option("--allow-network", "CIDR", "A private network that may be asked: 127.0.0.0/8.")
+    list[str] | None, option("--allow-network", "CIDR", "Allow requests to this private network, e.g. 127.0.0.0/8.")
 ]
 ProcessesOption = Annotated[
-    int | None, option("--processes", "N", "Processes that share the hosts; one per core is best. Default 1.")
+    int | None, option("--processes", "N", "Crawl in N processes; one per core is best. Default 1.")
 ]
 ConcurrencyOption = Annotated[int | None, option("--concurrency", "N", "Requests in flight at once. Default 16.")]
 PerHostOption = Annotated[int | None, option("--per-host", "N", "Requests to one host at once. Default 1.")]
 RefreshOption = Annotated[
     bool,
-    typer.Option("--refresh", help="Visit hosts that are done again, now: their known pages, if they changed."),
+    typer.Option("--refresh", help="Visit finished hosts again now, and store the pages that changed."),
 ]
 UpdateStaleOption = Annotated[
     bool,
-    typer.Option("--update-stale", help="The same, but only pages that sitemaps call changed or due, or that are old."),
+    typer.Option(
+        "--update-stale", help="The same, but only pages that are old, or that sitemaps list as changed or due."
+    ),
 ]
 RefreshModeOption = Annotated[
     bool | None,
-    typer.Option("--refresh/--no-refresh", help="Visit hosts again that are done and due. Default no."),
+    typer.Option("--refresh/--no-refresh", help="Visit finished hosts again when they are due. Default no."),
 ]
 OnlyStaleOption = Annotated[
     bool | None,
-    typer.Option("--update-stale", help="Then only pages that sitemaps call changed or due, or that are old."),
+    typer.Option("--update-stale", help="Then only pages that are old, or that sitemaps list as changed or due."),
 ]
 ImagesOption = Annotated[
     bool | None,
-    typer.Option("--images/--no-images", help="Download images of pages, too, those of the same host. Default no."),
+    typer.Option("--images/--no-images", help="Also download images of pages, from the same host. Default no."),
 ]
 MaxImageBytesOption = Annotated[
-    int | None, typer.Option("--max-image-bytes", metavar="N", help="Leave images that are larger. Default 10,000,000.")
+    int | None, typer.Option("--max-image-bytes", metavar="N", help="Skip images that are larger. Default 10,000,000.")
 ]
 TimeoutOption = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", help="For one request as a whole. Default 60.")
+    float | None, typer.Option("--timeout", metavar="SECONDS", help="Limit of a whole request. Default 60.")
 ]
 ConnectTimeoutOption = Annotated[
-    float | None, typer.Option("--connect-timeout", metavar="SECONDS", help="Time to connect. Default 10.")
+    float | None, typer.Option("--connect-timeout", metavar="SECONDS", help="Limit of connecting. Default 10.")
 ]
 FirstByteTimeoutOption = Annotated[
     float | None,
-    typer.Option("--first-byte-timeout", metavar="SECONDS", help="Time from connection to first byte. Default 20."),
+    typer.Option("--first-byte-timeout", metavar="SECONDS", help="Limit from connection to first byte. Default 20."),
 ]
 RetriesOption = Annotated[
     int | None,
-    typer.Option("--retries", metavar="N", help="Try a URL again after 429, 5xx or a network failure. Default 5."),
+    typer.Option("--retries", metavar="N", help="Retries of a URL after 429, 5xx or a network failure. Default 5."),
 ]
 MaxRetryBackoffOption = Annotated[
     float | None,
-    typer.Option("--max-retry-backoff", metavar="SECONDS", help="The longest wait between two tries. Default 600."),
+    typer.Option("--max-retry-backoff", metavar="SECONDS", help="Longest wait between two attempts. Default 600."),
 ]

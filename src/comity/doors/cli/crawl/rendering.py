@@ -31,9 +31,9 @@ def render_bytes(number: int) -> str:
 
 
 def summary_document(summary: RunSummary) -> dict[str, Any]:
-    """The end of a run for programs."""
+    """The summary of a run as JSON."""
     document = asdict(summary)
-    del document["idle"]  # which stands beside the summary
+    del document["idle"]  # it is written beside the summary
     for line in document["hosts"]:
         due = line["next_run_at"]
         line["next_run_at"] = None if due is None else datetime.fromtimestamp(due, UTC)
@@ -41,7 +41,7 @@ def summary_document(summary: RunSummary) -> dict[str, Any]:
 
 
 def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
-    """Say what was crawled, how each host was left, and where everything is."""
+    """Write what was crawled, the status of each host, and where everything is."""
     rate = summary.pages / summary.seconds if summary.seconds > 0 else 0.0
     unchanged = f"{summary.unchanged:,} unchanged, " if summary.unchanged else ""
     write_line(
@@ -53,7 +53,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     if summary.images_found or summary.images_stored:
         failed = f", {summary.images_failed:,} failed" if summary.images_failed else ""
         write_line(
-            f"{counted(summary.images_found, 'image')} found on pages, {summary.images_stored:,} new ones kept{failed}."
+            f"{counted(summary.images_found, 'image')} found on pages, {summary.images_stored:,} new stored{failed}."
         )
     if summary.hosts:
         write_line("")
@@ -79,7 +79,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     if left:
         queued, all_wait = sum(line.queued for line in left), all(line.next_run_at is not None for line in left)
         when = " once they are due" if all_wait else ""
-        write_line(f"Still to be visited: {counted(queued, 'URL')}. The same command goes on there{when}.")
+        write_line(f"Still to be visited: {counted(queued, 'URL')}. The same command continues there{when}.")
     write_line("")
     parts = "/*.parquet" if places["pages_are_parts"] else ""
     write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")
@@ -87,7 +87,7 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
 
 
 def write_faults(summary: RunSummary) -> None:
-    """Say what went wrong: each kind with its count and its first URLs."""
+    """Write the errors: each kind with its count and its first URLs."""
     if not summary.faults:
         return
     write_line("")
@@ -103,11 +103,11 @@ def write_faults(summary: RunSummary) -> None:
     ]
     write_table(columns, rows)
     if len(summary.faults) > _MOST_FAULTS:
-        write_line(f"… and {counted(len(summary.faults) - _MOST_FAULTS, 'kind')} more: --json shows them")
+        write_line(f"… and {counted(len(summary.faults) - _MOST_FAULTS, 'kind')} more: --json lists them")
 
 
 def write_idle(hosts: Sequence[IdleHost]) -> None:
-    """Say of every host that was left alone why, and what would change it."""
+    """Write why a host was not crawled, and what would change it."""
     for host in hosts:
         when = f" (due {render_time(host.due_at)} UTC)" if host.due_at else ""
         write_line(Cell(host.host, "bold"), f" was not crawled: {host.why}{when}. {host.remedy}")

@@ -6,7 +6,7 @@ import typer
 
 from comity.doors.cli.help_text import command, group
 
-app = group("Look at hosts, and send them back to the start.")
+app = group("List hosts, show what is known about them, and reset them.")
 
 
 def register(root: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""`comity domains backfill`: the table of hosts, filled from what older crawls left."""
+"""`comity domains backfill`: fill the table of hosts from older crawls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NAMES_SHOWN: Final = 10
 _WHY: Final = {
     "leased": "is being crawled by {}; run this again afterwards",
-    "misnamed": "goes by another name too, {}; run comity domains merge first",
+    "misnamed": "has another row, {}; run comity domains merge first",
     "taken_down": "is taken down by {}",
     "busy": "was being written to; run this again",
 }
@@ -29,19 +29,19 @@ _WHY: Final = {
 @command(app, "backfill", examples=("comity domains backfill --dry-run", "comity domains backfill --json"))
 def backfill_domains(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report what would be done.")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin anew, where a backfill was interrupted, instead of going on.")
+        bool, typer.Option("--restart", help="Start again instead of continuing an interrupted backfill.")
     ] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fill the table of hosts from the fetches and images that older crawls left.
+    """Fill the table of hosts from the fetches and images of older crawls.
 
-    A host without a row gets one: exhausted, or blocked or unreachable where more than half of its fetches went wrong.
-    A host with a row keeps its status, lease and settings; counters that the fetches prove too low are raised. A host
-    that is being crawled is left to its worker. Run twice, the second time changes nothing; interrupted, the next run
-    goes on. What was read, done and left, and which counters disagree, is told at the end.
+    A host without a row gets one: exhausted, or blocked or unreachable if more than half of its fetches failed. A host
+    with a row keeps its status, lease and settings; counters that are lower than the fetches show are raised. A host
+    that is being crawled is skipped. A second run changes nothing; after an interruption, the next run continues. A
+    report at the end says what was read, changed and skipped, and which counters disagree.
     """
     invocation = read_invocation(context, state, as_json)
     from comity.operate.backfill import backfill
@@ -58,12 +58,12 @@ def backfill_domains(
             bars=bars.bar,
         )
     if invocation.as_json:
-        write_json(_as_json(report))
+        write_json(_document(report))
     else:
         _write(report)
 
 
-def _as_json(report: BackfillReport) -> dict[str, Any]:
+def _document(report: BackfillReport) -> dict[str, Any]:
     document = asdict(report)
     for name, source in (("fetches", report.fetches), ("provenance", report.provenance)):
         if source is not None:
@@ -73,7 +73,7 @@ def _as_json(report: BackfillReport) -> dict[str, Any]:
 
 def _write(report: BackfillReport) -> None:
     if report.is_resumed:
-        write_line("Went on where the backfill before this one was interrupted.")
+        write_line("Continued the interrupted backfill.")
     _write_read("fetches", report.fetches)
     if report.provenance is not None:
         _write_read("provenance", report.provenance)
@@ -84,7 +84,7 @@ def _write(report: BackfillReport) -> None:
     lines = (
         ("hosts", before.hosts, after.hosts),
         ("made by a backfill", before.backfilled, after.backfilled),
-        ("in the fetches, without a row", before.without_row, after.without_row),
+        ("in the fetches, but without a row", before.without_row, after.without_row),
     )
     write_table(
         (Column("HOSTS"), Column("BEFORE", True), Column("AFTER", True)),
@@ -97,9 +97,9 @@ def _write(report: BackfillReport) -> None:
     write_line()
     would = "would be " if report.is_dry_run else ""
     write_line(
-        f"{counted(report.created, 'host')} {would}made, {report.raised:,} {would}raised, {report.unchanged:,} agreed, "
-        f"{sum(report.left.values()):,} left.",
-        Cell("  Nothing was changed: this is what would be done." if report.is_dry_run else "", "dim"),
+        f"{counted(report.created, 'host')} {would}added, {report.raised:,} {would}raised, {report.unchanged:,} right, "
+        f"{sum(report.left.values()):,} skipped.",
+        Cell("  Dry run: nothing was changed." if report.is_dry_run else "", "dim"),
     )
 
 
@@ -112,7 +112,7 @@ def _write_read(name: str, read: SourceRead) -> None:
 
 
 def _write_counters(report: BackfillReport) -> None:
-    """Only counters that some host has wrong: most reports have few."""
+    """Write the counters that are wrong for some host."""
     lines = [line for line in report.counters if line.lower_before or line.lower or line.higher]
     if not lines:
         return
@@ -170,9 +170,9 @@ def _write_orphans(report: BackfillReport) -> None:
     orphans = report.orphans
     if orphans.provenance_hosts:
         images = counted(orphans.provenance_images, "image")
-        write_line(f"{counted(orphans.provenance_hosts, 'host')} with {images} in provenance only: no row was made.")
+        write_line(f"{counted(orphans.provenance_hosts, 'host')} with {images} in provenance only: no row was created.")
     if orphans.hosts_without_fetches:
-        write_line(f"{counted(orphans.hosts_without_fetches, 'host')} with pages counted, of which no fetch is kept.")
+        write_line(f"{counted(orphans.hosts_without_fetches, 'host')} with pages counted, but no fetch stored.")
 
 
 def _write_more(number: int) -> None:

@@ -42,14 +42,14 @@ def list_domains(
         str | None, typer.Option("--contains", metavar="TEXT", help="Only hosts whose name contains this.")
     ] = None,
     limit: LimitOption = 50,
-    offset: Annotated[int, typer.Option("--offset", metavar="N", help="Pass over this many first.")] = 0,
+    offset: Annotated[int, typer.Option("--offset", metavar="N", help="Skip this many first.")] = 0,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List hosts with their status and progress, those crawled last first.
+    """List hosts with their status and progress, the last crawled first.
 
-    PAGES are crawled/discovered, YIELD is images stored a page, times are UTC. A host that is blocked or
-    unreachable says why.
+    PAGES is crawled/discovered, YIELD is images stored per page, times are UTC. For a host that is blocked or
+    unreachable, the reason is shown.
     """
     text = checked_text("--contains", contains)
     check_number("--limit", limit, 1)
@@ -58,7 +58,7 @@ def list_domains(
     from comity.reports.hosts import list_hosts
 
     with invocation.open_existing() as opened:
-        # One more than asked for tells whether there are more.
+        # One more than the limit shows whether there are more.
         lines = list_hosts(
             opened.database, status=status, contains=text and text.lower(), limit=limit + 1, offset=offset
         )
@@ -69,20 +69,20 @@ def list_domains(
     if lines:
         write_hosts(lines)
     elif status is not None or text is not None or offset:
-        write_line("No host fits.", Cell("  All of them: comity domains list", "dim"))
+        write_line("No host matches.", Cell("  List all: comity domains list", "dim"))
     else:
         _write_no_hosts(invocation)
     if more:
-        note(f"There are more: --offset {offset + limit}, or a larger --limit.")
+        note(f"There are more hosts: use --offset {offset + limit}, or a larger --limit.")
 
 
 @command(app, "info", examples=("comity domains info example.com",))
 def show_domain(
     context: typer.Context, host: HostArgument, state: StateOption = None, as_json: JsonOption = False
 ) -> None:
-    """Show everything that is known of one host.
+    """Show everything that is known about one host.
 
-    Its standing and progress, what its gate remembers, who holds its lease, and the policy that an operator gave it.
+    Its status and progress, the memory of its gate, the holder of its lease, and its policy.
     """
     invocation = read_invocation(context, state, as_json)
     name = invocation.host(host)
@@ -100,13 +100,13 @@ def show_domain(
 def reset_domain(
     context: typer.Context,
     host: HostArgument,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Kept with the host.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Stored with the host.")] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send a host back to the start: cooldown and errors forgotten, every URL queued again.
+    """Reset a host: clear its cooldown and errors, and queue every URL again.
 
-    What the site itself asked for is kept: a reset never makes the next request come sooner than the gate allows.
+    Waits that the site itself asked for stay: after a reset, the next request is no earlier than the gate allows.
     """
     kept_reason = checked_text("--reason", reason)
     invocation = read_invocation(context, state, as_json)
@@ -127,7 +127,7 @@ def reset_domain(
         return
     change: list[str | Cell] = [status_cell(report.before), " → ", status_cell(report.after)]
     if report.before is report.after:
-        change = ["still ", status_cell(report.after), ", cooldown and errors forgotten"]
+        change = ["still ", status_cell(report.after), ", cooldown and errors cleared"]
     write_line(Cell(report.host, "bold"), ": ", *change, f", {counted(report.urls_requeued, 'URL')} queued again.")
 
 
@@ -135,7 +135,7 @@ def reset_domain(
 def top_domains(
     context: typer.Context, limit: LimitOption = 20, state: StateOption = None, as_json: JsonOption = False
 ) -> None:
-    """Rank hosts by images stored a page."""
+    """Rank hosts by images stored per page."""
     check_number("--limit", limit, 1)
     invocation = read_invocation(context, state, as_json)
     from comity.reports.hosts import top_hosts
@@ -147,12 +147,12 @@ def top_domains(
     elif lines:
         write_hosts(lines)
     else:
-        write_line("No page has been crawled yet.", Cell("  Hosts that wait: comity domains list", "dim"))
+        write_line("No page has been crawled yet.", Cell("  List the hosts: comity domains list", "dim"))
 
 
 @command(app, "claims", examples=("comity domains claims --json",))
 def show_claims(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Show who holds leases, which of them ran out, and which hosts wait for a worker."""
+    """Show the holders of leases, expired leases, and hosts that wait for a worker."""
     invocation = read_invocation(context, state, as_json)
     from comity.reports.hosts import holders, status_counts
 
@@ -165,16 +165,16 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
         write_json(claims_shape(held, counts).document())
         return
     if held:
-        columns = (Column("HOLDER"), Column("HOSTS", True), Column("RAN OUT", True), Column("FIRST TO END"))
+        columns = (Column("HOLDER"), Column("HOSTS", True), Column("EXPIRED", True), Column("NEXT EXPIRY"))
         rows = [
             Row((line.holder, f"{line.hosts:,}", _alarming(line.expired), render_time(line.earliest_expiry)))
             for line in held
         ]
         write_table(columns, rows)
         if expired:
-            write_line(f"{counted(expired, 'lease')} ran out; the next worker that is free takes over.")
+            write_line(f"{counted(expired, 'lease')} expired; the next free worker takes over.")
     else:
-        write_line("Nobody holds a lease.")
+        write_line("No leases are held.")
     if not counts:
         _write_no_hosts(invocation)
         return
@@ -191,14 +191,14 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
 @command(app, "merge", examples=("comity domains merge --dry-run",))
 def merge_domains(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report what would be done.")] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fold hosts that are one under today's naming rules, such as www.Example.com and example.com.
+    """Merge hosts that are the same under the current naming rules, such as www.Example.com and example.com.
 
-    The earliest row is kept, counters are summed, everything that refers to the other is moved, and of two policies the
-    stricter holds. A host that is being crawled is left for the next time.
+    The earliest row stays, counters are summed, references to the other row are moved, and of two policies the stricter
+    one applies. A host that is being crawled is skipped; run the command again later.
     """
     invocation = read_invocation(context, state, as_json)
     from comity.operate.merge import merge_hosts
@@ -213,7 +213,7 @@ def merge_domains(
         write_json([{**asdict(line), "done": not dry_run and line.action != "skipped"} for line in merged])
         return
     if not merged:
-        write_line("Every host has its one spelling; there is nothing to merge.")
+        write_line("Every host has one row; there is nothing to merge.")
         return
     rows = [
         Row((line.old, line.new, line.action), None if dry_run or line.detail is None else visible(line.detail))
@@ -221,7 +221,7 @@ def merge_domains(
     ]
     write_table((Column("FROM"), Column("TO"), Column("WHAT")), rows)
     if dry_run:
-        write_line("Nothing was changed: this is what would be done.")
+        write_line("Dry run: nothing was changed.")
 
 
 def _alarming(number: int) -> Cell:
@@ -229,15 +229,15 @@ def _alarming(number: int) -> Cell:
 
 
 def _write_no_hosts(invocation: Invocation) -> None:
-    """Say that there is nothing yet, and how to begin."""
+    """Write that there are no hosts, and how to add some."""
     where = f" ({visible(invocation.settings.where)} does not exist)" if invocation.is_missing else ""
-    write_line(f"No hosts are known here yet{where}.", Cell("  Add some: comity seeds add example.com", "dim"))
+    write_line(f"No hosts yet{where}.", Cell("  Add some: comity seeds add example.com", "dim"))
 
 
 def recalculate_priorities(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Compute the priority of every host anew.
+    """Recalculate the priority of every host.
 
-    Workers do this after every run and every hour; by hand it is useful after a change of the COMITY_WEIGHT_… settings.
+    Workers do this after every run and every hour; run it yourself after changing the COMITY_WEIGHT_… settings.
     Blocked and unreachable hosts keep their score.
     """
     invocation = read_invocation(context, state, as_json)
@@ -248,6 +248,6 @@ def recalculate_priorities(context: typer.Context, state: StateOption = None, as
     if invocation.as_json:
         write_json({"hosts": number})
     elif number:
-        write_line(f"The priority of {counted(number, 'host')} was looked at anew.")
+        write_line(f"The priority of {counted(number, 'host')} was recalculated.")
     else:
-        write_line("No hosts are known here yet; there is nothing to compute.")
+        write_line("No hosts yet; there is nothing to calculate.")

@@ -1,4 +1,4 @@
-"""How hosts look: as lines of a table, as a page of their own, and as JSON under the names of their columns."""
+"""Hosts as rows of a table, in full, and as JSON with the names of their columns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LEFT_ALONE: Final = frozenset({HostStatus.BLOCKED, HostStatus.UNREACHABLE})
 
 
 def write_hosts(lines: Sequence[HostLine]) -> None:
-    """Write hosts as a table; one that is left alone says why."""
+    """Write hosts as a table, with the reason if one is blocked or unreachable."""
     write_table(_COLUMNS, [_row(line) for line in lines])
 
 
@@ -73,7 +73,7 @@ def render_yield(value: float | None) -> str:
 
 
 def reason_of(code: str | None, text: str | None) -> str | None:
-    """Why a host is left alone, in words, with the code if that is another word."""
+    """Why a host is blocked or unreachable: the sentence, and the code if the sentence does not contain it."""
     if text and code and code not in text:
         return f"{text} ({code})"
     return text or code
@@ -84,11 +84,11 @@ def write_host(host: HostInFull, now: datetime) -> None:
     row = host.columns
     write_line(Cell(str(row["domain"]), "bold"), "  ", status_cell(row["status"]))
     for title, pairs in _groups(host, row, now):
-        shown = [(name, value) for name, value in pairs if value is not None]
-        if shown:
+        known = [(name, value) for name, value in pairs if value is not None]
+        if known:
             write_line()
             write_line(Cell(title, "bold"))
-            write_pairs(shown)
+            write_pairs(known)
 
 
 def _row(line: HostLine) -> Row:
@@ -107,9 +107,9 @@ def _row(line: HostLine) -> Row:
 def _groups(
     host: HostInFull, row: Mapping[str, Any], now: datetime
 ) -> list[tuple[str, list[tuple[str, str | Cell | None]]]]:
-    """What a person would ask of a host, in that order; an answer of None is left out."""
+    """Groups of facts, in the order of interest; a value of None is left out."""
     return [
-        ("Standing", _standing(row, now)),
+        ("Status", _status(row, now)),
         ("Progress", _progress(host, row)),
         ("Errors among the last fetches", _errors(host)),
         ("Schedule", _schedule(row)),
@@ -119,13 +119,13 @@ def _groups(
     ]
 
 
-def _standing(row: Mapping[str, Any], now: datetime) -> list[tuple[str, str | Cell | None]]:
+def _status(row: Mapping[str, Any], now: datetime) -> list[tuple[str, str | Cell | None]]:
     return [
         ("reason", reason_of(row["block_reason_code"], row["block_reason"])),
         ("blocked since", _time(row["first_blocked_at"])),
-        ("retried by itself", _unless_zero(row["cooldown_count"], "time")),
+        ("automatic retries", _unless_zero(row["cooldown_count"], "time")),
         ("next crawl", _not_before(row["next_crawl_after"], now)),
-        ("seeded", None if row["is_seeded"] else "no: known by name only, and not crawled as a whole"),
+        ("seeded", None if row["is_seeded"] else "no: known by name only, so not crawled as a whole site"),
         ("belongs to", None if row["parent_domain"] == row["domain"] else row["parent_domain"]),
     ]
 
@@ -136,15 +136,15 @@ def _progress(host: HostInFull, row: Mapping[str, Any]) -> list[tuple[str, str |
     share = row["images_stored"] / pages if pages else None
     return [
         ("pages", f"{pages:,} crawled of {row['pages_discovered']:,} discovered"),
-        ("images", f"{images}, {render_yield(share)} a page" if pages else images),
+        ("images", f"{images}, {render_yield(share)} per page" if pages else images),
         ("errors", f"{row['total_error_count']:,} ({row['consecutive_error_count']:,} in a row)"),
         ("frontier", f"{host.queued:,} queued, {host.done:,} done, {host.dropped:,} dropped"),
         (
             "too deep",
-            f"{counted(host.too_deep, 'link')}: a larger --max-depth goes on there" if host.too_deep else None,
+            f"{counted(host.too_deep, 'link')}: a larger --max-depth follows them" if host.too_deep else None,
         ),
         ("deepest page", _unless_zero(row["crawl_depth_reached"], "link", " from the start")),
-        ("pages a run", None if row["max_pages_per_run"] is None else f"at most {row['max_pages_per_run']:,}"),
+        ("pages per run", None if row["max_pages_per_run"] is None else f"at most {row['max_pages_per_run']:,}"),
     ]
 
 
@@ -171,9 +171,9 @@ def _schedule(row: Mapping[str, Any]) -> list[tuple[str, str | Cell | None]]:
 
 def _lease(row: Mapping[str, Any], now: datetime) -> list[tuple[str, str | Cell | None]]:
     if row["claimed_by"] is None:
-        return [("held by", "nobody")]
+        return [("held by", "no one")]
     ended = row["claim_expires_at"] <= now
-    when = f"{'ran out' if ended else 'until'} {_time(row['claim_expires_at'])}"
+    when = f"{'expired' if ended else 'until'} {_time(row['claim_expires_at'])}"
     return [
         ("held by", str(row["claimed_by"])),
         ("lease", Cell(when, "yellow" if ended else "")),
@@ -186,10 +186,10 @@ def _gate(row: Mapping[str, Any], now: datetime) -> list[tuple[str, str | Cell |
     return [
         ("last request", _time(row["last_start_at"])),
         ("next request", _not_before(row["next_fetch_at"], now)),
-        ("asked to wait", _not_before(row["blocked_until"], now)),
+        ("site asked to wait", _not_before(row["blocked_until"], now)),
         ("back-off step", str(row["backoff_step"]) if row["backoff_step"] else None),
         ("adaptive delay", f"{delay:.2f} s" if delay else None),
-        ("answers in", f"{latency * 1000:.0f} ms" if latency is not None else None),
+        ("response time", f"{latency * 1000:.0f} ms" if latency is not None else None),
     ]
 
 
@@ -198,7 +198,7 @@ def _policy(policy: Mapping[str, Any] | None) -> list[tuple[str, str | Cell | No
 
 
 def policy_pairs(policy: Mapping[str, Any]) -> list[tuple[str, str | Cell | None]]:
-    """A policy in words, each limit with what it applies to."""
+    """A policy: each limit with what it applies to."""
     binds = reaches(is_page_size_set=policy["is_page_size_set"])
     return [
         ("requests at once", f"at most {policy['max_concurrency']:,} (for {binds['max_concurrency']})"),
@@ -206,9 +206,9 @@ def policy_pairs(policy: Mapping[str, Any]) -> list[tuple[str, str | Cell | None
             "between requests",
             f"at least {policy['min_request_interval_ms']:,} ms (for {binds['min_request_interval_ms']})",
         ),
-        ("pages a run", f"at most {policy['max_pages']:,} (for {binds['max_pages']})"),
+        ("pages per run", f"at most {policy['max_pages']:,} (for {binds['max_pages']})"),
         ("size of a page", f"at most {policy['max_kb_per_page']:,} KB (for {binds['max_kb_per_page']})"),
-        ("JavaScript", "allowed, but not run yet" if policy["allow_js"] else "not run"),
+        ("JavaScript", "allowed, but not supported yet" if policy["allow_js"] else "not run"),
         ("last seen", policy["last_seen_status"]),
     ]
 
@@ -218,7 +218,7 @@ def _time(value: datetime | None) -> str | None:
 
 
 def _not_before(value: datetime | None, now: datetime) -> str | None:
-    """A time that binds only while it lies ahead."""
+    """A time, if it is in the future."""
     return f"not before {_time(value)}" if value is not None and value > now else None
 
 

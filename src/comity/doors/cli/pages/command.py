@@ -1,4 +1,4 @@
-"""`comity pages …`: reading what was crawled, by SQL or by URL, and taking it elsewhere."""
+"""`comity pages …`: read stored pages by SQL or by URL, and export them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Output(StrEnum):
 
 
 app = group(
-    """Read what was crawled.
+    """Read stored pages.
 
     Pages are rows of a table called pages: url, surt_key, http_status, body, content_type, crawl_time, error, etag,
     last_modified, content_hash, final_url, redirect_count, title, body_bytes and run_id. Any DuckDB reads the same
@@ -87,7 +87,7 @@ def register(root: typer.Typer) -> None:
 )
 def query(
     context: typer.Context,
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT, as DuckDB understands it.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT statement in DuckDB's SQL.")],
     into_format: Annotated[
         Output, typer.Option("--into-format", metavar="FORMAT", help="table, csv, json, jsonl or parquet, on stdout.")
     ] = Output.TABLE,
@@ -95,14 +95,14 @@ def query(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask the pages by SQL; nothing can be changed by it.
+    """Query the pages with SQL; the query cannot change anything.
 
-    What is taken down is not in the table. Pages of a crawl that is under way, of however many workers, come a few
-    minutes after they were fetched; how many are still to come is told on stderr.
+    Pages that are taken down are not in the table. Pages of a running crawl appear a few minutes after they were
+    fetched; the number of those still missing is printed on stderr.
     """
     invocation = chosen_pages(context, state, as_json, pages)
     if into_format is Output.PARQUET and is_terminal():
-        raise BadInput("Parquet is not for a terminal: send it to a file, as in > found.parquet")
+        raise BadInput("Parquet cannot be printed on a terminal: write it to a file, as in > found.parquet")
     with _reading(invocation) as reader:
         if invocation.as_json:
             answer = BytesIO()
@@ -149,9 +149,9 @@ def list_pages(
         )
         write_table(columns, [_listed(*row) for row in rows])
     elif sources.is_empty:
-        write_line(f"No pages at {sources.target.path} yet.", Cell("  To get some: comity crawl URL", "dim"))
+        write_line(f"No pages at {sources.target.path} yet.", Cell("  Crawl some: comity crawl URL", "dim"))
     else:
-        write_line(f"No page at {sources.target.path} is to be shown.")
+        write_line(f"No page at {sources.target.path} may be shown: all are taken down.")
     _note_waiting(sources)
 
 
@@ -159,22 +159,22 @@ def list_pages(
 def body(
     context: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="The page, or where it was redirected to.")],
-    raw: Annotated[bool, typer.Option("--raw", help="The bytes as they are kept, also to a terminal.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the stored bytes, even on a terminal.")] = False,
     pages: PagesOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the newest body that was kept of a page."""
+    """Print the newest stored body of a page."""
     invocation = chosen_pages(context, state, as_json, pages)
     from comity.rules.canonical import web_address
 
     address = web_address(url, collapse=invocation.collapse)
-    spellings = [url, address.url]
+    forms = [url, address.url]
     with _reading(invocation) as reader:
-        found = next(reader.rows(_BODY, spellings * 2), None)
-        why = next(reader.rows(_ERROR, spellings), None) if found is None else None
+        found = next(reader.rows(_BODY, forms * 2), None)
+        why = next(reader.rows(_ERROR, forms), None) if found is None else None
     if found is None:
-        reason = f"was visited, but no body was kept: {why[0] or 'unknown'}" if why else "is not among the pages"
+        reason = f"was visited, but no body was stored: {why[0] or 'unknown'}" if why else "is not among the pages"
         raise NotFound(f"{address.url} {reason}")
     _write_body(invocation, found, raw=raw)
 
@@ -197,9 +197,9 @@ def export(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write all pages to another kind of file.
+    """Export all pages to another format.
 
-    The target must not exist; but a .duckdb file is added to, and keeps what it has. What is taken down is left out.
+    The target must not exist, except a .duckdb file, to which pages are added. Pages that are taken down are left out.
     """
     invocation = chosen_pages(context, state, as_json, pages)
     from comity.store.export import export as write_all
@@ -234,7 +234,7 @@ def _sources(invocation: Invocation) -> Sources:
 
 
 def _takedowns(invocation: Invocation) -> Takedowns | None:
-    """What must not be shown; None if that is nothing."""
+    """The takedowns; None if there are none."""
     if invocation.is_missing:
         return None
     from comity.operate.takedown import list_takedowns
@@ -256,13 +256,13 @@ def _is_taken_down(takedowns: Takedowns, url: str) -> bool:
 
 
 def _write_answer(names: list[str], rows: Iterator[tuple[str | None, ...]]) -> None:
-    shown = list(islice(rows, _MOST_ROWS))
+    first = list(islice(rows, _MOST_ROWS))
     columns = [
-        Column(name, bool(shown) and all(_is_number(row[index]) for row in shown)) for index, name in enumerate(names)
+        Column(name, bool(first) and all(_is_number(row[index]) for row in first)) for index, name in enumerate(names)
     ]
-    write_table(columns, [Row([_cell(value) for value in row]) for row in shown])
+    write_table(columns, [Row([_cell(value) for value in row]) for row in first])
     if next(rows, None) is not None:
-        note(f"Only the first {_MOST_ROWS:,} rows are shown; --into-format csv gives all.")
+        note(f"Only the first {_MOST_ROWS:,} rows are shown; --into-format csv prints all.")
 
 
 def _is_number(value: str | None) -> bool:
@@ -277,25 +277,25 @@ def _cell(value: str | None) -> Cell:
 
 def _listed(url: str, status: int | None, kind: str | None, at: datetime, title: str | None, error: str | None) -> Row:
     media = (kind or "-").partition(";")[0]
-    said = Cell(error, "red") if error else _cell(title or "-")
-    return Row([url, str(status) if status is not None else "-", media, render_time(at), said])
+    last = Cell(error, "red") if error else _cell(title or "-")
+    return Row([url, str(status) if status is not None else "-", media, render_time(at), last])
 
 
 def _write_body(invocation: Invocation, found: tuple[Any, ...], *, raw: bool) -> None:
-    url, content_type, at, text, octets = found
+    url, content_type, at, text, raw_bytes = found
     if invocation.as_json:
         from base64 import b64encode
 
-        coded = b64encode(octets).decode("ascii") if octets is not None else None
+        coded = b64encode(raw_bytes).decode("ascii") if raw_bytes is not None else None
         about = {"url": url, "content_type": content_type, "crawl_time": _time(at)}
         write_json(about | {"body": text, "body_bytes": coded})
     elif raw or not is_terminal():
         sys.stdout.flush()
-        sys.stdout.buffer.write(octets if text is None else text.encode())
+        sys.stdout.buffer.write(raw_bytes if text is None else text.encode())
         sys.stdout.buffer.flush()
     elif text is None:
         what = content_type or "of an unknown type"
-        raise BadInput(f"{url} is not text ({what}, {len(octets):,} bytes); --raw writes it as it is")
+        raise BadInput(f"{url} is not text ({what}, {len(raw_bytes):,} bytes); --raw prints the bytes")
     else:
         for line in text.splitlines():
             write_as_is(line)
@@ -307,6 +307,6 @@ def _time(microseconds: int) -> datetime:
 
 def _note_waiting(sources: Sources) -> None:
     if sources.in_segments:
-        note(f"{counted(sources.in_segments, 'page')} of crawls under way or cut short cannot be read yet.")
+        note(f"{counted(sources.in_segments, 'page')} of running or interrupted crawls cannot be read yet.")
     if sources.left_out:
-        note(f"{counted(len(sources.left_out), 'part')} damaged or missing: left out. See comity pages verify.")
+        note(f"{counted(len(sources.left_out), 'part')} damaged or missing, so left out; see comity pages verify.")

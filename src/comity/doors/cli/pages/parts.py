@@ -1,4 +1,4 @@
-"""`comity pages parts` and `comity pages verify`: the files that pages are in, and whether they are as noted."""
+"""`comity pages parts` and `comity pages verify`: the files that hold pages, and whether they match their manifest."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PagesOption = Annotated[
         "--pages",
         metavar="FOLDER|FILE",
         help="Where the pages are: a folder of Parquet parts, or a .parquet, .duckdb or .jsonl file. "
-        "Else COMITY_PAGES, or comity-data/pages.",
+        "Default: COMITY_PAGES, or comity-data/pages.",
     ),
 ]
 
 
 def chosen_pages(context: typer.Context, state: str | None, as_json: bool, pages: Path | None) -> Invocation:
-    """The options of a command that reads pages; a place that is named must exist."""
+    """The options of a command that reads pages; the named place must exist."""
     invocation = read_invocation(context, state, as_json, pages=pages)
     if pages is not None:
         from comity.store.reading import check_exists
@@ -40,7 +40,7 @@ def chosen_pages(context: typer.Context, state: str | None, as_json: bool, pages
 
 
 def add_parts_commands(app: typer.Typer) -> None:
-    """Put the commands of this file under `comity pages`."""
+    """Add the commands of this file to `comity pages`."""
     examples = ("comity pages parts", "comity pages parts --pages archive.warc.gz/ --json")
     command(app, "parts", examples=examples)(parts)
     examples = ("comity pages verify", "comity pages verify --quick --pages /shared/pages")
@@ -54,22 +54,22 @@ def parts(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the finished parts of all workers, with what is noted of each: rows, bytes, times, runs, writer, digest.
+    """List the finished parts of all workers with their manifest: rows, bytes, times, runs, writer, digest.
 
-    No part is read. In a folder, manifest-*.json has the same notes, one file a part; beside a single file it is
+    No part is read. In a folder the manifests are manifest-*.json, one file per part; for a single file it is
     FILE.manifest.jsonl, one line for each part that was joined to it.
     """
     check_number("--limit", limit, 1, _MOST_LIMIT)
     invocation = chosen_pages(context, state, as_json, pages)
     found = _inventory(invocation, thorough=False)
     if invocation.as_json:
-        write_json(_as_json(found))
+        write_json(_document(found))
         return
     if not found.parts:
-        write_line(f"No parts at {found.target.path} yet.", Cell("  To get some: comity crawl URL", "dim"))
+        write_line(f"No parts at {found.target.path} yet.", Cell("  Crawl some: comity crawl URL", "dim"))
         _note_rest(found)
         return
-    shown = sorted(found.parts, key=_newest_first, reverse=True)[:limit]
+    listed = sorted(found.parts, key=_newest_first, reverse=True)[:limit]
     columns = (
         Column("PART"),
         Column("ROWS", is_number=True),
@@ -78,30 +78,30 @@ def parts(
         Column("LAST (UTC)"),
         Column("FOUND"),
     )
-    write_table(columns, [_row(part) for part in shown])
-    if len(shown) < len(found.parts):
-        note(f"The newest {len(shown):,} of {len(found.parts):,} parts are shown; --limit shows more.")
+    write_table(columns, [_row(part) for part in listed])
+    if len(listed) < len(found.parts):
+        note(f"The newest {len(listed):,} of {len(found.parts):,} parts are shown; use --limit to show more.")
     write_line(_sums(found))
     _note_rest(found)
 
 
 def verify(
     context: typer.Context,
-    quick: Annotated[bool, typer.Option("--quick", help="Compare sizes only, and read no part.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Compare sizes only, without reading the parts.")] = False,
     pages: PagesOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every part against its note: what is missing, damaged, or not noted at all.
+    """Check every part against its manifest, and report parts that are missing, damaged or not listed.
 
-    Every octet is read and its digest compared; crawls may go on meanwhile. Exit code 1 if pages are lost: a part is
-    damaged or missing. A part that nobody noted can be read nevertheless, and files that are not Comity's are left
-    alone; both are told.
+    Every byte is read and the digest compared; crawls may run meanwhile. The exit code is 1 if pages are lost, because
+    a part is damaged or missing. Parts without a manifest can still be read, and files of other programs are ignored;
+    both are reported.
     """
     invocation = chosen_pages(context, state, as_json, pages)
     found = _inventory(invocation, thorough=not quick)
     if invocation.as_json:
-        write_json(_as_json(found) | {"is_thorough": not quick})
+        write_json(_document(found) | {"is_thorough": not quick})
     else:
         for part in found.parts:
             if part.condition.value not in ("whole", "finishing"):
@@ -136,37 +136,37 @@ def _row(part: PartFound) -> Row:
     return Row([part.name, rows, f"{part.size:,}", first, last, condition])
 
 
-def _minute(told: str | None) -> str:
-    return told[:16].replace("T", " ") if told else "-"
+def _minute(time: str | None) -> str:
+    return time[:16].replace("T", " ") if time else "-"
 
 
 def _sums(found: Inventory) -> str:
     notes = [part.note for part in found.parts if part.note is not None and not part.condition.is_wrong]
     writers = {note.writer for note in notes}
     conditions = [part.condition.value for part in found.parts]
-    told = ", ".join(f"{conditions.count(name):,} {name}" for name in dict.fromkeys(sorted(conditions)))
+    counts = ", ".join(f"{conditions.count(name):,} {name}" for name in dict.fromkeys(sorted(conditions)))
     size = sum(note.size for note in notes)
     return (
-        f"{counted(len(found.parts), 'part')} of {counted(len(writers), 'writer')}: {told or 'none'}. "
+        f"{counted(len(found.parts), 'part')} of {counted(len(writers), 'writer')}: {counts or 'none'}. "
         f"{counted(sum(note.rows for note in notes), 'page')} in {size:,} bytes."
     )
 
 
 def _note_rest(found: Inventory) -> None:
     if found.in_segments:
-        note(f"{counted(found.in_segments, 'page')} of crawls under way or cut short are in no part yet.")
+        note(f"{counted(found.in_segments, 'page')} of running or interrupted crawls are in no part yet.")
     if found.foreign:
         names = ", ".join(found.foreign[:_MOST_NAMES]) + (", …" if len(found.foreign) > _MOST_NAMES else "")
-        note(f"{counted(len(found.foreign), 'file')} there that no crawl wrote, and nobody reads: {names}")
+        note(f"{counted(len(found.foreign), 'file')} not written by a crawl, and ignored: {names}")
     if found.unnoted_bytes:
-        note(f"{found.unnoted_bytes:,} bytes of {found.target.path.name} are in no part that was noted.")
+        note(f"{found.unnoted_bytes:,} bytes of {found.target.path.name} are in no part of the manifest.")
 
 
-def _as_json(found: Inventory) -> dict[str, Any]:
+def _document(found: Inventory) -> dict[str, Any]:
     listed = []
     for part in found.parts:
-        told = part.note._asdict() if part.note is not None else {"part": part.name}
-        listed.append(told | {"found": part.condition.value, "found_bytes": part.size, "reason": part.reason or None})
+        values = part.note._asdict() if part.note is not None else {"part": part.name}
+        listed.append(values | {"found": part.condition.value, "found_bytes": part.size, "reason": part.reason or None})
     return {
         "pages": str(found.target.path),
         "parts": listed,

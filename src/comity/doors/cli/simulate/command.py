@@ -17,7 +17,7 @@ from comity.model.errors import BadInput
 if TYPE_CHECKING:
     from comity.schedule.simulate import Comparison, SimulationPlan
 
-app = group("Try out on synthetic sources what Comity would do. Nothing is fetched, no state is touched.")
+app = group("Simulate on synthetic sources. Nothing is fetched, and no state is used.")
 _MOST_EVENTS: Final = 5_000_000
 _MOST_DAYS: Final = 3650
 _SWEPT: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -49,12 +49,12 @@ def register(root: typer.Typer) -> None:
 )
 def schedule(
     context: typer.Context,
-    sources: Annotated[int, typer.Option("--sources", metavar="N", help="How many sources there are.")] = 1000,
-    days: Annotated[int, typer.Option("--days", metavar="N", help="How long they are watched.")] = 180,
+    sources: Annotated[int, typer.Option("--sources", metavar="N", help="The number of sources.")] = 1000,
+    days: Annotated[int, typer.Option("--days", metavar="N", help="The length of the simulation.")] = 180,
     budget: Annotated[
         float | None,
         typer.Option(
-            "--budget", metavar="N", help="Visits a day, all sources together; a third of the sources if not given."
+            "--budget", metavar="N", help="Visits per day to all sources together. Default: a third of the sources."
         ),
     ] = None,
     process: Annotated[
@@ -62,7 +62,7 @@ def schedule(
         typer.Option(
             "--process",
             metavar="NAME",
-            help="How changes lie in time: poisson, bursty, weekly, drifting, or mixed, a quarter of each.",
+            help="How changes are distributed: poisson, bursty, weekly, drifting, or mixed (a quarter of each).",
         ),
     ] = ProcessName.MIXED,
     spread: Annotated[
@@ -74,16 +74,16 @@ def schedule(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same figures.")] = 1,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE.svg", help="Also try other budgets, and draw all of it as SVG."),
+        typer.Option("--plot", metavar="FILE.svg", help="Also simulate other budgets, and plot the results as SVG."),
     ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the schedules of sources on changes that are known.
+    """Compare the schedules of sources on known changes.
 
-    Four schedules visit the same synthetic sources: all alike (fixed), the default rules, additive-increase and
-    multiplicative-decrease (AIMD), and the adaptive one. Each is scaled to the same number of visits. Told is how long
-    changes wait until a visit sees them, and how much of the time what was last seen is still there.
+    Four schedules visit the same synthetic sources: one interval for all (fixed), the default rules, additive increase
+    and multiplicative decrease (AIMD), and the adaptive one. Each is scaled to the same number of visits. The results
+    are the delay from a change to the visit that sees it, and the share of time in which the last visit is up to date.
     """
     invocation = read_invocation(context, state, as_json)
     check_number("--sources", sources, 1, 1_000_000)
@@ -130,7 +130,7 @@ def _run(plan: SimulationPlan, factors: tuple[float, ...]) -> list[Comparison]:
 
 
 def _check(sources: int, days: int, visits_per_day: float, spread: float, median_days: float) -> None:
-    """Refuse what cannot be meant, and what would take hours."""
+    """Refuse values that make no sense, and simulations that would take hours."""
     _check_float("--spread", spread, 0.0, 4.0)
     _check_float("--median-days", median_days, 0.05, float(_MOST_DAYS))
     _check_float("--budget", visits_per_day, 1 / days, 1e9)
@@ -146,11 +146,11 @@ def _check_float(option: str, number: float, least: float, most: float) -> None:
 
 
 def _check_plot(plot: Path | None) -> None:
-    """Before anything is computed: can the plot be written where it was asked for?"""
+    """Refuse a plot that cannot be written, before anything is computed."""
     if plot is None:
         return
     if plot.suffix.lower() != ".svg":
-        raise BadInput(f"--plot draws SVG: give a file that ends in .svg, not {plot.name!r}")
+        raise BadInput(f"--plot writes SVG: name a file that ends in .svg, not {plot.name!r}")
     if not plot.parent.is_dir():
         raise BadInput(f"--plot: there is no folder {str(plot.parent)!r}")
     if plot.is_dir():

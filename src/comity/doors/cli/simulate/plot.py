@@ -15,9 +15,7 @@ from comity.doors.cli.simulate.rendering import NAMES
 from comity.schedule.contenders import Schedule
 from comity.schedule.simulate import Comparison, Result
 
-# A small writer of SVG plots: panels with axes, lines, marks and a legend.
-#
-# Numbers and words go in; SVG text leaves. Lines differ in colour, dash and mark, so that a plot can be read in grey.
+# Lines differ in colour, dash and mark, so that a plot can be read in grey.
 
 INK: Final = "#1d2530"
 _SOFT_INK: Final = "#5b6673"

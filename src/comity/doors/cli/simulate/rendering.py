@@ -1,4 +1,4 @@
-"""How a comparison of schedules looks on a terminal, and as JSON."""
+"""A comparison of schedules on a terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "world": asdict(comparison.plan.world),
         "visits_per_day": comparison.plan.visits_per_day,
         "limits": asdict(comparison.plan.limits),
-        "schedules": [_result_as_json(comparison, result) for result in comparison.results],
+        "schedules": [_result_document(comparison, result) for result in comparison.results],
         "aim": {
             "delay_gain_wanted": AIM_DELAY_GAIN,
             "delay_gain": round(comparison.delay_gain(adaptive), 4),
@@ -63,7 +63,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _result_as_json(comparison: Comparison, result: Result) -> dict[str, Any]:
+def _result_document(comparison: Comparison, result: Result) -> dict[str, Any]:
     measured = result.measured
     return {
         "schedule": result.schedule,
@@ -92,26 +92,26 @@ def _row(comparison: Comparison, result: Result) -> Row:
         _percent(measured.freshness),
         _percent(measured.stalest_tenth),
     )
-    off_budget = f"could not be brought closer to the budget than {100 * (result.budget_used - 1):+.1f} % visits"
+    off_budget = f"could not be scaled closer to the budget than {100 * (result.budget_used - 1):+.1f} % visits"
     return Row([Cell(text, style) for text in cells], None if result.is_within_budget else off_budget)
 
 
 def _write_bars(
-    title: str, results: Sequence[Result], value: Callable[[Result], float], shown: Callable[[float], str]
+    title: str, results: Sequence[Result], value: Callable[[Result], float], render: Callable[[float], str]
 ) -> None:
     write_line(Cell(title, "bold"))
     largest = max((value(result) for result in results), default=0.0) or 1.0
     for result in results:
         bar = "█" * round(_BAR_WIDTH * value(result) / largest)
         style = _STYLES.get(result.schedule, "")
-        write_line(f"  {NAMES[result.schedule]:<14}", Cell(bar, style), f" {shown(value(result))}")
+        write_line(f"  {NAMES[result.schedule]:<14}", Cell(bar, style), f" {render(value(result))}")
 
 
 def _verdict(comparison: Comparison) -> tuple[str | Cell, ...]:
     gain, freshness = comparison.delay_gain(Schedule.ADAPTIVE), comparison.freshness_gain(Schedule.ADAPTIVE)
     word = Cell("meets the aim", "bold green") if comparison.meets_aim else Cell("misses the aim", "bold yellow")
-    told = f" of 40 % less delay than fixed at no less freshness: {-100 * gain:+.1f} % delay, "
-    return "Adaptive ", word, f"{told}{100 * freshness:+.1f} points of freshness."
+    aim = f" of 40 % less delay than fixed at no less freshness: {-100 * gain:+.1f} % delay, "
+    return "Adaptive ", word, f"{aim}{100 * freshness:+.1f} points of freshness."
 
 
 def _days(value: float) -> str:

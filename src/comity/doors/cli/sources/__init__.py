@@ -9,7 +9,7 @@ from comity.doors.cli.help_text import group
 app = group(
     """Careers pages that are read on a schedule for job postings: pages, feeds and APIs.
 
-    What they list is stored once, changed when they change it, and closed when nobody lists it any more.
+    Each posting is stored once, updated when a page changes it, and closed when no page lists it any more.
     """
 )
 

@@ -1,4 +1,4 @@
-"""`comity sources …`: careers pages that are read again and again for job postings."""
+"""`comity sources …`: add, list and change sources."""
 
 from __future__ import annotations
 
@@ -34,28 +34,31 @@ def option(name: str, metavar: str, text: str) -> Any:
     return typer.Option(name, metavar=metavar, help=text)
 
 
-SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="A source: its address or its id.")]
+SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="A source: its URL or its id.")]
 OrgNameOption = Annotated[str | None, option("--org-name", "TEXT", "The organisation.")]
-TypeOption = Annotated[str | None, option("--type", "html|rss|api", "What the address answers with. Default html.")]
+TypeOption = Annotated[str | None, option("--type", "html|rss|api", "What the URL returns. Default html.")]
 OrgTypeOption = Annotated[
-    str | None, option("--org-type", "un|ingo|ngo|academic|…", "The kind of organisation; it sets the base frequency.")
+    str | None,
+    option("--org-type", "un|ingo|ngo|academic|…", "The kind of organisation; it sets the default frequency."),
 ]
 HintOption = Annotated[
-    str | None, option("--parser-hint", "JSON|@FILE", "How to read the page, where it cannot be told.")
+    str | None, option("--parser-hint", "JSON|@FILE", "How to read the page, if it cannot be detected.")
 ]
 FrequencyOption = Annotated[
-    int | None, option("--crawl-frequency-days", "N", "Days between runs. Default by kind of organisation.")
+    int | None,
+    option("--crawl-frequency-days", "N", "Days between runs. The default depends on the kind of organisation."),
 ]
 WindowOption = Annotated[
-    str | None, option("--time-window", "HH:MM-HH:MM", "The hours in which to read it, by the organisation's clock.")
+    str | None,
+    option("--time-window", "HH:MM-HH:MM", "The hours in which to read it, in the time zone of the organisation."),
 ]
-CountryOption = Annotated[str | None, option("--country", "XX", "Where the organisation is: two letters.")]
+CountryOption = Annotated[str | None, option("--country", "XX", "The country of the organisation: two letters.")]
 ZoneOption = Annotated[str | None, option("--time-zone", "NAME", "Its time zone, such as Africa/Nairobi.")]
 ScheduleOption = Annotated[
-    str | None, option("--schedule", "s0|adaptive", "By fixed rules (s0), or by how often it changes (adaptive).")
+    str | None, option("--schedule", "s0|adaptive", "Fixed rules (s0), or by the rate of changes (adaptive).")
 ]
 ImportanceOption = Annotated[
-    float | None, option("--importance", "N", "How much a change there is worth to the adaptive schedule. Default 1.")
+    float | None, option("--importance", "N", "The weight of its changes in the adaptive schedule. Default 1.")
 ]
 
 
@@ -82,11 +85,11 @@ def add(
     time_zone: ZoneOption = None,
     schedule: ScheduleOption = None,
     importance: ImportanceOption = None,
-    propose: Annotated[bool, typer.Option("--propose", help="Add it paused, to be approved later.")] = False,
+    propose: Annotated[bool, typer.Option("--propose", help="Add it paused, for later approval.")] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a source; it is due at once."""
+    """Add a source; it is due immediately."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import add_source, checked, what_is_not_honoured
 
@@ -103,11 +106,11 @@ def add(
         importance=importance,
     )
     with name_options_in_errors(columns):
-        checked(careers_url=url, **columns)  # before anything is opened, let alone made
+        checked(careers_url=url, **columns)  # before anything is opened or created
     with invocation.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
         notes = what_is_not_honoured(opened.database, source)
-    _show(invocation, source, "is due now" if not propose else "waits to be approved", notes)
+    _show(invocation, source, "is due now" if not propose else "waits for approval", notes)
 
 
 @command(
@@ -119,7 +122,7 @@ def list_all(
     context: typer.Context,
     status: Annotated[str | None, option("--status", "NAME", "Only these: active, paused, blocked or deleted.")] = None,
     org_type: Annotated[str | None, option("--org-type", "NAME", "Only this kind of organisation.")] = None,
-    search: Annotated[str | None, option("--search", "TEXT", "Only those with this in their name or address.")] = None,
+    search: Annotated[str | None, option("--search", "TEXT", "Only those whose name or URL contains this.")] = None,
     limit: Annotated[int, option("--limit", "N", "How many at most.")] = 100,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -138,9 +141,9 @@ def list_all(
     elif found:
         write_sources(found)
         if total > len(found):
-            write_line(Cell(f"{len(found):,} of {counted(total, 'source')}; --limit shows more.", "dim"))
+            write_line(Cell(f"{len(found):,} of {counted(total, 'source')}; use --limit to show more.", "dim"))
     else:
-        write_line("There are no such sources.", Cell("  Add one: comity sources add URL", "dim"))
+        write_line("No source matches.", Cell("  Add one: comity sources add URL", "dim"))
 
 
 @command(
@@ -154,7 +157,7 @@ def list_all(
 def edit(
     context: typer.Context,
     named: SourceArgument,
-    url: Annotated[str | None, option("--url", "URL", "Its new address.")] = None,
+    url: Annotated[str | None, option("--url", "URL", "Its new URL.")] = None,
     org_name: OrgNameOption = None,
     source_type: TypeOption = None,
     org_type: OrgTypeOption = None,
@@ -168,7 +171,7 @@ def edit(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a source; an empty text takes a value away. With another address, type or hint it is due now."""
+    """Change a source; an empty text removes a value. With a new URL, type or hint it is due now."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import checked, edit_source, what_is_not_honoured
     from comity.reports.sources import find_source
@@ -192,14 +195,14 @@ def edit(
         source = find_source(opened.database, named)
         source = edit_source(opened.database, opened.clock, source.id, **changes)
         notes = what_is_not_honoured(opened.database, source)
-    _show(invocation, source, "is changed", notes)
+    _show(invocation, source, "was changed", notes)
 
 
 @command(app, "approve", examples=("comity sources approve https://example.org/careers",))
 def approve(
     context: typer.Context, named: SourceArgument, state: StateOption = None, as_json: JsonOption = False
 ) -> None:
-    """Have a proposed source read, beginning now."""
+    """Approve a proposed source; it is due now."""
     from comity.operate.sources import approve_source
 
     _act(read_invocation(context, state, as_json), named, approve_source, "is due now")
@@ -209,7 +212,7 @@ def approve(
 def pause(
     context: typer.Context, named: SourceArgument, state: StateOption = None, as_json: JsonOption = False
 ) -> None:
-    """Read a source no more until it is resumed."""
+    """Pause a source until it is resumed."""
     from comity.operate.sources import pause_source
 
     _act(read_invocation(context, state, as_json), named, pause_source, "is paused")
@@ -219,7 +222,7 @@ def pause(
 def resume(
     context: typer.Context, named: SourceArgument, state: StateOption = None, as_json: JsonOption = False
 ) -> None:
-    """Read a paused or blocked source again, beginning now; its failures are forgotten."""
+    """Resume a paused or blocked source: its failures are cleared, and it is due now."""
     from comity.operate.sources import resume_source
 
     _act(read_invocation(context, state, as_json), named, resume_source, "is due now")
@@ -229,10 +232,10 @@ def resume(
 def delete(
     context: typer.Context, named: SourceArgument, state: StateOption = None, as_json: JsonOption = False
 ) -> None:
-    """Delete a source; what only it lists is closed. Its log stays."""
+    """Delete a source, and close the postings that only it lists. Its log stays."""
     from comity.operate.sources import delete_source
 
-    _act(read_invocation(context, state, as_json), named, delete_source, "is deleted")
+    _act(read_invocation(context, state, as_json), named, delete_source, "was deleted")
 
 
 def _act(invocation: Invocation, named: str, act: Callable[..., Source], became: str) -> None:
@@ -259,7 +262,7 @@ def named_only(**options: Any) -> dict[str, Any]:
 
 
 def read_hint(given: str | None) -> str | None:
-    """A hint as it was given, or the file that was named with an @."""
+    """The hint itself, or the content of the file that is named with an @."""
     if given is None or not given.startswith("@"):
         return given
     try:
@@ -270,7 +273,7 @@ def read_hint(given: str | None) -> str | None:
 
 
 def _check_org_type(opened: State, name: str | None) -> None:
-    """Rows written by hand may have any kind of organisation; one that neither they nor we know is a slip."""
+    """Rows edited in SQL may have any kind of organisation; a kind that is neither there nor known is a typo."""
     from comity.model.source import ORG_TYPES
     from comity.reports.sources import list_sources
     from comity.rules.nearest import one_of

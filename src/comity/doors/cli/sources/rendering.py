@@ -46,7 +46,7 @@ def source_document(source: Source) -> dict[str, Any]:
 
 
 def result_document(result: SourceReport | SourceSkipped) -> dict[str, Any]:
-    """A run, or why there was none, as one JSON object; counts stand beside the rest."""
+    """A run, or why there was none, as one JSON object with its counts."""
     values: dict[str, Any] = asdict(result)
     counts: dict[str, Any] = values.pop("counts", {})
     return values | counts
@@ -86,7 +86,7 @@ def write_sources(sources: Sequence[Source]) -> None:
 
 
 def write_source(source: Source) -> None:
-    """One source, as far as somebody set it."""
+    """Write one source."""
     pairs: list[tuple[str, str | Cell]] = [
         ("id", str(source.id)),
         ("organisation", " · ".join(filter(None, (source.org_name, source.org_type, source.country))) or "-"),
@@ -101,17 +101,17 @@ def write_source(source: Source) -> None:
 
 
 def write_report(result: SourceReport | SourceSkipped) -> None:
-    """One line for a run, and one for what it says."""
+    """Write a line for a run, and one for its message."""
     counts = getattr(result, "counts", None)
     if counts is None:
         write_line(Cell("skipped", "dim"), f"  {result.source_id}  {getattr(result, 'reason', '')}")
         return
     report: Any = result
-    told = (
-        f"{counts.found} found, {counts.inserted} new, {counts.updated} changed, {counts.skipped} as they were, "
+    figures = (
+        f"{counts.found} found, {counts.inserted} new, {counts.updated} changed, {counts.skipped} unchanged, "
         f"{counts.closed} closed; {counted(report.pages, 'page')}, {report.duration_ms:,} ms"
     )
-    write_line(_coloured(str(report.status)), f"  {report.careers_url}  {told}")
+    write_line(_coloured(str(report.status)), f"  {report.careers_url}  {figures}")
     if report.message:
         write_line(Cell(f"      {report.message}", "dim"))
     if str(report.source_status) != "active":
@@ -154,7 +154,7 @@ def _next_run(run: LoggedRun) -> str | None:
 
 
 def write_simulation(found: Simulation) -> None:
-    """What a run would find."""
+    """Write what a run would find."""
     if found.kind is None:
         write_line(Cell("not read", "red"), f"  {found.message}")
         return
@@ -177,7 +177,7 @@ def write_simulation(found: Simulation) -> None:
         ]
         write_pairs(pairs)
     if found.next_url is not None:
-        write_line(Cell(f"\n  goes on at {found.next_url}", "dim"))
+        write_line(Cell(f"\n  continues at {found.next_url}", "dim"))
 
 
 def _coloured(word: str) -> Cell:

@@ -1,4 +1,4 @@
-"""The rest of `comity sources …`: running sources, looking at their runs, and trying pages out."""
+"""`comity sources …`: run sources, list their runs, and try pages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from comity.model.errors import BadInput
 
 @command(app, "run", examples=("comity sources run https://example.org/careers", "comity sources run ID --json"))
 def run(context: typer.Context, named: SourceArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Run one source now, due or not."""
+    """Run one source now, even if it is not due."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import run_now
     from comity.reports.sources import find_source
@@ -60,16 +60,16 @@ def run(context: typer.Context, named: SourceArgument, state: StateOption = None
 @command(app, "run-due", examples=("comity sources run-due", "comity sources run-due --all --json"))
 def run_due(
     context: typer.Context,
-    everything: Annotated[bool, typer.Option("--all", help="Go on until nothing is due.")] = False,
-    limit: Annotated[int | None, option("--limit", "N", "Sources at most. Default 20.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Continue until nothing is due.")] = False,
+    limit: Annotated[int | None, option("--limit", "N", "How many sources at most. Default 20.")] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run what is due, once, without waiting for the scheduler."""
+    """Run the sources that are due, once, without the scheduler."""
     if limit is not None:
         check_number("--limit", limit, 1, MOST_LISTED)
     if everything and limit is not None:
-        raise BadInput("--all and --limit cannot both be: one says how many, the other says all")
+        raise BadInput("--all and --limit cannot be combined")
     invocation = read_invocation(context, state, as_json)
     from comity.run.sources import with_source_runner
 
@@ -87,12 +87,12 @@ def run_due(
             }
         )
     elif not done.queued:
-        write_line("Nothing is due.", Cell("  When is it? comity sources list", "dim"))
+        write_line("No source is due.", Cell("  See when: comity sources list", "dim"))
 
 
 @command(app, "status", examples=("comity sources status --json",))
 def status(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Show how much is due and what is being run."""
+    """Show how many sources are due, and which are running."""
     invocation = read_invocation(context, state, as_json)
     from comity.reports.sources import sources_status
 
@@ -103,7 +103,7 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
     if invocation.as_json:
         from comity.doors.web.shown import LockShown, PoolShown, StatusShown
 
-        told = StatusShown(
+        document = StatusShown(
             running=False,  # this command runs nothing
             scheduler=is_on,
             pool=PoolShown(at_once=pool),
@@ -113,14 +113,14 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
             queued=0,
             locks=[LockShown.model_validate(lock) for lock in found.locks],
         )
-        write_json(told.document())
+        write_json(document.document())
         return
     write_pairs(
         [
             ("due", f"{found.due_count:,}"),
-            ("being run", f"{found.locked:,}"),
-            ("at once", f"at most {pool} a scheduler"),
-            ("scheduler", "allowed" if is_on else "turned off (DISABLE_SCHEDULER)"),
+            ("running", f"{found.locked:,}"),
+            ("at once", f"at most {pool} per scheduler"),
+            ("scheduler", "enabled" if is_on else "disabled (DISABLE_SCHEDULER)"),
         ]
     )
     for lock in found.locks:
@@ -130,12 +130,12 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
 @command(app, "logs", examples=("comity sources logs", "comity sources logs https://example.org/careers --limit 5"))
 def logs(
     context: typer.Context,
-    named: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Only this one: address or id.")] = None,
+    named: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Only this source: its URL or id.")] = None,
     limit: Annotated[int, option("--limit", "N", "How many at most.")] = 20,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the latest runs, newest first."""
+    """List the latest runs, newest first."""
     check_number("--limit", limit, 1, MOST_LISTED)
     invocation = read_invocation(context, state, as_json)
     from comity.reports.sources import find_source, list_runs
@@ -150,17 +150,17 @@ def logs(
     elif runs:
         write_logs(runs)
     else:
-        write_line("Nothing was run yet.", Cell("  To do so: comity sources run-due", "dim"))
+        write_line("No runs yet.", Cell("  Start some: comity sources run-due", "dim"))
 
 
 @command(app, "test-fetch", examples=("comity sources test-fetch https://example.org/careers",))
 def fetch_head(
     context: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="A page; it need not be a source.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="A page; it does not have to be a source.")],
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask for the head of a page only, as politely as for anything else: status, size, ETag, Last-Modified."""
+    """Request only the headers of a page, as politely as any page: status, size, ETag, Last-Modified."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import test_fetch
     from comity.run.sources import with_source_runner
@@ -173,13 +173,13 @@ def fetch_head(
 
         write_json(HeadShown.model_validate(head).document())
         return
-    size = "not said" if head.size is None else f"{head.size:,} bytes"
+    size = "unknown" if head.size is None else f"{head.size:,} bytes"
     write_pairs(
         [
-            ("address", head.final_url),
+            ("url", head.final_url),
             ("status", str(head.status)),
             ("size", size),
-            ("type", head.content_type or "not said"),
+            ("type", head.content_type or "unknown"),
             ("etag", head.etag or "none"),
             ("last-modified", head.last_modified or "none"),
             ("took", f"{head.elapsed_ms:,} ms"),
@@ -200,14 +200,14 @@ def fetch_head(
 )
 def simulate(
     context: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL|SOURCE", help="A page, or a source by its address or id.")],
+    url: Annotated[str, typer.Argument(metavar="URL|SOURCE", help="A page, or a source by its URL or id.")],
     source_type: TypeOption = None,
     parser_hint: HintOption = None,
     country: CountryOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read the first page and show its first three jobs; nothing is stored. Options try other settings of a source."""
+    """Read the first page and show its first three jobs, without storing anything. Options override a source."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import simulate_extract, source_to_try
     from comity.run.sources import with_source_runner
@@ -230,16 +230,16 @@ def simulate(
 
 @command(app, "serve", examples=("comity sources serve", "comity sources serve --json >> sources.log"))
 def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Run sources as they become due, until stopped: the scheduler.
+    """Run the scheduler: sources are run as they become due, until stopped.
 
-    Any number of these share one state; each source is run by one at a time. SIGTERM or Ctrl-C ends it: what is under
-    way may end within 30 seconds, and is due again otherwise. With --json, one line for each run.
+    Any number of schedulers can share one state; each source is run by one of them at a time. SIGTERM or Ctrl-C stops
+    it: runs in progress may finish within 30 seconds, and are due again otherwise. With --json, each run is one line.
     """
     invocation = read_invocation(context, state, as_json)
     if ":memory:" in invocation.settings.where:
-        raise BadInput("a scheduler needs a state that others can reach; one in memory is not")
+        raise BadInput("a scheduler needs a state that other processes can open; a state in memory cannot be shared")
     if invocation.settings.disable_scheduler:
-        write_line("The scheduler is turned off (DISABLE_SCHEDULER); comity sources run-due runs what is due once.")
+        write_line("The scheduler is disabled (DISABLE_SCHEDULER); comity sources run-due runs the due sources once.")
         return
     from comity.run.logs import log_for, wait_logger
     from comity.run.sources import SourceView, serve_sources
