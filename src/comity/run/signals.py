@@ -6,7 +6,6 @@ kept, as after `kill -9`; the next run fetches the rest again.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
@@ -47,6 +46,8 @@ def stop_on_signals(
 
     `before_exit` runs before either of these exits, `hold` before and after a suspension by Ctrl-Z.
     """
+    import asyncio  # slow to import, and every command imports this module
+
     loop = asyncio.get_running_loop()
     is_stopping = False
 

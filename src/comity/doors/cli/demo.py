@@ -5,7 +5,6 @@ One site asks for a longer crawl delay; all answer 429 once, forbid some pages i
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import sys
@@ -14,13 +13,16 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import JsonOption, read_invocation
 from comity.doors.cli.output import write_as_is, write_line
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
 
 PAGES_PER_SITE: Final = 60
 _LONGEST_HEAD: Final = 65_536
@@ -110,6 +112,8 @@ def _number(path: str) -> int | None:
 @contextmanager
 def demo_web() -> Iterator[list[DemoSite]]:
     """Serve the three sites on free ports of 127.0.0.1 until the block ends."""
+    import asyncio  # slow to import, and --help does not need it
+
     sites = [DemoSite(title, rule) for title, rule in _SITES]
     ready, loop = threading.Event(), asyncio.new_event_loop()
 
@@ -134,8 +138,10 @@ def demo_web() -> Iterator[list[DemoSite]]:
         thread.join(5)
 
 
-def _handler(site: DemoSite) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def _handler(site: DemoSite) -> Callable[[StreamReader, StreamWriter], Awaitable[None]]:
+    from asyncio import IncompleteReadError, LimitOverrunError
+
+    async def handle(reader: StreamReader, writer: StreamWriter) -> None:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -148,7 +154,7 @@ def _handler(site: DemoSite) -> Callable[[asyncio.StreamReader, asyncio.StreamWr
                     + encoded
                 )
                 await writer.drain()
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, IndexError):
+        except (IncompleteReadError, LimitOverrunError, ConnectionError, IndexError):
             pass
         finally:
             writer.close()

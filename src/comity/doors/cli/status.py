@@ -67,8 +67,8 @@ def show_status(
     """Show workers, waiting hosts, throughput and errors.
 
     Workers are listed by the leases they hold: a worker that waits for hosts holds none. LAST SEEN is when it last took
-    or renewed a lease. Numbers with a ~ are estimates, used where counting would read a whole table. Errors are those of
-    the last hour, among the last 5,000 fetches.
+    or renewed a lease. Numbers with a ~ are estimates, used where counting would read a whole table. Errors are those
+    of the last hour, among the last 5,000 fetches.
     """
     invocation = read_invocation(context, state, as_json)
     if watch and invocation.as_json:

@@ -40,7 +40,7 @@ MaxPagesOption = Annotated[
 ]
 DelayOption = Annotated[
     float | None,
-    option("--delay", "SECONDS", "Between requests to a host, which may ask for more. Default 1."),
+    option("--delay", "SECONDS", "Delay between requests to a host, which may ask for more. Default 1."),
 ]
 AcceptOption = Annotated[
     list[str] | None, option("--accept", "TYPE", "Accept this media type: text/html, text/*. May be repeated.")
@@ -82,14 +82,16 @@ MaxImageBytesOption = Annotated[
     int | None, typer.Option("--max-image-bytes", metavar="N", help="Skip images that are larger. Default 10,000,000.")
 ]
 TimeoutOption = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", help="Limit of a whole request. Default 60.")
+    float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of a whole request. Default 60.")
 ]
 ConnectTimeoutOption = Annotated[
-    float | None, typer.Option("--connect-timeout", metavar="SECONDS", help="Limit of connecting. Default 10.")
+    float | None, typer.Option("--connect-timeout", metavar="SECONDS", help="Time limit for connecting. Default 10.")
 ]
 FirstByteTimeoutOption = Annotated[
     float | None,
-    typer.Option("--first-byte-timeout", metavar="SECONDS", help="Limit from connection to first byte. Default 20."),
+    typer.Option(
+        "--first-byte-timeout", metavar="SECONDS", help="Time limit from connection to first byte. Default 20."
+    ),
 ]
 RetriesOption = Annotated[
     int | None,
