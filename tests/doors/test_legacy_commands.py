@@ -63,7 +63,7 @@ def test_options_and_help_are_the_same(comity: CommandLine) -> None:
 
 def test_the_help_keeps_them_apart(comity: CommandLine) -> None:
     text = comity.done("--help").out
-    older = text[text.index("Older spellings") :]
+    older = text[text.index("Older names") :]
     for name in ("domain-status", "domain-info", "domain-reset", "top-domains"):
         assert f" {name} " in older
-        assert f" {name} " not in text[: text.index("Older spellings")]
+        assert f" {name} " not in text[: text.index("Older names")]

@@ -76,7 +76,7 @@ def test_a_person_reads_it_in_words(stocked: CommandLine) -> None:
         (("--offset", "10001"), "--offset must be between 0 and 10,000"),
         (("--sort", "random"), "--sort must be one of relevance, newest, deadline"),
         (("--deadline-after", "tomorrow"), "--deadline-after: a day such as"),
-        (("--status", "--rebuild"), "cannot both be"),
+        (("--status", "--rebuild"), "cannot be combined"),
         (("--status", "water"), "takes no words"),
     ],
 )

@@ -152,7 +152,7 @@ def another_encoding(path: Path) -> None:
         (binary, "line 1: not a text file"),
         (wide_characters, "line 1: not a text file"),
         (endless_line, "line 1: longer than 65536 bytes"),
-        (nothing_in_it, "there is no seed in it"),
+        (nothing_in_it, "contains no seed"),
         (another_encoding, "line 2: "),
         (lambda path: path.symlink_to(path), "Too many levels of symbolic links"),
     ],
@@ -177,7 +177,7 @@ def test_a_device_without_end_is_refused_and_does_not_fill_the_memory(comity: Co
 
 
 def test_an_empty_pipe_and_no_stdin_at_all_are_refused(comity: CommandLine) -> None:
-    assert "there is no seed in it" in comity.finished("seeds", "load", "-", given=b"").err
+    assert "contains no seed" in comity.finished("seeds", "load", "-", given=b"").err
     closed = comity.finished("seeds", "load", "-", stdin=None, preexec_fn=lambda: os.close(0))
     assert (closed.code, closed.err.count("\n")) == (2, 1)
     assert not STATE.parent.exists()

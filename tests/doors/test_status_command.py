@@ -117,6 +117,6 @@ def test_it_is_redrawn_until_somebody_ends_it(busy: CommandLine) -> None:
         process.kill()
         process.wait(PATIENCE_S)
     text = ANY_CODE.sub("", received.decode())
-    assert "Ctrl-C ends this" in text
+    assert "Ctrl-C to exit" in text
     assert "Traceback" not in text
     assert received.decode().rstrip().endswith("\x1b[?25h")  # the cursor is back

@@ -37,7 +37,7 @@ def test_a_number_of_processes_that_cannot_be_is_refused(place: Place, value: st
 def test_a_state_in_memory_cannot_be_shared(place: Place) -> None:
     told = place.comity("crawl", "https://example.org/", "--processes", 2, "--state", ":memory:")
     assert told.code == 2
-    assert "one in memory is not" in told.err
+    assert "a state in memory cannot be shared" in told.err
 
 
 def test_the_end_is_told_to_people_as_one(web: Web, place: Place) -> None:

@@ -13,7 +13,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +31,17 @@ _COMMAND: Final = ("-P", "-m", "comity.run.child_process")
 _MOST_MESSAGE_BYTES: Final = 1 << 26
 _MOST_TASK_BYTES: Final = 1 << 28
 _STDERR_BYTES_KEPT: Final = 2000
+
+
+def packed_settings(settings: Settings) -> dict[str, Any]:
+    """Every setting, for `read_settings` in the child."""
+    return settings.model_dump(mode="json")
+
+
+def without_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a child: without the variables that the packed settings replace."""
+    variables = setting_variables()
+    return {name: value for name, value in environment.items() if name.upper() not in variables}
 
 
 class ChildProcess:
@@ -57,19 +68,18 @@ class ChildProcess:
         `descriptors` are open files that the job refers to.
         """
         pipe = asyncio.subprocess.PIPE
-        variables = setting_variables()
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             *_COMMAND,
             stdin=pipe,
             stdout=pipe,
             stderr=pipe if captures_stderr else None,
-            env={name: value for name, value in os.environ.items() if name.upper() not in variables},
+            env=without_settings(os.environ),
             pass_fds=tuple(descriptors),
             start_new_session=True,
             limit=_MOST_MESSAGE_BYTES,
         )
-        self.send({"task": task, "settings": settings.model_dump(mode="json"), "job": job})
+        self.send({"task": task, "settings": packed_settings(settings), "job": job})
 
     def send(self, order: dict[str, Any]) -> None:
         """Send an order; a process that is gone ignores it."""
