@@ -86,7 +86,7 @@ def test_the_report_is_tables_for_people(history: CommandLine) -> None:
     assert ["known.example", "pages_discovered", "9", "2"] in lines
     assert ["exhausted", "1", "0.50", "2.0"] in lines
     assert "busy.example is being crawled by worker:7; run this again afterwards." in text
-    assert "odd.example goes by another name too, WWW.odd.example; run comity domains merge first." in text
+    assert "odd.example has another row, WWW.odd.example; run comity domains merge first." in text
     assert "down.example is taken down by down.example." in text
     assert "1 host with 1 image in provenance only: no row was created." in text
     assert "1 host with pages counted, but no fetch stored." in text
@@ -105,7 +105,9 @@ def test_a_dry_run_changes_nothing(history: CommandLine) -> None:
     before = history.rows("SELECT * FROM domains ORDER BY domain")
     rehearsed = history.json("domains", "backfill", "--dry-run")
     said = history.done("domains", "backfill", "--dry-run").lines
-    assert said[-1] == ("2 hosts would be made, 1 would be raised, 0 agreed, 3 left.  Dry run: nothing was changed.")
+    assert said[-1] == (
+        "2 hosts would be added, 1 would be raised, 0 unchanged, 3 skipped.  Dry run: nothing was changed."
+    )
     assert history.rows("SELECT * FROM domains ORDER BY domain") == before
     done = history.json("domains", "backfill")
     differing = {"is_dry_run", "backfilled", "mismatches"}
@@ -131,7 +133,7 @@ def test_an_interrupted_backfill_goes_on_unless_it_is_to_begin_anew(
         assert history("domains", "backfill").code == 130
     said = history.done("domains", "backfill", *options).out
     assert ("Continued the interrupted backfill." in said) is resumed
-    assert said.splitlines()[-1] == "2 hosts made, 1 raised, 0 agreed, 3 left."
+    assert said.splitlines()[-1] == "2 hosts added, 1 raised, 0 unchanged, 3 skipped."
     assert history.rows("SELECT name FROM sqlite_master WHERE name LIKE 'backfill%'") == []
 
 
@@ -150,7 +152,7 @@ def test_a_terminal_shows_how_far_it_is_and_is_left_clean(history: CommandLine) 
     assert code == 0
     assert "Reading fetches" in text
     last = ANY_CODE.sub("", text).splitlines()[-1]
-    assert last.strip() == "52 hosts made, 1 raised, 0 agreed, 3 left."
+    assert last.strip() == "52 hosts added, 1 raised, 0 unchanged, 3 skipped."
 
 
 def test_it_works_on_a_file_and_on_a_server(

@@ -156,14 +156,14 @@ def test_claims_tell_who_holds_what_what_ran_out_and_who_waits(hosts: CommandLin
     }
     text = hosts.done("domains", "claims").out
     assert "worker:2      1        1  2001-01-01 00:00" in text
-    assert "1 lease ran out" in text
+    assert "1 lease expired" in text
 
 
 @pytest.mark.parametrize("spelling", ["unsplash.com", "https://www.Unsplash.com/photos?x=1", "UNSPLASH.com.:443"])
 def test_info_finds_a_host_by_any_spelling(hosts: CommandLine, spelling: str) -> None:
     text = hosts.done("domains", "info", spelling).out
     assert text.splitlines()[0] == "unsplash.com  active"
-    for piece in ("450 crawled of 2,100 discovered", "7.1 a page", "worker:1", "until 2999-01-01 00:00 UTC"):
+    for piece in ("450 crawled of 2,100 discovered", "7.1 per page", "worker:1", "until 2999-01-01 00:00 UTC"):
         assert piece in text
 
 

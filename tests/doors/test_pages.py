@@ -152,7 +152,7 @@ def test_pages_that_cannot_be_read_yet_are_counted(crawled: CommandLine) -> None
     for command in (("list",), ("query", COUNT), ("export", "x.jsonl")):
         answer = crawled("pages", *command)
         assert answer.code == 0
-        assert answer.err == "2 pages of crawls under way or cut short cannot be read yet.\n"
+        assert answer.err == "2 pages of running or interrupted crawls cannot be read yet.\n"
     assert crawled.json("pages", "query", COUNT)["in_segments"] == 2
     store.close()
 
@@ -188,7 +188,7 @@ def test_the_newest_body_counts_however_the_url_is_spelled(crawled: CommandLine)
 def test_a_page_without_a_body_says_why(crawled: CommandLine) -> None:
     answer = crawled("pages", "body", page(2).url)
     assert (answer.code, answer.out) == (1, "")
-    assert answer.err == f"comity: {page(2).url} was visited, but no body was kept: http_404\n"
+    assert answer.err == f"comity: {page(2).url} was visited, but no body was stored: http_404\n"
     answer = crawled("pages", "body", "https://example.com/never")
     assert answer.err == "comity: https://example.com/never is not among the pages\n"
 

@@ -66,7 +66,7 @@ def test_a_person_reads_it_in_words(stocked: CommandLine) -> None:
     assert "3 postings are indexed." in stocked.done("search", "--rebuild").out
     stocked.done("takedown", "add", "https://jobs.example/01")
     assert stocked.json("search")["total"] == 2
-    assert "2 postings are indexed; 1 posting left out" in stocked.done("search", "--rebuild").out
+    assert "2 postings are indexed; 1 posting skipped" in stocked.done("search", "--rebuild").out
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_person_reads_it_in_words(stocked: CommandLine) -> None:
         (("--limit", "101"), "--limit must be between 1 and 100"),
         (("--offset", "10001"), "--offset must be between 0 and 10,000"),
         (("--sort", "random"), "--sort must be one of relevance, newest, deadline"),
-        (("--deadline-after", "tomorrow"), "--deadline-after: a day such as"),
+        (("--deadline-after", "tomorrow"), "--deadline-after must be a date such as"),
         (("--status", "--rebuild"), "cannot be combined"),
         (("--status", "water"), "takes no words"),
     ],

@@ -23,7 +23,7 @@ def test_hosts_and_urls_are_added_and_counted(comity: CommandLine) -> None:
     ]
     assert comity.rows("SELECT url, state FROM domain_frontier") == [("https://www.example.com/news", 0)]
     again = comity.done("seeds", "add", "example.com", "new.example").out
-    assert again.startswith("1 new host, 1 known already.")
+    assert again.startswith("1 new host, 1 already known.")
 
 
 def test_the_state_may_be_named_on_both_sides_and_in_the_environment(
@@ -47,7 +47,7 @@ def test_what_is_taken_down_is_left_out_and_named(comity: CommandLine) -> None:
     answer = comity("seeds", "add", "gone.example", "https://sub.gone.example/x", "here.example")
     assert answer.code == 0
     assert answer.out.startswith("1 new host.")
-    assert answer.err == "Left out, since they are taken down: gone.example, sub.gone.example.\n"
+    assert answer.err == "Skipped because of a takedown: gone.example, sub.gone.example.\n"
     assert comity.json("seeds", "add", "gone.example")["taken_down"] == ["gone.example"]
 
 

@@ -133,7 +133,7 @@ def test_a_hint_may_stand_in_a_file(comity: CommandLine, site: Site) -> None:
 def test_the_scheduler_can_be_turned_off(comity: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISABLE_SCHEDULER", "AIDJOBS_DISABLE_SCHEDULER", "COMITY_DISABLE_SCHEDULER"):
         monkeypatch.setenv(name, "true")
-        assert "turned off" in comity.done("sources", "serve").out
+        assert "disabled" in comity.done("sources", "serve").out
         monkeypatch.delenv(name)
 
 

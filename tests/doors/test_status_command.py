@@ -37,7 +37,7 @@ def busy(with_state: CommandLine) -> CommandLine:
 def test_a_person_sees_who_works_what_waits_and_what_went_wrong(busy: CommandLine) -> None:
     lines = busy.done("status").lines
     assert lines[0].endswith("UTC  1 worker · 1 host held · 12 URLs queued · 0.0 pages/s")
-    assert lines[1] == "1 lease ran out and nobody took over yet; the next free worker does."
+    assert lines[1] == "1 lease expired and not taken over yet; the next free worker takes over."
     words = [line.split() for line in lines]
     assert ["box-1", "77", "working", "1", "-"] in [each[:5] for each in words]
     assert ["box-2", "88", "ran", "out", "1"] in [each[:5] for each in words]

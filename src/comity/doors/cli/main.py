@@ -92,9 +92,9 @@ app = typer.Typer(
     help=reflow(
         """Comity is a polite crawler with a memory.
 
-        It requests pages from each host only as often as the host accepts, and continues where it stopped. Seeds name
-        the hosts to crawl; the state remembers everything about them, in one file or in a PostgreSQL database that
-        many machines share.
+        It visits each host only as often as the host accepts, and continues where it stopped. Seeds name the hosts to
+        visit; the state remembers everything about them, in one file or in a PostgreSQL database that many machines
+        share.
         """
     ),
     epilog=f"{render_examples(_FIRST_STEPS, 'First steps')}\n\n[dim]{_EXIT_CODES}[/]",

@@ -97,8 +97,8 @@ def _write(report: BackfillReport) -> None:
     write_line()
     would = "would be " if report.is_dry_run else ""
     write_line(
-        f"{counted(report.created, 'host')} {would}added, {report.raised:,} {would}raised, {report.unchanged:,} right, "
-        f"{sum(report.left.values()):,} skipped.",
+        f"{counted(report.created, 'host')} {would}added, {report.raised:,} {would}raised, "
+        f"{report.unchanged:,} unchanged, {sum(report.left.values()):,} skipped.",
         Cell("  Dry run: nothing was changed." if report.is_dry_run else "", "dim"),
     )
 
