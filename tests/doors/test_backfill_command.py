@@ -90,7 +90,7 @@ def test_the_report_is_tables_for_people(history: CommandLine) -> None:
     assert "down.example is taken down by down.example." in text
     assert "1 host with 1 image in provenance only: no row was created." in text
     assert "1 host with pages counted, but no fetch stored." in text
-    assert lines[-1] == ["2", "hosts", "made,", "1", "raised,", "0", "agreed,", "3", "left."]
+    assert lines[-1] == ["2", "hosts", "added,", "1", "raised,", "0", "unchanged,", "3", "skipped."]
 
 
 def test_a_second_run_changes_nothing(history: CommandLine) -> None:

@@ -28,7 +28,7 @@ def test_looking_makes_nothing(comity: CommandLine) -> None:
 def test_a_state_goes_forward_and_back(comity: CommandLine) -> None:
     up = comity.json("db", "upgrade")
     assert (up["revision_before"], up["revision"], up["is_current"]) == (None, HEAD, True)
-    assert comity.done("db", "upgrade").out == f"{STATE} is at {HEAD} already.\n"
+    assert comity.done("db", "upgrade").out == f"{STATE} is already at {HEAD}.\n"
     assert comity.done("db", "current").out.split() == ["revision", HEAD, "head", HEAD, "state", str(STATE)]
     comity.done("seeds", "add", "example.com")
     down = comity.json("db", "downgrade", "base", "--yes")
