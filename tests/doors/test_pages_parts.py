@@ -69,7 +69,7 @@ def test_what_is_wrong_is_told_and_the_rest_can_be_asked(crawled: CommandLine) -
     assert answer.err == "1 file not written by a crawl, and ignored: notes.txt\n"
     answer = crawled("pages", "query", COUNT, "--into-format", "csv")
     assert (answer.code, answer.lines) == (0, ["pages", "5"])
-    assert answer.err == "1 part damaged or missing: left out. See comity pages verify.\n"
+    assert answer.err == "1 part damaged or missing, so left out; see comity pages verify.\n"
     assert crawled.json("pages", "query", COUNT)["parts_left_out"] == 1
 
 
