@@ -15,13 +15,12 @@ from weakref import WeakKeyDictionary
 from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, file_of, open_database
 from comity.database.schema import ensure_current
-from comity.leases.room import Leases, LeaseTerms
-from comity.model.budget import Budget
+from comity.leases.leases import Leases, LeaseTerms
 from comity.model.errors import BadInput
 from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
 from comity.model.robots import RobotsUnreachable
-from comity.model.scope import CrawlScope
+from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.rules.canonical import WebAddress
@@ -30,25 +29,25 @@ from comity.settings import Settings
 
 # The walk, the fetcher and the store are slow to import, and most commands need none of them.
 if TYPE_CHECKING:
-    from comity.fetch.fetcher import Fetcher
+    from comity.fetch.fetcher import CurlFetcher
     from comity.fetch.settings import ProxySettings
-    from comity.frontier.redis_store import RedisFrontier
+    from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
     from comity.rules.tracking import TrackingRules
     from comity.search.engine import SearchEngine
-    from comity.search.served import JobSearch
+    from comity.search.job_search import JobSearch
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
     from comity.upkeep.source_pool import SourcePool
-    from comity.walk.crawl import Crawl
-    from comity.walk.crawl_hooks import CrawlHooks
-    from comity.walk.listing_reader import ListingReader
-    from comity.walk.read_source import SourceDesk
-    from comity.walk.robots_in_force import RobotsInForce
-    from comity.walk.robots_keeper import RobotsTerms
-    from comity.walk.run_desk import RunDesk
+    from comity.walk.crawl.crawl import Crawl
+    from comity.walk.crawl.hooks import CrawlHooks
+    from comity.walk.crawl.run_record import RunRecord
+    from comity.walk.robots.in_force import RobotsInForce
+    from comity.walk.robots.keeper import RobotsTerms
+    from comity.walk.sources.listing_reader import ListingReader
+    from comity.walk.sources.runner import SourceRunner
 
 REREAD_EVERY_S: Final = 600.0
 _SECRET: Final = {
@@ -104,7 +103,7 @@ class State:
 
     def crawl(
         self,
-        fetcher: Fetcher,
+        fetcher: CurlFetcher,
         hosts: Collection[str] | None,
         hooks: CrawlHooks | None = None,
         sink: MakeSink | None = None,
@@ -117,9 +116,9 @@ class State:
         from comity.store.images import ImageStore, image_root
         from comity.store.pages import open_sink
         from comity.store.target import read_target
-        from comity.walk.crawl import Crawl
-        from comity.walk.crawl_hooks import NO_HOOKS, Duty
-        from comity.walk.crawl_terms import CrawlTerms
+        from comity.walk.crawl.crawl import Crawl
+        from comity.walk.crawl.hooks import NO_HOOKS, Duty
+        from comity.walk.crawl.terms import CrawlTerms
 
         settings = self.settings
         leases = leases or self.leases()
@@ -166,7 +165,7 @@ class State:
             images,
         )
 
-    async def reread_robots(self, fetcher: Fetcher) -> None:
+    async def reread_robots(self, fetcher: CurlFetcher) -> None:
         """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""
         from comity.upkeep.reread_robots import reread_robots
 
@@ -177,13 +176,13 @@ class State:
         """The settings that are stored with a run, without secrets."""
         return self.settings.model_dump(mode="json", exclude=_SECRET)
 
-    def run_desk(self, run_id: UUID) -> RunDesk:
+    def run_desk(self, run_id: UUID) -> RunRecord:
         """The record of a run that several processes share."""
         from comity.store.pages import open_sink
-        from comity.walk.run_desk import RunDesk
+        from comity.walk.crawl.run_record import RunRecord
 
         leases = self.leases()
-        return RunDesk(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
+        return RunRecord(self.database, leases, open_sink(self.settings.pages, leases.holder), self.clock, run_id)
 
     def _fetch_limits(self, most_bytes: int) -> FetchLimits:
         settings = self.settings
@@ -208,11 +207,10 @@ class State:
             content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
         )
 
-    def source_desk(self, fetcher: Fetcher, reader: ListingReader | None = None) -> SourceDesk:
+    def source_desk(self, fetcher: CurlFetcher, reader: ListingReader | None = None) -> SourceRunner:
         """What runs and tries sources; an asynchronous context."""
-        from comity.walk.normalize_job import normalized
-        from comity.walk.plan_source import SourcePlanner
-        from comity.walk.read_source import SourceDesk, SourceTerms
+        from comity.walk.sources.plan import SourcePlanner
+        from comity.walk.sources.runner import SourceRunner, SourceTerms, normalized
 
         settings = self.settings
         terms = SourceTerms(
@@ -224,7 +222,7 @@ class State:
             collapse_subdomains=settings.collapse_subdomains,
         )
         plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
-        return SourceDesk(
+        return SourceRunner(
             self.database, self.leases(), fetcher, self.clock, random.random, terms, plan, normalized, reader
         )
 
@@ -237,7 +235,7 @@ class State:
         return DueSources(self.database, self.clock, desk, terms, tell)
 
     def source_pool(
-        self, desk: SourceDesk, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
+        self, desk: SourceRunner, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
     ) -> SourcePool:
         """A pool that runs a few sources at once."""
         from comity.upkeep.source_pool import SourcePool
@@ -248,8 +246,7 @@ class State:
         """The search engine: Meilisearch if the settings name one, the state itself otherwise."""
         settings = self.settings
         if settings.meili_url:
-            from comity.search.meili_http import MeiliLink
-            from comity.search.meilisearch import MeiliSearch
+            from comity.search.meilisearch import MeiliLink, MeiliSearch
 
             return MeiliSearch(MeiliLink(settings.meili_url, settings.meili_key), settings.meili_index)
         from comity.search.database_engine import DatabaseSearch
@@ -258,7 +255,7 @@ class State:
 
     def search(self) -> JobSearch:
         """Search for job postings."""
-        from comity.search.served import JobSearch
+        from comity.search.job_search import JobSearch
 
         return JobSearch(self.database, self.clock, self.search_engine())
 
@@ -300,7 +297,7 @@ class State:
         except ValueError as error:
             raise BadInput(f"COMITY_PROXY: {error}") from None
 
-    async def read_robots(self, fetcher: Fetcher, address: WebAddress) -> RobotsInForce:
+    async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
         """The robots.txt in force for an address."""
         from comity.walk.read_robots import read_robots
 
@@ -327,7 +324,7 @@ class State:
         return replace(profile, interval_s=interval_s, retry_limit=retries, max_retry_backoff_s=most_s)
 
     def _robots_terms(self) -> RobotsTerms:
-        from comity.walk.robots_keeper import RobotsTerms
+        from comity.walk.robots.keeper import RobotsTerms
 
         settings = self.settings
         return RobotsTerms(
@@ -337,13 +334,13 @@ class State:
             timeouts=self._fetch_limits(settings.max_response_bytes),
         )
 
-    def fetcher(self) -> Fetcher:
+    def fetcher(self) -> CurlFetcher:
         """The HTTP client, with our identity and the networks it may use."""
-        from comity.fetch.fetcher import Fetcher
+        from comity.fetch.fetcher import CurlFetcher
         from comity.fetch.settings import WANTED_CONNECTIONS, FetchSettings, raise_connection_limit
 
         settings = self.settings
-        return Fetcher(
+        return CurlFetcher(
             FetchSettings(
                 user_agent=settings.identity,
                 contact=settings.contact,
@@ -359,7 +356,7 @@ class State:
 
 def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> FrontierStore:
     """The store that the settings name; `BadInput` if the URLs of this state are in the other one."""
-    from comity.database.frontier_place import FrontierPlace, where_frontiers_are
+    from comity.database.frontier.journal import FrontierPlace, frontier_place
     from comity.frontier.sql_store import own_frontier
 
     if not redis_url:
@@ -369,7 +366,7 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
             "COMITY_REDIS_URL needs a state that can be shared: set COMITY_DATABASE_URL to a postgresql:// URL"
         )
     with database.read() as connection:
-        place = where_frontiers_are(connection)
+        place = frontier_place(connection)
     if place is FrontierPlace.HERE:
         raise BadInput(
             "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it; "
@@ -384,7 +381,7 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
 
 
 def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFrontier:
-    from comity.frontier.redis_store import RedisFrontier
+    from comity.frontier.redis.store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)
 

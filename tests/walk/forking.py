@@ -190,8 +190,8 @@ def _import_what_commands_need() -> None:
     import comity.reports.idle
     import comity.reports.politeness
     import comity.reports.why
-    import comity.upkeep.end_cooldowns
     import comity.upkeep.rescore  # noqa: F401
+    import comity.upkeep.wake_hosts
 
 
 if __name__ == "__main__":

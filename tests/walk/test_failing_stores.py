@@ -17,7 +17,7 @@ import pytest
 
 from comity.assemble import State
 from comity.store.pages import PageStore
-from comity.walk.crawl import Crawl
+from comity.walk.crawl.crawl import Crawl
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import QUEUED, Place, until
 from tests.walk.site import Route, Web, page, tree

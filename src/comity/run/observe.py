@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from comity.assemble import open_existing_state
 from comity.model.errors import ComityError
 from comity.telemetry import events, metrics
-from comity.telemetry.address import read_address
 from comity.telemetry.gathering import Reporter
-from comity.telemetry.health import Check, lease_check, loop_checks, page_of
+from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry.logs import Log, masked
-from comity.telemetry.meter import Meter, Reading
-from comity.telemetry.pulse import Pulse
+from comity.telemetry.meter import Meter, MeterReading
+from comity.telemetry.serving import read_address
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.reports.status import Figures
     from comity.settings import Settings
-    from comity.telemetry.serving import Page
+    from comity.telemetry.serving import HttpAnswer
 
 Result = TypeVar("Result")
 
@@ -50,7 +49,7 @@ async def observed(settings: Settings, log: Log, reports_to: int | None) -> Asyn
         return
     meter = Meter()
     reporter = Reporter(reports_to) if reports_to is not None else None
-    pulse = Pulse(meter, monotonic, reporter.tell if reporter is not None else None)
+    pulse = LoopPulse(meter, monotonic, reporter.tell if reporter is not None else None)
     async with AsyncExitStack() as stack:
         if reporter is None:
             numbers = Meter(metrics.Origin.PARENT)
@@ -73,7 +72,7 @@ async def observed(settings: Settings, log: Log, reports_to: int | None) -> Asyn
 
 @asynccontextmanager
 async def served(
-    settings: Settings, log: Log, read: Callable[[], list[Reading]], silence_s: Callable[[], Mapping[int, float]]
+    settings: Settings, log: Log, read: Callable[[], list[MeterReading]], silence_s: Callable[[], Mapping[int, float]]
 ) -> AsyncIterator[None]:
     """Serve /metrics, /healthz and /readyz while the block lasts, if the settings name an address."""
     if settings.metrics is None:
@@ -99,7 +98,7 @@ class _Pages:
         self,
         settings: Settings,
         monitor: StateMonitor,
-        read: Callable[[], list[Reading]],
+        read: Callable[[], list[MeterReading]],
         silence_s: Callable[[], Mapping[int, float]],
     ) -> None:
         self._redis_url = settings.redis_url
@@ -107,19 +106,19 @@ class _Pages:
         self._read = read
         self._silence_s = silence_s
 
-    async def metrics(self, accept: str) -> Page:
+    async def metrics(self, accept: str) -> HttpAnswer:
         """Every metric, of the processes and of the state."""
-        from comity.telemetry.exposition import exposed
-        from comity.telemetry.serving import Page
+        from comity.telemetry.exposition import render_readings
+        from comity.telemetry.serving import HttpAnswer
 
-        return Page(200, *exposed([*self._read(), await self._monitor.reading()], accept))
+        return HttpAnswer(200, *render_readings([*self._read(), await self._monitor.reading()], accept))
 
-    async def healthz(self, _accept: str) -> Page:
+    async def healthz(self, _accept: str) -> HttpAnswer:
         """Whether the event loop of every process runs; a process that hangs should be restarted."""
 
         return page_of(loop_checks(self._silence_s()))
 
-    async def readyz(self, _accept: str) -> Page:
+    async def readyz(self, _accept: str) -> HttpAnswer:
         """Whether crawling is possible now: the stores answer, and leases are renewed in time."""
 
         checks: list[Check] = [await self._monitor.check()]
@@ -146,7 +145,7 @@ class StateMonitor:
         self._running_query: asyncio.Future[Any] | None = None
         self._query_turn = asyncio.Lock()
 
-    async def reading(self) -> Reading:
+    async def reading(self) -> MeterReading:
         """The figures; while the state does not answer, the last ones with their age."""
         async with self._figures_turn:
             if monotonic() - self._figures_at >= _FIGURES_EVERY_S:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result
     from comity.upkeep.source_pool import SourcePool
-    from comity.walk.read_source import SourceDesk
     from comity.walk.request import OnWait
+    from comity.walk.sources.runner import SourceRunner
 
 Done = TypeVar("Done")
 
@@ -47,7 +47,7 @@ class SourceView:
 class SourceService:
     """What runs sources; `scheduler` is None if they are run only when asked for."""
 
-    runner: SourceDesk
+    runner: SourceRunner
     pool: SourcePool
     scheduler: asyncio.Task[None] | None
     notify_search: Callable[[], object]
@@ -116,7 +116,7 @@ def serve_sources(settings: Settings, view: SourceView) -> int:
     return codes[0] if codes else 0
 
 
-def with_source_runner(state: State, act: Callable[[SourceDesk], Awaitable[Done]]) -> Done:
+def with_source_runner(state: State, act: Callable[[SourceRunner], Awaitable[Done]]) -> Done:
     """Do one thing with sources: run one, or try a page."""
 
     async def run() -> Done:

@@ -14,7 +14,7 @@ from comity.model.errors import BadInput
 
 if TYPE_CHECKING:
     from comity.rules.canonical import WebAddress
-    from comity.walk.robots_in_force import RobotsInForce
+    from comity.walk.robots.in_force import RobotsInForce
 
 _PANEL = "Explain"
 _STEP_AT = 20  # the column in which a step of the chain begins
@@ -46,10 +46,10 @@ def why(
     invocation = read_invocation(context, state, as_json)
     address = _address(url, invocation)
     if invocation.as_json:
-        from comity.doors.shapes.decisions import why_shape
+        from comity.doors.schemas.decisions import why_view
 
         with invocation.open_existing() as opened:
-            write_json(why_shape(opened, address).document())
+            write_json(why_view(opened, address).document())
         return
     with invocation.open_existing() as opened:
         explanation = opened.why(address)
@@ -100,9 +100,9 @@ def robots(
     with invocation.open_or_make() as opened:
         found = asyncio.run(_read(opened, address))
         who = agent or opened.settings.identity
-    from comity.doors.shapes.decisions import robots_verdict_shape
+    from comity.doors.schemas.decisions import robots_verdict_view
 
-    about = robots_verdict_shape(found, address, who).document()
+    about = robots_verdict_view(found, address, who).document()
     if invocation.as_json:
         write_json(about)
         return

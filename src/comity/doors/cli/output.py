@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from comity.doors.cli.table_layout import Cell, Column, Row, lay_out, pair_lines, wrapped
-from comity.doors.shapes.times import spelled_time
+from comity.doors.schemas.times import iso_time
 from comity.run.wording import counted
 
 __all__ = ["Cell", "Column", "Row", "counted"]
@@ -152,7 +152,7 @@ def _as_json(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, datetime):
-        return spelled_time(value)
+        return iso_time(value)
     if isinstance(value, date):
         return value.isoformat()
     return str(value)

@@ -14,7 +14,7 @@ from comity.doors.cli.options import JsonOption, StateOption, name_options_in_er
 from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
 
 if TYPE_CHECKING:
-    from comity.model.policy import HostPolicy
+    from comity.model.host import HostPolicy
 
 app = group("Set limits for one host. A change takes effect with the next request.")
 
@@ -98,7 +98,7 @@ def change(
     """
     invocation = read_invocation(context, state, as_json)
     name = invocation.host(host)
-    from comity.operate.policy import checked_limits, set_policy
+    from comity.operate.policy import check_limits, set_policy
 
     given = {
         "max_concurrency": max_concurrency,
@@ -108,7 +108,7 @@ def change(
         "allow_js": allow_js,
     }
     with name_options_in_errors(given):
-        limits = checked_limits(**given)
+        limits = check_limits(**given)
     with invocation.open_or_make() as opened:
         policy = set_policy(opened.database, opened.clock, name, **limits)
     if invocation.as_json:
@@ -118,9 +118,9 @@ def change(
 
 
 def _document(policy: HostPolicy | None, host: str) -> dict[str, Any]:
-    from comity.doors.shapes.hosts import policy_shape
+    from comity.doors.schemas.hosts import policy_view
 
-    return policy_shape(policy, host).document()
+    return policy_view(policy, host).document()
 
 
 def _write_policy(policy: HostPolicy) -> None:

@@ -114,7 +114,7 @@ def search(
         raise BadInput("--status and --rebuild cannot be combined")
     if (status or rebuild) and words:
         raise BadInput(f"--{'status' if status else 'rebuild'} takes no words to search for")
-    from comity.rules.search_filters import checked_filter
+    from comity.rules.search.filters import checked_filter
 
     given = {
         "country_iso": checked_filter("country_iso", country or (), "--country"),
@@ -198,7 +198,7 @@ def _update_index(opened: State) -> None:
 
 
 def _show_status(invocation: Invocation) -> None:
-    from comity.reports.search import outbox_status
+    from comity.reports.status import outbox_status
 
     with invocation.open_existing() as opened:
         found = outbox_status(opened.database)
@@ -247,9 +247,9 @@ def _rebuild(invocation: Invocation) -> None:
 
 def page_document(page: SearchPage) -> dict[str, Any]:
     """A page of hits as JSON; matches are separate pieces, which the reader must escape."""
-    from comity.doors.web.shown import SearchShown
+    from comity.doors.schemas.sources import SearchResults
 
-    return SearchShown.model_validate(page).document()
+    return SearchResults.model_validate(page).document()
 
 
 def write_page(page: SearchPage, query: SearchQuery) -> None:

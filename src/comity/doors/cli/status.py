@@ -27,8 +27,8 @@ from comity.doors.cli.output import (
     write_json,
     write_lines,
 )
-from comity.model.end_reason import sentence_of
 from comity.model.errors import BadInput, StateUnavailable
+from comity.model.run import sentence_of
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -89,7 +89,7 @@ def show_status(
 
 def state_of_worker(line: WorkerLine) -> str:
     """The state of a worker, judged by its leases."""
-    from comity.doors.shapes.hosts import state_of_worker as state_of
+    from comity.doors.schemas.hosts import worker_state as state_of
 
     return state_of(line)
 
@@ -178,9 +178,9 @@ def status_lines(status: Status, state_of: WorkerState) -> Lines:
 
 def status_document(status: Status, state_of: WorkerState) -> dict[str, Any]:
     """The status as JSON; estimates are marked by `is_exact`."""
-    from comity.doors.shapes.hosts import state_shape
+    from comity.doors.schemas.hosts import status_view
 
-    return state_shape(status, state_of).document()
+    return status_view(status, state_of).document()
 
 
 def render_age(at: datetime, now: datetime) -> str:

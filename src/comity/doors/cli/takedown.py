@@ -47,7 +47,7 @@ def add(
     with invocation.open_or_make() as opened:
         reports = add_takedowns(opened.database, entries, reason=kept_reason, frontier=opened.frontier)
     if invocation.as_json:
-        from comity.doors.shapes.decisions import takedown_added
+        from comity.doors.schemas.decisions import takedown_added
 
         write_json([takedown_added(report).document() for report in reports])
         return
@@ -88,9 +88,9 @@ def list_entries(context: typer.Context, state: StateOption = None, as_json: Jso
     with invocation.open_existing() as opened:
         stored = list_takedowns(opened.database)
     if invocation.as_json:
-        from comity.doors.shapes.decisions import takedown_shape
+        from comity.doors.schemas.decisions import takedown_view
 
-        write_json([takedown_shape(entry).document() for entry in stored])
+        write_json([takedown_view(entry).document() for entry in stored])
     elif stored:
         rows = [Row((entry.entry, render_time(entry.created_at), entry.reason or "-")) for entry in stored]
         write_table((Column("ENTRY"), Column("SINCE"), Column("REASON")), rows)

@@ -103,7 +103,7 @@ def make_token(context: typer.Context, state: StateOption = None, as_json: JsonO
 
 def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> int:
     from comity.doors.cli.sources.rendering import result_writer
-    from comity.doors.web.serving import DATABASE_CONNECTIONS, build_server, listen
+    from comity.doors.web.server import DATABASE_CONNECTIONS, build_server, listen
     from comity.run.event_loop import event_loop_runner
     from comity.run.logs import log_for, wait_logger
     from comity.run.signals import INTERRUPTED, stop_on_signals
@@ -132,10 +132,10 @@ def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> 
 
 
 def _introduce(invocation: Invocation, host: str, port: int, *, schedules: bool) -> None:
-    from comity.doors.web.application import access_terms
-    from comity.doors.web.serving import is_dev
+    from comity.doors.web.application import access_settings
+    from comity.doors.web.server import is_dev
 
-    terms = access_terms(invocation.settings, is_dev=is_dev(invocation.settings, host))
+    terms = access_settings(invocation.settings, is_dev=is_dev(invocation.settings, host))
     name = f"[{host}]" if ":" in host else host
     note(f"listening on http://{name}:{port}; sources are run {'when due' if schedules else 'on request only'}")
     if not terms.has_login:

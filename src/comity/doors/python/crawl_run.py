@@ -16,7 +16,7 @@ from comity.doors.python.page_queue import PageQueue
 from comity.model.errors import ComityError
 from comity.reports.idle import IdleHost
 from comity.run.event_loop import event_loop_runner
-from comity.walk.progress import Progress, RunSummary
+from comity.walk.crawl.progress import Progress, RunSummary
 
 _END: Final = None
 

@@ -19,10 +19,10 @@ from comity.model.host import Seed
 from comity.reports.idle import IdleHost
 from comity.run.crawl.sites import Sites, finish_sites, prepare_sites, reopen_hosts
 from comity.settings import Settings
-from comity.walk.crawl import Crawl
-from comity.walk.crawl_hooks import CrawlHooks
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.progress import Progress, RunSummary
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.hooks import CrawlHooks
+from comity.walk.crawl.progress import Progress, RunSummary
+from comity.walk.session.database_thread import DatabaseThread
 
 _log: Final = logging.getLogger("comity")
 

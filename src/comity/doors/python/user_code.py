@@ -11,8 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from comity.doors.python.page import Page, pages_of
 from comity.model.errors import ComityError
-from comity.model.extraction import Extraction, Extractor, PageShown
-from comity.model.page_record import PageRecord
+from comity.model.page import Extraction, Extractor, FetchedPage, PageRecord
 from comity.store.sink import MakeSink, PageSink
 from comity.store.user_sink import Take, UserSink
 
@@ -36,7 +35,7 @@ class SinkFailed(ComityError):
         super().__init__(f"the sink failed {what}: {type(problem).__name__}: {problem}")
 
 
-UserExtractor = Callable[[PageShown], Any]
+UserExtractor = Callable[[FetchedPage], Any]
 
 
 @runtime_checkable
@@ -65,7 +64,7 @@ def wrap_extractor(extract: UserExtractor | None) -> Extractor | None:
     if extract is None:
         return None
 
-    def extract_page(page: PageShown) -> Extraction:
+    def extract_page(page: FetchedPage) -> Extraction:
         try:
             return _extraction(extract(page))
         except Exception as problem:

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from comity.assemble import open_state
-from comity.model.budget import BudgetReason, Exhausted
-from comity.model.end_reason import EndReason
+from comity.model.run import BudgetReason, EndReason, Exhausted
 from comity.run.crawl.shared import FinishedHosts, return_page, take_page
 from comity.run.crawl.view import visits_of
-from comity.walk.crawl_hooks import CrawlHooks, HostShare
-from comity.walk.run_budget import SharedPages
+from comity.walk.crawl.budget import SharedPages
+from comity.walk.crawl.hooks import CrawlHooks, HostShare
 
 if TYPE_CHECKING:
     from comity.run.child_process import ParentChannel
     from comity.settings import Settings
-    from comity.walk.crawl import Crawl
-    from comity.walk.progress import Progress
+    from comity.walk.crawl.crawl import Crawl
+    from comity.walk.crawl.progress import Progress
 
 _REPORT_EVERY_S: Final = 0.2
 COUNTED: Final = (

@@ -11,22 +11,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from comity.operate.refresh import ask_refresh
+from comity.operate.hosts import request_refresh
 from comity.operate.seeds import add_seeds
 from comity.run.crawl.view import CrawlView, visits_of
 from comity.run.event_loop import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
-from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
-from comity.upkeep.go_deeper import go_deeper
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
-from comity.walk.crawl_hooks import CrawlHooks
+from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
+from comity.walk.crawl.hooks import CrawlHooks
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.model.host import Seed
     from comity.settings import Settings
-    from comity.walk.progress import RunSummary
+    from comity.walk.crawl.progress import RunSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: 
     lift_refusals(database, settings.allow_networks, hosts)
     go_deeper(database, clock, state.frontier, settings.max_depth, hosts)
     if refresh:
-        ask_refresh(database, clock, hosts)
+        request_refresh(database, clock, hosts)
     return Sites(frozenset(hosts), tuple(report.taken_down))
 
 

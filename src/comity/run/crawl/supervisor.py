@@ -14,18 +14,17 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from comity.model.budget import Budget, BudgetReason, BudgetWarning, Exhausted, Spent
-from comity.model.end_reason import EndReason
-from comity.rules.budget import check, reached
+from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, Spent
+from comity.rules.budget import check, limit_reached
 from comity.run.child_process import ChildProcess
 from comity.run.crawl.child import COUNTED
 from comity.run.crawl.shared import FinishedHosts, PageBudget
 from comity.run.crawl.view import CrawlView, Visit
 from comity.run.failures import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals
-from comity.walk.database_thread import DatabaseThread
-from comity.walk.progress import Fault, HostLineInSummary, Progress, RunSummary
-from comity.walk.run_end import RunEnd, later
+from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
+from comity.walk.crawl.summary import RunEnd, later
+from comity.walk.session.database_thread import DatabaseThread
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -68,7 +67,7 @@ class SharedCrawl:
         self._finished_hosts = FinishedHosts()
         self._parts: dict[asyncio.Task[int], _Part] = {}
         self._gone: list[_Part] = []
-        self._lines: dict[str, HostLineInSummary] = {}
+        self._lines: dict[str, HostSummary] = {}
         self._warnings: list[str] = []
         self._died = 0
         self._ending: RunEnd | None = None
@@ -163,7 +162,7 @@ class SharedCrawl:
             case {"progress": counts, "warnings": warnings, "faults": faults}:
                 part.progress, part.warnings, part.faults = counts, warnings, faults
             case {"host": values}:
-                line, known = HostLineInSummary(**values), self._lines.get(values["host"])
+                line, known = HostSummary(**values), self._lines.get(values["host"])
                 self._lines[line.host] = line if known is None else later(known, line)
             case {"visits": visits}:
                 if self._view.on_visits is not None:
@@ -263,7 +262,7 @@ class SharedCrawl:
         limit = self._state.settings.max_pages
         kept = (await self._thread.run(self._record.totals)).pages
         if kept >= limit:
-            self._spend(reached(BudgetReason.PAGE_LIMIT, limit))
+            self._spend(limit_reached(BudgetReason.PAGE_LIMIT, limit))
         elif kept == self._pages_kept:
             page_budget.add(limit - kept)
             self._pages_kept = -1

@@ -12,7 +12,7 @@ from comity.model.outcome import Failed, Postponed, Refused, Rejected
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.model.outcome import Outcome
-    from comity.walk.progress import Progress
+    from comity.walk.crawl.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from comity.run.wording import counted
 from comity.telemetry import events
 from comity.telemetry.events import Level
 from comity.telemetry.logs import Log
-from comity.walk.patience import NoRoom
+from comity.walk.crawl.retrying_thread import DiskFull
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.settings import Settings
-    from comity.walk.progress import HostLineInSummary, RunSummary
+    from comity.walk.crawl.progress import HostSummary, RunSummary
 
 
 def log_start(log: Log, settings: Settings) -> None:
@@ -65,7 +65,7 @@ def log_run(log: Log, summary: RunSummary) -> None:
     )
 
 
-def log_host(log: Log, line: HostLineInSummary) -> None:
+def log_host(log: Log, line: HostSummary) -> None:
     """Log that a host was released."""
     due = None if line.next_run_at is None else datetime.fromtimestamp(line.next_run_at, UTC)
     message = (
@@ -114,7 +114,7 @@ class StoreLog:
 
     def on_silence(self, reason: str | None) -> None:
         """Log that Redis does not answer, or that the disk of the pages is full; None: that is over."""
-        if isinstance(reason, NoRoom):
+        if isinstance(reason, DiskFull):
             if self._full_at is None:
                 self._full_at = monotonic()
                 self._log.tell(events.PAGES_WAIT, reason, error="disk_full")

@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from comity.assemble import REREAD_EVERY_S
-from comity.model.end_reason import EndReason
 from comity.model.errors import StateUnavailable
-from comity.upkeep.end_cooldowns import end_cooldowns, lift_refusals
-from comity.upkeep.go_deeper import go_deeper
+from comity.model.run import EndReason
 from comity.upkeep.rescore import rescore, rescore_run
+from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.walk.crawl import Crawl
-    from comity.walk.crawl_hooks import CrawlHooks
-    from comity.walk.progress import Progress, RunSummary
+    from comity.walk.crawl.crawl import Crawl
+    from comity.walk.crawl.hooks import CrawlHooks
+    from comity.walk.crawl.progress import Progress, RunSummary
 
 _RESCORE_EVERY_S: Final = 3600.0
 _UPKEEP_EVERY_S: Final = 60.0  # while there is nothing to crawl

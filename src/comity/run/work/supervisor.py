@@ -23,7 +23,7 @@ from comity.run.work.log import StoreLog
 from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkView
 from comity.telemetry import events, metrics
 from comity.telemetry.gathering import Gathered
-from comity.telemetry.meter import Meter, Reading
+from comity.telemetry.meter import Meter, MeterReading
 
 if TYPE_CHECKING:
     from comity.settings import Settings
@@ -75,7 +75,7 @@ class _Workers:
         with open_state(self._settings, connections=2) as state:
             StoreLog(self._log).check_frontier(state)
 
-    def _readings(self) -> list[Reading]:
+    def _readings(self) -> list[MeterReading]:
         self._meter.set(metrics.PROCESSES, self._gathered.reporting)
         return [self._gathered.reading(), self._meter.read()]
 

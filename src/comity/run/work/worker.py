@@ -22,9 +22,9 @@ from comity.run.wording import counted
 from comity.run.work.log import StoreLog, log_host, log_run, log_settings_warnings, log_start
 from comity.run.work.shift import WorkerMemory, WorkerShift
 from comity.telemetry import events, metrics
-from comity.walk.crawl_hooks import CrawlHooks, Duty, HostShare
-from comity.walk.progress import RunSummary
-from comity.walk.worker import StateLost, Worker, WorkerTerms
+from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
+from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.worker import StateLost, Worker, WorkerTerms
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from comity.telemetry.logs import Log
     from comity.telemetry.meter import Meter
     from comity.telemetry.metrics import Metric
-    from comity.walk.progress import HostLineInSummary, Progress
-    from comity.walk.worker import News
+    from comity.walk.crawl.progress import HostSummary, Progress
+    from comity.walk.crawl.worker import News
 
 STOPPING: Final = "finishing the requests in flight (send the signal again to exit at once)"
 MOST_HOSTS: Final = 100_000
@@ -150,7 +150,7 @@ class WorkerProcess:
             figures |= {"seconds": round(summary.seconds, 3), "hosts": len(summary.hosts)}
             self._view.on_run(figures | {"endings": summary.endings, "warnings": summary.warnings[:5]})
 
-    def _on_host(self, line: HostLineInSummary) -> None:
+    def _on_host(self, line: HostSummary) -> None:
         log_host(self._log, line)
         self._count(metrics.HOSTS_LEFT, line.status.replace(" ", "_"))
 

@@ -14,7 +14,7 @@ from comity.doors.cli.output import counted
 
 if TYPE_CHECKING:
     from comity.assemble import State
-    from comity.walk.progress import Progress
+    from comity.walk.crawl.progress import Progress
 
 _LINE_EVERY_S: Final = 5.0
 _REDRAW_EVERY_S: Final = 0.25

@@ -13,7 +13,7 @@ from comity.doors.cli.output import Cell, Column, Row, counted, render_time, vis
 if TYPE_CHECKING:
     from comity.reports.idle import IdleHost
     from comity.run.crawl.view import Visit
-    from comity.walk.progress import RunSummary
+    from comity.walk.crawl.progress import RunSummary
 
 _MOST_HOSTS: Final = 30
 _MOST_FAULTS: Final = 10

@@ -111,7 +111,7 @@ def reset_domain(
     kept_reason = checked_text("--reason", reason)
     invocation = read_invocation(context, state, as_json)
     name = invocation.host(host)
-    from comity.operate.reset import reset_host
+    from comity.operate.hosts import reset_host
 
     with invocation.open_existing() as opened:
         report = reset_host(opened.database, opened.clock, name, reason=kept_reason, frontier=opened.frontier)
@@ -160,9 +160,9 @@ def show_claims(context: typer.Context, state: StateOption = None, as_json: Json
         held, counts = holders(opened.database, opened.clock), status_counts(opened.database, opened.clock)
     expired = sum(line.expired for line in held)
     if invocation.as_json:
-        from comity.doors.shapes.hosts import claims_shape
+        from comity.doors.schemas.hosts import claims_view
 
-        write_json(claims_shape(held, counts).document())
+        write_json(claims_view(held, counts).document())
         return
     if held:
         columns = (Column("HOLDER"), Column("HOSTS", True), Column("EXPIRED", True), Column("NEXT EXPIRY"))
@@ -201,7 +201,7 @@ def merge_domains(
     one applies. A host that is being crawled is skipped; run the command again later.
     """
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.merge import merge_hosts
+    from comity.operate.hosts import merge_hosts
 
     with invocation.open_existing() as opened:
         merged = list(

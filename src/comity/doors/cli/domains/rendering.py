@@ -18,7 +18,7 @@ from comity.doors.cli.output import (
     write_table,
 )
 from comity.model.host import HostStatus
-from comity.rules.policy_reach import reaches
+from comity.rules.politeness.policy import reaches
 
 if TYPE_CHECKING:
     from comity.reports.hosts import HostInFull, HostLine
@@ -48,16 +48,16 @@ def write_hosts(lines: Sequence[HostLine]) -> None:
 
 def line_document(line: HostLine) -> dict[str, Any]:
     """One host of a listing, under the names of the columns."""
-    from comity.doors.shapes.hosts import host_listed
+    from comity.doors.schemas.hosts import host_summary
 
-    return host_listed(line).document()
+    return host_summary(line).document()
 
 
 def host_document(host: HostInFull) -> dict[str, Any]:
     """One host in full: its columns, its frontier and its policy."""
-    from comity.doors.shapes.hosts import host_shape
+    from comity.doors.schemas.hosts import host_view
 
-    return host_shape(host).document()
+    return host_view(host).document()
 
 
 def status_cell(status: HostStatus) -> Cell:

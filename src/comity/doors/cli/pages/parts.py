@@ -12,7 +12,7 @@ from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_
 from comity.doors.cli.output import Cell, Column, Row, counted, note, write_json, write_line, write_table
 
 if TYPE_CHECKING:
-    from comity.store.inventory import Inventory, PartFound
+    from comity.store.parts.inventory import Inventory, PartFound
 
 _COLORS: Final = {"whole": "green", "damaged": "red", "missing": "red"}
 _MOST_NAMES: Final = 5
@@ -115,9 +115,9 @@ def verify(
 
 
 def _inventory(invocation: Invocation, *, thorough: bool) -> Inventory:
-    from comity.store.inventory import place_of, take_inventory
+    from comity.store.parts.inventory import take_inventory, target_of
 
-    return take_inventory(place_of(invocation.settings.pages), thorough=thorough)
+    return take_inventory(target_of(invocation.settings.pages), thorough=thorough)
 
 
 def _newest_first(part: PartFound) -> tuple[str, str]:

@@ -91,7 +91,7 @@ def add(
 ) -> None:
     """Add a source; it is due immediately."""
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.sources import add_source, checked, what_is_not_honoured
+    from comity.operate.sources import add_source, check_columns, ignored_settings
 
     columns = named_only(
         org_name=org_name,
@@ -106,10 +106,10 @@ def add(
         importance=importance,
     )
     with name_options_in_errors(columns):
-        checked(careers_url=url, **columns)  # before anything is opened or created
+        check_columns(careers_url=url, **columns)  # before anything is opened or created
     with invocation.open_or_make() as opened:
         source = add_source(opened.database, opened.clock, url, approved=not propose, **columns)
-        notes = what_is_not_honoured(opened.database, source)
+        notes = ignored_settings(opened.database, source)
     _show(invocation, source, "is due now" if not propose else "waits for approval", notes)
 
 
@@ -173,7 +173,7 @@ def edit(
 ) -> None:
     """Change a source; an empty text removes a value. With a new URL, type or hint it is due now."""
     invocation = read_invocation(context, state, as_json)
-    from comity.operate.sources import checked, edit_source, what_is_not_honoured
+    from comity.operate.sources import check_columns, edit_source, ignored_settings
     from comity.reports.sources import find_source
 
     changes = named_only(
@@ -190,11 +190,11 @@ def edit(
         importance=importance,
     )
     with name_options_in_errors(changes):
-        checked(**changes)
+        check_columns(**changes)
     with invocation.open_existing() as opened:
         source = find_source(opened.database, named)
         source = edit_source(opened.database, opened.clock, source.id, **changes)
-        notes = what_is_not_honoured(opened.database, source)
+        notes = ignored_settings(opened.database, source)
     _show(invocation, source, "was changed", notes)
 
 

@@ -40,9 +40,9 @@ _STYLES = {
 
 def source_document(source: Source) -> dict[str, Any]:
     """A source as one JSON object."""
-    from comity.doors.web.shown import SourceShown
+    from comity.doors.schemas.sources import SourceView
 
-    return SourceShown.model_validate(source).document()
+    return SourceView.model_validate(source).document()
 
 
 def result_document(result: SourceReport | SourceSkipped) -> dict[str, Any]:

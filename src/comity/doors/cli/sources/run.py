@@ -101,17 +101,17 @@ def status(context: typer.Context, state: StateOption = None, as_json: JsonOptio
         pool = opened.settings.sources_at_once
         is_on = not opened.settings.disable_scheduler
     if invocation.as_json:
-        from comity.doors.web.shown import LockShown, PoolShown, StatusShown
+        from comity.doors.schemas.sources import LockView, PoolView, SourcesStatusView
 
-        document = StatusShown(
+        document = SourcesStatusView(
             running=False,  # this command runs nothing
             scheduler=is_on,
-            pool=PoolShown(at_once=pool),
+            pool=PoolView(at_once=pool),
             due_count=found.due_count,
             locked=found.locked,
             in_flight=0,
             queued=0,
-            locks=[LockShown.model_validate(lock) for lock in found.locks],
+            locks=[LockView.model_validate(lock) for lock in found.locks],
         )
         write_json(document.document())
         return
@@ -144,9 +144,9 @@ def logs(
         source = find_source(opened.database, named) if named is not None else None
         runs = list_runs(opened.database, source.id if source is not None else None, limit)
     if invocation.as_json:
-        from comity.doors.web.shown import LogShown
+        from comity.doors.schemas.sources import SourceRunView
 
-        write_json([LogShown.model_validate(each).document() for each in runs])
+        write_json([SourceRunView.model_validate(each).document() for each in runs])
     elif runs:
         write_logs(runs)
     else:
@@ -169,9 +169,9 @@ def fetch_head(
     with invocation.open_or_make() as opened:
         head = with_source_runner(opened, lambda runner: test_fetch(runner, url))
     if invocation.as_json:
-        from comity.doors.web.shown import HeadShown
+        from comity.doors.schemas.sources import HeadView
 
-        write_json(HeadShown.model_validate(head).document())
+        write_json(HeadView.model_validate(head).document())
         return
     size = "unknown" if head.size is None else f"{head.size:,} bytes"
     write_pairs(
@@ -219,9 +219,9 @@ def simulate(
             source = source_to_try(opened.database, url, **tried)
         found = with_source_runner(opened, lambda runner: simulate_extract(runner, source))
     if invocation.as_json:
-        from comity.doors.web.shown import SimulationShown
+        from comity.doors.schemas.sources import SimulationView
 
-        write_json(SimulationShown.model_validate(found).document())
+        write_json(SimulationView.model_validate(found).document())
     else:
         write_simulation(found)
     if found.kind is None:
