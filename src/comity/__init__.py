@@ -1,7 +1,7 @@
 """Comity: a polite, stateful crawl platform. A lease on a host is the right to talk to it.
 
-The public names are loaded when they are first used, so that `import comity` costs next to nothing; their types stand
-in `__init__.pyi`, and docs/python.md tells how to use them.
+The public names are imported on first use, so that `import comity` is fast. `__init__.pyi` has their types, and
+docs/python.md says how to use them.
 """
 
 __version__ = "0.1.0.dev0"

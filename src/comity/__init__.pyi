@@ -1,11 +1,11 @@
-from comity.doors.python.choices import TEMPORARY as TEMPORARY
 from comity.doors.python.crawl import crawl as crawl
 from comity.doors.python.crawl_run import CrawlRun as CrawlRun
-from comity.doors.python.failures import ExtractorFailed as ExtractorFailed
-from comity.doors.python.failures import SinkFailed as SinkFailed
-from comity.doors.python.given import Sink as Sink
+from comity.doors.python.options import TEMPORARY as TEMPORARY
 from comity.doors.python.page import Page as Page
 from comity.doors.python.read_pages import read_pages as read_pages
+from comity.doors.python.user_code import ExtractorFailed as ExtractorFailed
+from comity.doors.python.user_code import Sink as Sink
+from comity.doors.python.user_code import SinkFailed as SinkFailed
 from comity.model.errors import BadInput as BadInput
 from comity.model.errors import ComityError as ComityError
 from comity.model.page import Extraction as Extraction

@@ -65,13 +65,13 @@ _SECRET: Final = {
 }
 
 
-# One store for every copy of a state that is made with other settings; its connections end with the state.
+# One store for all copies of a state with other settings; its connections are closed with the state.
 _frontiers: Final[WeakKeyDictionary[Database, FrontierStore]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The open state of a crawl, with the clock and the settings that everything on it goes by."""
+    """The open state, with the clock and the settings for everything that is built on it."""
 
     database: Database
     clock: Clock
@@ -79,14 +79,14 @@ class State:
 
     @property
     def frontier(self) -> FrontierStore:
-        """Where the URLs still to visit are kept: in the state itself, or in Redis beside it."""
+        """The store of the URLs to visit: the state itself, or Redis beside it."""
         found = _frontiers.get(self.database)
         if found is None:
             found = _frontiers[self.database] = _open_frontier(self.database, self.clock, self.settings.redis_url)
         return found
 
     def frontier_in_redis(self) -> RedisFrontier:
-        """The store in Redis for URLs that are brought there, or back; whoever asks for it closes it."""
+        """The store in Redis, for moving URLs there or back; the caller closes it."""
         if not self.settings.redis_url or not self.database.is_shared:
             raise BadInput(
                 "set COMITY_REDIS_URL to the Redis for the URLs, and COMITY_DATABASE_URL to a postgresql:// URL"
@@ -110,9 +110,9 @@ class State:
         sink: MakeSink | None = None,
         leases: Leases | None = None,
     ) -> Crawl:
-        """A whole-site crawl of some hosts, or of whatever the table offers.
+        """A whole-site crawl of some hosts, or of what the table of hosts offers.
 
-        `sink` may put itself before the store; `leases` are those of a holder that somebody knows, not of a new one.
+        `sink` may wrap the store of pages; `leases` belong to a known holder instead of a new one.
         """
         from comity.store.images import ImageStore, image_root
         from comity.store.pages import open_sink
@@ -147,7 +147,7 @@ class State:
             settings_shown=self.settings_shown,
         )
         hooks = hooks or NO_HOOKS
-        if hosts is None:  # a worker's run: nobody looked at the hosts one by one before
+        if hosts is None:  # a worker's run, whose hosts were not prepared one by one
             hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
         own = partial(open_sink, settings.pages, leases.holder)
         store = sink(own) if sink is not None else own()
@@ -173,18 +173,18 @@ class State:
         return Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms)
 
     async def reread_robots(self, fetcher: CurlFetcher) -> None:
-        """Look again at robots.txt of hosts that it closed, where the copy is too old; a change opens them."""
+        """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""
         from comity.upkeep.reread_robots import reread_robots
 
         await reread_robots(self.database, self.clock, partial(self.read_robots, fetcher), frontier=self.frontier)
 
     @property
     def settings_shown(self) -> dict[str, Any]:
-        """The settings that a run keeps beside it, without what is secret."""
+        """The settings that are stored with a run, without secrets."""
         return self.settings.model_dump(mode="json", exclude=_SECRET)
 
     def run_desk(self, run_id: UUID) -> RunRecord:
-        """Where a run that several processes share is begun and ended."""
+        """The record of a run that several processes share."""
         from comity.store.pages import open_sink
         from comity.walk.crawl.run_record import RunRecord
 
@@ -215,14 +215,14 @@ class State:
         )
 
     def source_desk(self, fetcher: CurlFetcher, reader: ListingReader | None = None) -> SourceRunner:
-        """Where sources are run and tried out; an asynchronous context."""
+        """What runs and tries sources; an asynchronous context."""
         from comity.walk.session.session import SessionTerms
         from comity.walk.sources.plan import SourcePlanner
         from comity.walk.sources.runner import AT_ONCE, SourceRunner, SourceTerms
 
         settings = self.settings
         terms = SourceTerms(
-            profile=self._patient(Door.SOURCES, settings.source_delay_s, settings.source_retries),
+            profile=self._profile_of(Door.SOURCES, settings.source_delay_s, settings.source_retries),
             limits=self._fetch_limits(settings.max_response_bytes),
             agent=settings.identity,
             max_redirects=settings.max_redirects,
@@ -253,13 +253,13 @@ class State:
     def source_pool(
         self, desk: SourceRunner, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
     ) -> SourcePool:
-        """A few runs at once, whoever asks for them."""
+        """A pool that runs a few sources at once."""
         from comity.upkeep.source_pool import SourcePool
 
         return SourcePool(self.database, self.clock, desk, self.settings.sources_at_once, tell, on_trouble)
 
     def search_engine(self) -> SearchEngine:
-        """Where postings are found: a Meilisearch if one is named, the state itself otherwise."""
+        """The search engine: Meilisearch if the settings name one, the state itself otherwise."""
         settings = self.settings
         if settings.meili_url:
             from comity.search.meilisearch import MeiliLink, MeiliSearch
@@ -270,13 +270,13 @@ class State:
         return DatabaseSearch(self.database)
 
     def search(self) -> JobSearch:
-        """Search as the doors serve it."""
+        """Search for job postings."""
         from comity.search.job_search import JobSearch
 
         return JobSearch(self.database, self.clock, self.search_engine())
 
     def outbox_drain(self) -> OutboxDrain:
-        """What tells the engine of postings that changed."""
+        """What sends changed postings to the search engine."""
         from comity.upkeep.drain_outbox import OutboxDrain
 
         return OutboxDrain(self.database, self.clock, self.search_engine())
@@ -314,7 +314,7 @@ class State:
             raise BadInput("COMITY_PROXY", str(error)) from None
 
     async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
-        """What robots.txt of an address's origin says now."""
+        """The robots.txt in force for an address."""
         from comity.walk.session.session import SessionTerms
 
         terms = SessionTerms(
@@ -328,12 +328,12 @@ class State:
             return await session.robots(address)
 
     def _profile(self) -> DoorProfile:
-        """The crawl door's manners, with what the operator set."""
+        """The limits of crawls, with the operator's settings."""
         settings = self.settings
-        profile = self._patient(Door.CRAWL, settings.delay_s, settings.retries)
+        profile = self._profile_of(Door.CRAWL, settings.delay_s, settings.retries)
         return replace(profile, max_concurrency=settings.per_host)
 
-    def _patient(self, door: Door, interval_s: float, retries: int) -> DoorProfile:
+    def _profile_of(self, door: Door, interval_s: float, retries: int) -> DoorProfile:
         profile, most_s = DOOR_PROFILES[door], self.settings.max_retry_backoff_seconds
         return replace(profile, interval_s=interval_s, retry_limit=retries, max_retry_backoff_s=most_s)
 
@@ -349,7 +349,7 @@ class State:
         )
 
     def fetcher(self) -> CurlFetcher:
-        """A client that says who we are and refuses what it must."""
+        """The HTTP client, with our identity and the networks it may use."""
         from comity.fetch.fetcher import CurlFetcher
         from comity.fetch.settings import WANTED_CONNECTIONS, FetchSettings, raise_connection_limit
 
@@ -369,7 +369,7 @@ class State:
 
 
 def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> FrontierStore:
-    """The store that the settings name, unless the URLs of this state are in the other one."""
+    """The store that the settings name; `BadInput` if the URLs of this state are in the other one."""
     from comity.database.frontier.journal import FrontierPlace, frontier_place
     from comity.frontier.sql_store import own_frontier
 
@@ -384,12 +384,12 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
     if place is FrontierPlace.HERE:
         raise BadInput(
             "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it; "
-            "`comity db move-frontier` brings them to Redis"
+            "`comity db move-frontier` moves them to Redis"
         )
     if place is FrontierPlace.BOTH:
         raise BadInput(
-            "the URLs of this state are between its database and Redis: `comity db move-frontier` brings the rest to "
-            "Redis, and with --back to the database"
+            "a move of the URLs of this state was interrupted: `comity db move-frontier` moves the rest to Redis, "
+            "and with --back to the database"
         )
     return _redis_frontier(database, clock, redis_url)
 
@@ -401,13 +401,13 @@ def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFr
 
 
 def state_file(settings: Settings) -> Path | None:
-    """The file that an embedded state is, made or not; None for a shared one."""
+    """The file of an embedded state, existing or not; None for a shared state."""
     return file_of(settings.where)
 
 
 @contextmanager
 def open_state(settings: Settings, *, migrate: bool = True, connections: int = 2) -> Iterator[State]:
-    """Open the state that the settings name, bring its tables up to date, and close it at the end."""
+    """Open the state that the settings name, migrate its schema, and close it at the end."""
     database = open_database(settings.where, connections=connections)
     try:
         if migrate:
@@ -418,3 +418,13 @@ def open_state(settings: Settings, *, migrate: bool = True, connections: int = 2
         if frontier is not None:
             frontier.close()
         database.close()
+
+
+@contextmanager
+def open_existing_state(settings: Settings, *, migrate: bool = True) -> Iterator[State]:
+    """Open the state to read it; a file that does not exist is read as an empty state, and is not created."""
+    path = state_file(settings)
+    if path is not None and not path.exists():
+        settings = settings.model_copy(update={"state": ":memory:", "database_url": None, "redis_url": None})
+    with open_state(settings, migrate=migrate) as state:
+        yield state

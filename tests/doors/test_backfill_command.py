@@ -86,11 +86,11 @@ def test_the_report_is_tables_for_people(history: CommandLine) -> None:
     assert ["known.example", "pages_discovered", "9", "2"] in lines
     assert ["exhausted", "1", "0.50", "2.0"] in lines
     assert "busy.example is being crawled by worker:7; run this again afterwards." in text
-    assert "odd.example goes by another name too, WWW.odd.example; run comity domains merge first." in text
+    assert "odd.example has another row, WWW.odd.example; run comity domains merge first." in text
     assert "down.example is taken down by down.example." in text
-    assert "1 host with 1 image in provenance only: no row was made." in text
-    assert "1 host with pages counted, of which no fetch is kept." in text
-    assert lines[-1] == ["2", "hosts", "made,", "1", "raised,", "0", "agreed,", "3", "left."]
+    assert "1 host with 1 image in provenance only: no row was created." in text
+    assert "1 host with pages counted, but no fetch stored." in text
+    assert lines[-1] == ["2", "hosts", "added,", "1", "raised,", "0", "unchanged,", "3", "skipped."]
 
 
 def test_a_second_run_changes_nothing(history: CommandLine) -> None:
@@ -106,7 +106,7 @@ def test_a_dry_run_changes_nothing(history: CommandLine) -> None:
     rehearsed = history.json("domains", "backfill", "--dry-run")
     said = history.done("domains", "backfill", "--dry-run").lines
     assert said[-1] == (
-        "2 hosts would be made, 1 would be raised, 0 agreed, 3 left.  Nothing was changed: this is what would be done."
+        "2 hosts would be added, 1 would be raised, 0 unchanged, 3 skipped.  Dry run: nothing was changed."
     )
     assert history.rows("SELECT * FROM domains ORDER BY domain") == before
     done = history.json("domains", "backfill")
@@ -132,8 +132,8 @@ def test_an_interrupted_backfill_goes_on_unless_it_is_to_begin_anew(
         patched.setattr(module._Backfill, "_compare_batch", pull_the_plug)
         assert history("domains", "backfill").code == 130
     said = history.done("domains", "backfill", *options).out
-    assert ("Went on where the backfill before this one was interrupted." in said) is resumed
-    assert said.splitlines()[-1] == "2 hosts made, 1 raised, 0 agreed, 3 left."
+    assert ("Continued the interrupted backfill." in said) is resumed
+    assert said.splitlines()[-1] == "2 hosts added, 1 raised, 0 unchanged, 3 skipped."
     assert history.rows("SELECT name FROM sqlite_master WHERE name LIKE 'backfill%'") == []
 
 
@@ -152,7 +152,7 @@ def test_a_terminal_shows_how_far_it_is_and_is_left_clean(history: CommandLine) 
     assert code == 0
     assert "Reading fetches" in text
     last = ANY_CODE.sub("", text).splitlines()[-1]
-    assert last.strip() == "52 hosts made, 1 raised, 0 agreed, 3 left."
+    assert last.strip() == "52 hosts added, 1 raised, 0 unchanged, 3 skipped."
 
 
 def test_it_works_on_a_file_and_on_a_server(

@@ -72,7 +72,7 @@ def test_the_commands_come_in_groups(comity: CommandLine) -> None:
     text = comity.done("--help").out
     places = [text.index(f" {name} ") for name in ORDER]
     assert places == sorted(places)
-    titles = ("Hosts", "Limits", "State", "Older spellings", "To begin", "Exit codes")
+    titles = ("Hosts", "Limits", "State", "Older names", "First steps", "Exit codes")
     assert [text.index(title) for title in titles] == sorted(text.index(title) for title in titles)
 
 

@@ -118,7 +118,7 @@ def test_the_list_comes_in_pages_and_says_when_there_are_more(hosts: CommandLine
     assert [line["domain"] for page in pages for line in page] == whole
     assert [len(page) for page in pages] == [4, 2, 0]
     first = hosts("domains", "list", "--limit", "4")
-    assert (first.code, first.err) == (0, "There are more: --offset 4, or a larger --limit.\n")
+    assert (first.code, first.err) == (0, "There are more hosts: use --offset 4, or a larger --limit.\n")
     assert hosts.done("domains", "list", "--limit", "6").out
 
 
@@ -127,7 +127,7 @@ def test_names_are_found_whatever_their_case_and_wildcards_mean_nothing(hosts: C
     assert hosts.json("domains", "list", "--contains", "%") == []
     assert hosts.json("domains", "list", "--contains", "_") == []
     nothing = hosts.done("domains", "list", "--contains", "%")
-    assert "No host fits." in nothing.out
+    assert "No host matches." in nothing.out
 
 
 def test_top_ranks_by_images_a_page_and_leaves_out_what_was_never_crawled(hosts: CommandLine) -> None:
@@ -156,14 +156,14 @@ def test_claims_tell_who_holds_what_what_ran_out_and_who_waits(hosts: CommandLin
     }
     text = hosts.done("domains", "claims").out
     assert "worker:2      1        1  2001-01-01 00:00" in text
-    assert "1 lease ran out" in text
+    assert "1 lease expired" in text
 
 
 @pytest.mark.parametrize("spelling", ["unsplash.com", "https://www.Unsplash.com/photos?x=1", "UNSPLASH.com.:443"])
 def test_info_finds_a_host_by_any_spelling(hosts: CommandLine, spelling: str) -> None:
     text = hosts.done("domains", "info", spelling).out
     assert text.splitlines()[0] == "unsplash.com  active"
-    for piece in ("450 crawled of 2,100 discovered", "7.1 a page", "worker:1", "until 2999-01-01 00:00 UTC"):
+    for piece in ("450 crawled of 2,100 discovered", "7.1 per page", "worker:1", "until 2999-01-01 00:00 UTC"):
         assert piece in text
 
 
@@ -193,7 +193,7 @@ def test_a_host_that_nobody_knows_is_an_error_that_says_what_to_do(hosts: Comman
         (("domains", "claims"), "comity seeds add example.com"),
         (("domains", "merge"), "nothing to merge"),
         (("takedown", "list"), "comity takedown add example.com"),
-        (("recalculate-priorities",), "No hosts are known"),
+        (("recalculate-priorities",), "No hosts yet"),
     ],
 )
 def test_an_empty_answer_says_so_and_looking_makes_no_state(

@@ -106,7 +106,7 @@ def test_a_table_is_bounded(crawled: CommandLine) -> None:
     answer = crawled("pages", "query", "SELECT range, repeat('x', 5000) FROM range(1500)")
     assert (answer.code, len(answer.lines)) == (0, 1002)
     assert max(map(len, answer.lines)) < 250
-    assert answer.err == "Only the first 1,000 rows are shown; --into-format csv gives all.\n"
+    assert answer.err == "Only the first 1,000 rows are shown; --into-format csv prints all.\n"
     assert len(crawled.done("pages", "query", "FROM range(1500)", "--into-format", "csv").lines) == 1501
 
 
@@ -119,7 +119,7 @@ def test_where_there_are_no_pages_this_is_said(comity: CommandLine, command: tup
 
 
 def test_a_list_without_pages_says_how_to_get_some(comity: CommandLine) -> None:
-    assert "To get some: comity crawl URL" in comity.done("pages", "list").out
+    assert "Crawl some: comity crawl URL" in comity.done("pages", "list").out
     assert comity.json("pages", "list") == []
     assert list(comity.folder.iterdir()) == []
 
@@ -152,7 +152,7 @@ def test_pages_that_cannot_be_read_yet_are_counted(crawled: CommandLine) -> None
     for command in (("list",), ("query", COUNT), ("export", "x.jsonl")):
         answer = crawled("pages", *command)
         assert answer.code == 0
-        assert answer.err == "2 pages of crawls under way or cut short cannot be read yet.\n"
+        assert answer.err == "2 pages of running or interrupted crawls cannot be read yet.\n"
     assert crawled.json("pages", "query", COUNT)["in_segments"] == 2
     store.close()
 
@@ -188,7 +188,7 @@ def test_the_newest_body_counts_however_the_url_is_spelled(crawled: CommandLine)
 def test_a_page_without_a_body_says_why(crawled: CommandLine) -> None:
     answer = crawled("pages", "body", page(2).url)
     assert (answer.code, answer.out) == (1, "")
-    assert answer.err == f"comity: {page(2).url} was visited, but no body was kept: http_404\n"
+    assert answer.err == f"comity: {page(2).url} was visited, but no body was stored: http_404\n"
     answer = crawled("pages", "body", "https://example.com/never")
     assert answer.err == "comity: https://example.com/never is not among the pages\n"
 
@@ -202,7 +202,7 @@ def test_what_is_taken_down_is_not_shown(crawled: CommandLine) -> None:
     assert page(1).url not in (crawled.folder / "x.jsonl").read_text()
     crawled.done("takedown", "add", "example.com")
     assert crawled.json("pages", "list") == []
-    assert "is to be shown" in crawled.done("pages", "list").out
+    assert "may be shown" in crawled.done("pages", "list").out
 
 
 @pytest.mark.parametrize("target", ["copy", "x.duckdb", "x.jsonl", "x.jsonl.gz", "x.warc", "x.warc.gz"])
@@ -252,9 +252,9 @@ def test_at_a_terminal_a_body_is_made_harmless(crawled: CommandLine) -> None:
 def test_octets_do_not_go_to_a_terminal_by_themselves(crawled: CommandLine) -> None:
     code, shown = at_terminal(crawled, "pages", "body", PICTURE.url)
     assert code == 2
-    assert shown == f"comity: {PICTURE.url} is not text (image/png, 6 bytes); --raw writes it as it is\n"
+    assert shown == f"comity: {PICTURE.url} is not text (image/png, 6 bytes); --raw prints the bytes\n"
     code, shown = at_terminal(crawled, "pages", "query", COUNT, "--into-format", "parquet")
-    assert (code, "Parquet is not for a terminal" in shown) == (2, True)
+    assert (code, "Parquet cannot be printed on a terminal" in shown) == (2, True)
 
 
 def test_a_long_query_is_interrupted_at_once(crawled: CommandLine) -> None:

@@ -37,7 +37,7 @@ def test_parts_are_listed_the_newest_first(crawled: CommandLine) -> None:
     answer = crawled("pages", "parts", "--limit", "1")
     assert "beta" in answer.out
     assert "alpha" not in answer.out
-    assert answer.err == "The newest 1 of 2 parts are shown; --limit shows more.\n"
+    assert answer.err == "The newest 1 of 2 parts are shown; use --limit to show more.\n"
 
 
 def test_parts_are_listed_for_machines(crawled: CommandLine) -> None:
@@ -66,10 +66,10 @@ def test_what_is_wrong_is_told_and_the_rest_can_be_asked(crawled: CommandLine) -
     answer = crawled("pages", "verify")
     assert answer.code == 1
     assert answer.lines[0].startswith("damaged  part-alpha-1-1-a-000001.parquet: 100 bytes instead of ")
-    assert answer.err == "1 file there that no crawl wrote, and nobody reads: notes.txt\n"
+    assert answer.err == "1 file not written by a crawl, and ignored: notes.txt\n"
     answer = crawled("pages", "query", COUNT, "--into-format", "csv")
     assert (answer.code, answer.lines) == (0, ["pages", "5"])
-    assert answer.err == "1 part damaged or missing: left out. See comity pages verify.\n"
+    assert answer.err == "1 part damaged or missing, so left out; see comity pages verify.\n"
     assert crawled.json("pages", "query", COUNT)["parts_left_out"] == 1
 
 
@@ -103,7 +103,7 @@ def test_pages_that_are_in_no_part_yet_are_counted(crawled: CommandLine) -> None
     store = open_sink(crawled.folder / PAGES, "gamma:7:7:x")
     store.append([page(8), page(9)])
     answer = crawled("pages", "verify")
-    assert (answer.code, answer.err) == (0, "2 pages of crawls under way or cut short are in no part yet.\n")
+    assert (answer.code, answer.err) == (0, "2 pages of running or interrupted crawls are in no part yet.\n")
     store.close()
 
 

@@ -48,7 +48,7 @@ def test_an_extractor_gives_what_it_likes(web: Web, place: Place) -> None:
     site = web.site(tree(4))
     shown = []
 
-    def extract(each: comity.FetchedPage) -> Any:
+    def extract(each: comity.PageShown) -> Any:
         shown.append(each)
         return {"words": each.text.split(), "title": each.title}
 
@@ -75,7 +75,7 @@ def test_links_of_an_extractor_are_admitted_as_any_link(web: Web, place: Place) 
     )
     hidden = ["/a", "shown", "#top", "/private/x", other.url(), "mailto:x@example.com", "/shown"]
 
-    def extract(each: comity.FetchedPage) -> comity.Extraction:
+    def extract(each: comity.PageShown) -> comity.Extraction:
         return comity.Extraction(data=len(each.body), links=hidden if each.url == site.url() else [])
 
     found = list(crawl(place, site, extract=extract))
@@ -97,7 +97,7 @@ def test_without_following_links_only_those_of_the_extractor_are_visited(web: We
 def test_an_extractor_that_fails_ends_the_run_and_the_page_is_visited_again(web: Web, place: Place, way: str) -> None:
     site = web.site(tree(30), robots=slowly(0.01))
 
-    def extract(each: comity.FetchedPage) -> str:
+    def extract(each: comity.PageShown) -> str:
         if each.url.endswith("/p7"):
             raise ValueError("seven")
         return "seen"
@@ -124,7 +124,7 @@ def test_an_extractor_that_fails_ends_the_run_and_the_page_is_visited_again(web:
 def test_pages_that_were_committed_come_before_the_failure(web: Web, place: Place) -> None:
     site = web.site(tree(30), robots=slowly(0.03))
 
-    def extract(each: comity.FetchedPage) -> None:
+    def extract(each: comity.PageShown) -> None:
         if each.url.endswith("/p20"):
             raise ValueError
 
@@ -138,8 +138,8 @@ def test_pages_that_were_committed_come_before_the_failure(web: Web, place: Plac
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (lambda _: comity.Extraction(links="/one-text"), "links must be a list of addresses"),
-        (lambda _: comity.Extraction(links=[b"/octets"]), "links must be texts"),  # type: ignore[list-item]
+        (lambda _: comity.Extraction(links="/one-text"), "links must be a list of URLs"),
+        (lambda _: comity.Extraction(links=[b"/bytes"]), "links must be strings"),  # type: ignore[list-item]
     ],
 )
 def test_links_that_are_none_are_told_with_the_url(web: Web, place: Place, given: Any, words: str) -> None:
@@ -277,7 +277,7 @@ def test_without_a_block_it_is_at_least_shown(web: Web, place: Place, monkeypatc
     assert told == ["the sink failed to close: OSError: too late"]
 
 
-async def _coroutine(_: comity.FetchedPage) -> None:
+async def _coroutine(_: comity.PageShown) -> None:
     return None
 
 
@@ -306,7 +306,7 @@ class _AsyncSink:
         (lambda: comity.crawl("a.example", state=":memory:"), comity.BadInput, "TEMPORARY"),
         (lambda: comity.crawl("a.example", max_page=1), TypeError, "max_page"),
         (lambda: comity.crawl(7), TypeError, "not iterable"),
-        (lambda: comity.crawl([b"a.example"]), TypeError, "a seed must be a text"),
+        (lambda: comity.crawl([b"a.example"]), TypeError, "a seed must be a string"),
         (lambda: comity.crawl("a.example", extract="title"), TypeError, "extract must be a function"),
         (lambda: comity.crawl("a.example", extract=_coroutine), TypeError, "extract must be a plain function"),
         (lambda: comity.crawl("a.example", sink=[]), TypeError, r"sink must have a method write\(pages\)"),

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from comity.doors.remedies import in_full
 from comity.model.errors import BadAddress, BadInput, NotFound, Remedy, RemedyCode
+from comity.run.remedies import in_full
 
 
 def test_an_error_about_a_field_carries_it_and_can_be_renamed() -> None:

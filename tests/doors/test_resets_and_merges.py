@@ -52,7 +52,7 @@ def test_a_reset_says_what_it_changed(with_state: CommandLine) -> None:
         with_state.done("domains", "reset", "a.example").out == "a.example: blocked → pending, 0 URLs queued again.\n"
     )
     said = with_state.done("domains", "reset", "b.example").out
-    assert said == "b.example: still active, cooldown and errors forgotten, 0 URLs queued again.\n"
+    assert said == "b.example: still active, cooldown and errors cleared, 0 URLs queued again.\n"
 
 
 def test_a_host_that_is_being_crawled_is_not_reset(with_state: CommandLine) -> None:
@@ -109,7 +109,7 @@ def test_a_dry_run_tells_the_same_and_changes_nothing(misspelled: CommandLine) -
     assert not any(line["done"] for line in merged)
     said = misspelled.done("domains", "merge", "--dry-run").lines
     assert said[0].split() == ["FROM", "TO", "WHAT"]
-    assert said[-1] == "Nothing was changed: this is what would be done."
+    assert said[-1] == "Dry run: nothing was changed."
     assert misspelled.rows("SELECT * FROM domains") == before
 
 

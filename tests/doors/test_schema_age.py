@@ -21,14 +21,14 @@ def test_looking_makes_nothing(comity: CommandLine) -> None:
     }
     text = comity.done("db", "current").out
     assert text.split() == ["revision", "none", "head", HEAD, "state", str(STATE), *text.split()[6:]]
-    assert "comity db upgrade makes them" in text
+    assert "comity db upgrade creates them" in text
     assert list(comity.folder.iterdir()) == []
 
 
 def test_a_state_goes_forward_and_back(comity: CommandLine) -> None:
     up = comity.json("db", "upgrade")
     assert (up["revision_before"], up["revision"], up["is_current"]) == (None, HEAD, True)
-    assert comity.done("db", "upgrade").out == f"{STATE} is at {HEAD} already.\n"
+    assert comity.done("db", "upgrade").out == f"{STATE} is already at {HEAD}.\n"
     assert comity.done("db", "current").out.split() == ["revision", HEAD, "head", HEAD, "state", str(STATE)]
     comity.done("seeds", "add", "example.com")
     down = comity.json("db", "downgrade", "base", "--yes")
@@ -48,13 +48,13 @@ def test_going_back_is_asked_about_and_a_program_must_say_yes(comity: CommandLin
     for options in ([], ["--json"]):
         answer = comity.finished("db", "downgrade", "base", *options)
         assert (answer.code, answer.out) == (2, "")
-        assert "add --yes if that is meant" in answer.err
+        assert "add --yes to confirm" in answer.err
     assert comity.rows("SELECT domain FROM domains") == [("example.com",)]
 
 
 def test_there_is_nothing_to_take_back_where_no_state_is(comity: CommandLine) -> None:
     answer = comity("db", "downgrade", "base", "--yes")
-    assert (answer.code, answer.err) == (1, f"comity: there is no state at {STATE}; nothing to take back\n")
+    assert (answer.code, answer.err) == (1, f"comity: there is no state at {STATE}, so there is nothing to downgrade\n")
     assert list(comity.folder.iterdir()) == []
 
 
@@ -96,4 +96,4 @@ def test_the_age_of_a_newer_state_can_be_looked_at(with_state: CommandLine) -> N
     with_state.rows("UPDATE alembic_version SET version_num = '9999'")
     found = with_state.json("db", "current")
     assert (found["revision"], found["is_current"]) == ("9999", False)
-    assert f"This Comity needs {HEAD}" in with_state.done("db", "current").out
+    assert f"This version needs {HEAD}" in with_state.done("db", "current").out

@@ -61,12 +61,12 @@ def test_a_person_reads_it_in_words(stocked: CommandLine) -> None:
     for piece in ("1. Water Engineer · Relief House", "Nairobi · KE", "Build wells", "1 to 1 of 1 posting", "about"):
         assert piece in text
     assert "\x1b[31m" not in stocked.done("search", "nurse").out  # a title gives a terminal no orders
-    assert "Nothing was found." in stocked.done("search", "nowhere").out
+    assert "No postings found." in stocked.done("search", "nowhere").out
     assert "pending       0" in stocked.done("search", "--status").out
     assert "3 postings are indexed." in stocked.done("search", "--rebuild").out
     stocked.done("takedown", "add", "https://jobs.example/01")
     assert stocked.json("search")["total"] == 2
-    assert "2 postings are indexed; 1 posting left out" in stocked.done("search", "--rebuild").out
+    assert "2 postings are indexed; 1 posting skipped" in stocked.done("search", "--rebuild").out
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_a_person_reads_it_in_words(stocked: CommandLine) -> None:
         (("--limit", "101"), "--limit must be between 1 and 100"),
         (("--offset", "10001"), "--offset must be between 0 and 10,000"),
         (("--sort", "random"), "--sort must be one of relevance, newest, deadline"),
-        (("--deadline-after", "tomorrow"), "--deadline-after: a day such as"),
-        (("--status", "--rebuild"), "cannot both be"),
+        (("--deadline-after", "tomorrow"), "--deadline-after must be a date such as"),
+        (("--status", "--rebuild"), "cannot be combined"),
         (("--status", "water"), "takes no words"),
     ],
 )
@@ -90,7 +90,7 @@ def test_what_cannot_be_used_is_said_before_anything_is_opened(
 
 
 def test_looking_makes_no_state(comity: CommandLine) -> None:
-    assert "Nothing was found." in comity.done("search", "water").out
+    assert "No postings found." in comity.done("search", "water").out
     assert list(comity.folder.iterdir()) == []
 
 

@@ -23,7 +23,7 @@ def test_hosts_and_urls_are_added_and_counted(comity: CommandLine) -> None:
     ]
     assert comity.rows("SELECT url, state FROM domain_frontier") == [("https://www.example.com/news", 0)]
     again = comity.done("seeds", "add", "example.com", "new.example").out
-    assert again.startswith("1 new host, 1 known already.")
+    assert again.startswith("1 new host, 1 already known.")
 
 
 def test_the_state_may_be_named_on_both_sides_and_in_the_environment(
@@ -47,7 +47,7 @@ def test_what_is_taken_down_is_left_out_and_named(comity: CommandLine) -> None:
     answer = comity("seeds", "add", "gone.example", "https://sub.gone.example/x", "here.example")
     assert answer.code == 0
     assert answer.out.startswith("1 new host.")
-    assert answer.err == "Left out, since they are taken down: gone.example, sub.gone.example.\n"
+    assert answer.err == "Skipped because of a takedown: gone.example, sub.gone.example.\n"
     assert comity.json("seeds", "add", "gone.example")["taken_down"] == ["gone.example"]
 
 
@@ -152,7 +152,7 @@ def another_encoding(path: Path) -> None:
         (binary, "line 1: not a text file"),
         (wide_characters, "line 1: not a text file"),
         (endless_line, "line 1: longer than 65536 bytes"),
-        (nothing_in_it, "there is no seed in it"),
+        (nothing_in_it, "contains no seed"),
         (another_encoding, "line 2: "),
         (lambda path: path.symlink_to(path), "Too many levels of symbolic links"),
     ],
@@ -177,7 +177,7 @@ def test_a_device_without_end_is_refused_and_does_not_fill_the_memory(comity: Co
 
 
 def test_an_empty_pipe_and_no_stdin_at_all_are_refused(comity: CommandLine) -> None:
-    assert "there is no seed in it" in comity.finished("seeds", "load", "-", given=b"").err
+    assert "contains no seed" in comity.finished("seeds", "load", "-", given=b"").err
     closed = comity.finished("seeds", "load", "-", stdin=None, preexec_fn=lambda: os.close(0))
     assert (closed.code, closed.err.count("\n")) == (2, 1)
     assert not STATE.parent.exists()

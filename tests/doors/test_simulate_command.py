@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from comity.doors.cli.simulate import ChosenProcess
-from comity.doors.cli.svg import Axis, Box, LineStyle, Panel, Sheet, shown_number
+from comity.doors.cli.simulate.command import ProcessName
+from comity.doors.cli.simulate.plot import Axis, Box, LineStyle, Panel, Sheet, render_number
 from comity.schedule.synthetic import Process
 from tests.doors.command_line import STATE, CommandLine
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_simulated_is_told_in_one_line(comity: CommandLine, words
 
 
 def test_the_command_knows_every_process() -> None:
-    assert [each.value for each in ChosenProcess] == [each.value for each in Process]
+    assert [each.value for each in ProcessName] == [each.value for each in Process]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_axes_have_round_ticks_inside_their_range(axis: Axis, ticks: list[float]
     ("value", "shown"), [(0, "0"), (0.25, "0.25"), (83.33, "83.3"), (333.33, "333"), (1e7, "1e+07"), (12345, "12,345")]
 )
 def test_numbers_on_axes_are_short(value: float, shown: str) -> None:
-    assert shown_number(value) == shown
+    assert render_number(value) == shown
 
 
 def test_words_cannot_break_out_of_a_drawing() -> None:

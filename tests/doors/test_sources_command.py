@@ -55,12 +55,12 @@ def test_the_way_of_a_source(comity: CommandLine, site: Site) -> None:
 
 def test_a_person_reads_it_in_words(comity: CommandLine, site: Site) -> None:
     url = site.url("/careers")
-    assert "There are no such sources" in comity.done("sources", "list").out
-    assert "Nothing was run yet" in comity.done("sources", "logs").out
+    assert "No source matches" in comity.done("sources", "list").out
+    assert "No runs yet" in comity.done("sources", "logs").out
     assert list(comity.folder.iterdir()) == []  # looking makes no state
     assert f"{url} is due now." in comity.done("sources", "add", url, "--org-name", "Relief House").out
     assert "4 found, 4 new, 0 changed" in comity.done("sources", "run-due").out
-    assert "Nothing is due." in comity.done("sources", "run-due").out
+    assert "No source is due." in comity.done("sources", "run-due").out
     assert "not modified" in comity.done("sources", "run", url).out
     table = comity.done("sources", "list").out
     for piece in ("Relief House", "active", "html", url, "not modified"):
@@ -78,7 +78,7 @@ def test_what_is_asked_for_in_vain_is_told_at_once(comity: CommandLine) -> None:
     url, ignored = "https://example.org/careers", "the time window 22:00-05:00 is ignored until a time zone"
     assert ignored in comity("sources", "add", url, "--time-window", "22:00-05:00").err
     assert comity.json("sources", "edit", url, "--country", "KE")["notes"] == []
-    assert "not run yet" in comity.done("policy", "set", "example.org", "--allow-js").out
+    assert "not supported yet" in comity.done("policy", "set", "example.org", "--allow-js").out
     [told] = comity.json("sources", "edit", url, "--org-name", "Example Aid")["notes"]
     assert "scripts are not run" in told
 
@@ -96,15 +96,15 @@ def test_a_failed_run_says_why_and_ends_with_1(comity: CommandLine, site: Site) 
     ("arguments", "words"),
     [
         (("add", "example.org/careers"), "a whole address such as https://example.org/careers"),
-        (("add", "https://example.org/", "--type", "pdf"), "comity: --type: must be html, rss or api"),
+        (("add", "https://example.org/", "--type", "pdf"), "comity: --type must be html, rss or api"),
         (("add", "https://example.org/", "--time-window", "late"), "comity: --time-window:"),
         (("add", "https://example.org/", "--parser-hint", "{"), "comity: --parser-hint:"),
-        (("add", "https://example.org/", "--importance", "-1"), "comity: --importance: must be between 0 and 1000"),
+        (("add", "https://example.org/", "--importance", "-1"), "comity: --importance must be between 0 and 1000"),
         (("add", "https://example.org/", "--parser-hint", "@nowhere.json"), "nowhere.json cannot be read"),
         (("add", "https://example.org/", "--crawl-frequency-days", "soon"), "must be a whole number"),
         (("list", "--status", "asleep"), "--status must be active, paused, blocked or deleted"),
         (("list", "--limit", "0"), "--limit must be between 1"),
-        (("run-due", "--all", "--limit", "3"), "cannot both be"),
+        (("run-due", "--all", "--limit", "3"), "cannot be combined"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_made(
@@ -133,7 +133,7 @@ def test_a_hint_may_stand_in_a_file(comity: CommandLine, site: Site) -> None:
 def test_the_scheduler_can_be_turned_off(comity: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISABLE_SCHEDULER", "AIDJOBS_DISABLE_SCHEDULER", "COMITY_DISABLE_SCHEDULER"):
         monkeypatch.setenv(name, "true")
-        assert "turned off" in comity.done("sources", "serve").out
+        assert "disabled" in comity.done("sources", "serve").out
         monkeypatch.delenv(name)
 
 

@@ -37,7 +37,7 @@ def busy(with_state: CommandLine) -> CommandLine:
 def test_a_person_sees_who_works_what_waits_and_what_went_wrong(busy: CommandLine) -> None:
     lines = busy.done("status").lines
     assert lines[0].endswith("UTC  1 worker · 1 host held · 12 URLs queued · 0.0 pages/s")
-    assert lines[1] == "1 lease ran out and nobody took over yet; the next free worker does."
+    assert lines[1] == "1 lease expired and not taken over yet; the next free worker takes over."
     words = [line.split() for line in lines]
     assert ["box-1", "77", "working", "1", "-"] in [each[:5] for each in words]
     assert ["box-2", "88", "ran", "out", "1"] in [each[:5] for each in words]
@@ -70,7 +70,7 @@ def test_a_program_gets_one_document(busy: CommandLine) -> None:
 
 def test_a_state_that_does_not_exist_is_not_made(comity: CommandLine) -> None:
     assert comity.json("status")["hosts"] == []
-    assert "No hosts are known here yet." in comity.done("status").out
+    assert "No hosts yet." in comity.done("status").out
     assert list(comity.folder.iterdir()) == []
 
 
@@ -117,6 +117,6 @@ def test_it_is_redrawn_until_somebody_ends_it(busy: CommandLine) -> None:
         process.kill()
         process.wait(PATIENCE_S)
     text = ANY_CODE.sub("", received.decode())
-    assert "Ctrl-C ends this" in text
+    assert "Ctrl-C to exit" in text
     assert "Traceback" not in text
     assert received.decode().rstrip().endswith("\x1b[?25h")  # the cursor is back

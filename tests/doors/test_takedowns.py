@@ -46,7 +46,7 @@ def test_a_url_is_taken_down_with_everything_below_it(queued: CommandLine) -> No
 
 def test_adding_twice_says_so(comity: CommandLine) -> None:
     comity.done("takedown", "add", "example.com")
-    assert comity.done("takedown", "add", "example.com").out == "example.com was taken down already.\n"
+    assert comity.done("takedown", "add", "example.com").out == "example.com was already taken down.\n"
 
 
 def test_the_list_tells_since_when_and_why(comity: CommandLine) -> None:

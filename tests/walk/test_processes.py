@@ -237,8 +237,8 @@ def test_processes_that_die_again_and_again_end_the_run(web: Web, place: Place) 
             os.kill(victim, signal.SIGKILL)
             killed.add(victim)
         assert crawl.wait(60) == 1
-        assert "this crawl was given up" in crawl.out
-        assert "Ended: its processes crashed repeatedly." in crawl.out
+        assert "the crawl was given up" in crawl.out
+        assert "Ended: its processes died again and again." in crawl.out
     (run,) = place.rows("SELECT * FROM crawl_runs")
     assert (run["status"], run["end_reason"]) == ("failed", "processes_died")
     assert len(place.kept()) == run["pages_crawled"]
@@ -256,7 +256,7 @@ def test_one_signal_ends_all_processes_cleanly(web: Web, place: Place, number: s
         crawl.send(number)
         assert crawl.wait(15) == 130
         assert time.monotonic() - asked < 5.0
-        assert crawl.err.count("Ctrl-C again to leave at once") == 1
+        assert crawl.err.count("Ctrl-C again to exit at once") == 1
         assert "stopped by the operator" in crawl.out
         assert all(is_gone(child) for child in children)
     assert [row["claimed_by"] for row in place.rows("SELECT claimed_by FROM domains")] == [None] * 4
@@ -296,12 +296,12 @@ def test_two_signals_end_all_processes_at_once(web: Web, place: Place) -> None:
         wait_until(lambda: all("/slow" in site.paths for site in sites), 60, "the slow pages")
         wait_until(lambda: all(len(place.fetches(site.host)) == 2 for site in sites), 60, "what came before")
         crawl.send(signal.SIGINT)
-        wait_until(lambda: "again to leave" in crawl.err, 60, "the first to be heard")
+        wait_until(lambda: "again to exit" in crawl.err, 60, "the first to be heard")
         asked = time.monotonic()
         crawl.send(signal.SIGINT)
         assert crawl.wait(10) == 130
         assert time.monotonic() - asked < 1.5
-        assert "leaving at once" in crawl.err
+        assert "exiting at once" in crawl.err
         assert all(is_gone(child) for child in children)
     assert place.comity_apart(*command).code == 0
     for site in sites:

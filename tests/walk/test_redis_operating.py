@@ -203,8 +203,8 @@ def test_seeds_flow_from_a_list_and_bad_ones_stay_in_it(place: Place, seed_set: 
     [
         (["--from-redis", "hash"], "hash in Redis holds a hash; put seeds into a set"),
         (["--from-redis", "nothing"], "there are no seeds under nothing"),
-        (["--from-redis", "nothing", "file.txt"], "give a list"),
-        ([], "give a list"),
+        (["--from-redis", "nothing", "file.txt"], "name a list"),
+        ([], "name a list"),
     ],
 )
 def test_a_set_that_is_none_is_told(

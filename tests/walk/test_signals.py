@@ -22,7 +22,7 @@ def test_one_signal_stops_cleanly_and_the_next_run_goes_on(web: Web, place: Plac
         process.send(number)
         assert process.wait(10) == 130
         assert time.monotonic() - asked < 3.0
-        assert "Ctrl-C again to leave at once" in process.err
+        assert "Ctrl-C again to exit at once" in process.err
         assert "stopped by the operator" in process.out
     for site in sites:
         row = place.host(site.host)
@@ -72,12 +72,12 @@ def test_two_signals_leave_at_once_and_lose_nothing(web: Web, place: Place) -> N
         wait_until(lambda: "/slow" in site.paths, 60, "the slow page")
         wait_until(lambda: len(place.fetches(site.host)) == 3, 60, "what came before to be settled")
         process.send(signal.SIGINT)
-        wait_until(lambda: "again to leave" in process.err, 60, "the first to be heard")
+        wait_until(lambda: "again to exit" in process.err, 60, "the first to be heard")
         asked = time.monotonic()
         process.send(signal.SIGINT)
         assert process.wait(10) == 130
         assert time.monotonic() - asked < 1.0
-        assert "leaving at once" in process.err
+        assert "exiting at once" in process.err
     assert place.comity_apart("crawl", site.url()).code == 0
     assert set(place.kept()) == {site.url(path) for path in ("/", "/a", "/b", "/c", "/slow")}
     assert {path: len(site.of(path)) for path in ("/", "/a", "/b", "/c", "/slow")} == {

@@ -195,7 +195,7 @@ def test_the_processes_of_a_worker_end_with_it_and_give_everything_back(
         assert len(children) == 2
         if number == signal.SIGTERM:  # first, one that dies is replaced
             os.kill(children[0], signal.SIGKILL)
-            wait_until(lambda: "another begins" in process.err, 60, "its death to be noticed")
+            wait_until(lambda: "another starts" in process.err, 60, "its death to be noticed")
             wait_until(lambda: len(set(children_of(process.pid)) - {children[0]}) == 2, 60, "another")
             gone, children = children[0], children_of(process.pid)
             wait_until(

@@ -1,4 +1,4 @@
-"""`comity why` and `comity robots`: every decision, explained."""
+"""`comity why` and `comity robots`: explain decisions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli import verify_politeness
+from comity.doors.cli.crawl.options import AllowNetworkOption
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
 from comity.doors.cli.output import Cell, line_width, render_time, write_json, write_line
@@ -22,7 +22,7 @@ _LONGEST_LIST = 20
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     command(root, "why", panel=_PANEL, examples=("comity why https://example.com/private/",))(why)
     command(
         root,
@@ -30,29 +30,28 @@ def register(root: typer.Typer) -> None:
         panel=_PANEL,
         examples=("comity robots example.com", "comity robots https://example.com/search?q=x --agent OtherBot"),
     )(robots)
-    verify_politeness.register(root, _PANEL)
 
 
 def why(
     context: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page in question.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page to explain.")],
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain why a URL was, or was not, fetched.
+    """Explain why a URL was or was not fetched.
 
-    The first line names what decided last. Below it is the chain from discovery to now, and at the end what would
-    change it. Nothing is asked of the site: what the state remembers is read, and today's rules are applied to it.
+    The first line gives the latest decision. Below it are the steps from discovery to now, and at the end what would
+    change the decision. No request is made: the current rules are applied to what the state remembers.
     """
-    door = read_invocation(context, state, as_json)
-    address = _address(url, door)
-    if door.as_json:
+    invocation = read_invocation(context, state, as_json)
+    address = _address(url, invocation)
+    if invocation.as_json:
         from comity.doors.schemas.decisions import why_view
 
-        with door.open_existing() as opened:
+        with invocation.open_existing() as opened:
             write_json(why_view(opened, address).document())
         return
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         explanation = opened.why(address)
     for line in _folded(explanation.decision, 0):
         write_line(Cell(line, "bold"))
@@ -69,7 +68,7 @@ def why(
 
 
 def _folded(text: str, indent: int) -> list[str]:
-    """A text in lines that fit the window; into a pipe goes one line."""
+    """A text in lines that fit the window; one line if stdout is a pipe."""
     width = line_width()
     if width is None:
         return [text]
@@ -80,32 +79,31 @@ def _folded(text: str, indent: int) -> list[str]:
 
 def robots(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(metavar="HOST|URL", help="A host, or a page of it.")],
-    agent: Annotated[str | None, typer.Option("--agent", metavar="A", help="Decide for another crawler.")] = None,
-    allow_network: Annotated[
-        list[str] | None,
-        typer.Option("--allow-network", metavar="CIDR", help="A private network that may be asked: 127.0.0.0/8."),
-    ] = None,
+    target: Annotated[str, typer.Argument(metavar="HOST|URL", help="A host or a URL.")],
+    agent: Annotated[str | None, typer.Option("--agent", metavar="A", help="Check for another crawler.")] = None,
+    allow_network: AllowNetworkOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what robots.txt of a host says, and what it means for one page.
+    """Show the robots.txt of a host, and what it means for one page.
 
-    The file is read from the cache while it is fresh; otherwise the host is asked for it, once, under its lease.
+    A fresh copy is read from the cache; otherwise the file is requested from the host once, under its lease.
     """
-    door = read_invocation(context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None)
-    address = _address(target, door)
+    invocation = read_invocation(
+        context, state, as_json, allow_networks=tuple(allow_network) if allow_network else None
+    )
+    address = _address(target, invocation)
     if agent is not None and not agent.strip():
         raise BadInput("--agent is empty")
-    import asyncio  # help does not wait for it
+    import asyncio  # slow to import, and --help does not need it
 
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         found = asyncio.run(_read(opened, address))
         who = agent or opened.settings.identity
     from comity.doors.schemas.decisions import robots_verdict_view
 
     about = robots_verdict_view(found, address, who).document()
-    if door.as_json:
+    if invocation.as_json:
         write_json(about)
         return
     _write_robots(about)
@@ -133,7 +131,7 @@ async def _read(opened: Any, address: WebAddress) -> RobotsInForce:
         return found
 
 
-def _address(text: str, door: Invocation) -> WebAddress:
+def _address(text: str, invocation: Invocation) -> WebAddress:
     from comity.rules.canonical import web_address
 
-    return web_address(text, collapse=door.collapse)
+    return web_address(text, collapse=invocation.collapse)

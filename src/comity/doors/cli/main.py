@@ -1,7 +1,7 @@
 """The command line as a whole: `comity`, or `python -m comity`.
 
-Every command is in a file of its own or of its group, and puts itself on the command line by `register`. A file is
-read when somebody asks for one of its commands: a crawl does not wait for the others.
+Every command is in a module or package, whose `register` adds it. A module is imported when one of its commands is
+needed: a crawl does not wait for the others.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from typing import Annotated, Any, Final
 import typer
 
 from comity import __version__
-from comity.doors.cli.failures import RootGroup, asks_for_json, exit_code_of
-from comity.doors.cli.leaving import end_countdown
-from comity.doors.cli.options import JsonOption, OptionsInFront, StateOption
-from comity.doors.cli.output import be_readable_everywhere
-from comity.doors.cli.quickly import start_and_end_quickly
-from comity.doors.cli.teaching import reflowed, shown_examples
+from comity.doors.cli.exit_codes import RootGroup, asks_for_json, exit_code_of
+from comity.doors.cli.help_text import reflow, render_examples
+from comity.doors.cli.options import GlobalOptions, JsonOption, StateOption
+from comity.doors.cli.output import use_plain_fallbacks
+from comity.run.gc_tuning import tune_gc
+from comity.run.signals import cancel_exit
 
-# Every command with its file, in the order in which --help shows them. A new command is added here.
+# Every command with its module, in the order of --help. A new command is added here.
 COMMANDS: Final = {
-    "crawl": "crawl",
-    "demo": "crawl",
+    "crawl": "crawl.command",
+    "demo": "demo",
     "work": "work",
     "status": "status",
-    "pages": "pages",
+    "pages": "pages.command",
     "why": "explain",
     "robots": "explain",
-    "verify-politeness": "explain",
+    "verify-politeness": "verify_politeness",
     "enqueue": "seeds",
     "seeds": "seeds",
-    "domains": "backfill",  # and all of domains.py
-    "recalculate-priorities": "priorities",
+    "domains": "domains",
+    "recalculate-priorities": "domains",
     "policy": "policy",
     "takedown": "takedown",
-    "sources": "sources_run",  # and all of sources.py
+    "sources": "sources",
     "search": "search",
     "web": "web",
     "db": "db",
-    "simulate": "simulate",
-    "domain-status": "older_spellings",
-    "domain-info": "older_spellings",
-    "domain-reset": "older_spellings",
-    "top-domains": "older_spellings",
+    "simulate": "simulate.command",
+    "domain-status": "legacy_commands",
+    "domain-info": "legacy_commands",
+    "domain-reset": "legacy_commands",
+    "top-domains": "legacy_commands",
 }
 ORDER: Final = tuple(COMMANDS)
 _FIRST_STEPS: Final = (
@@ -55,17 +55,15 @@ _FIRST_STEPS: Final = (
     "comity why https://example.com/private/",
 )
 _MARKUP: Final = "rich"
-_EXIT_CODES: Final = (
-    "Exit codes: 0 done; 1 understood, but not possible; 2 cannot be used, and nothing was written; 130 interrupted."
-)
+_EXIT_CODES: Final = "Exit codes: 0 success; 1 failed; 2 wrong input, and nothing was written; 130 interrupted."
 
 
 class _Root(RootGroup):
-    """All commands, in the order of `ORDER`; each file of them is read when one of its commands is asked for."""
+    """All commands, in the order of `ORDER`; each module is imported when one of its commands is needed."""
 
     @property
     def commands(self) -> MutableMapping[str, Any]:
-        """Every command there is: help shows them all, and a misspelt one is compared with them all."""
+        """Every command: help lists them, and a misspelled name is compared with them."""
         for name in ORDER:
             self.get_command(None, name)
         return self._read
@@ -91,14 +89,15 @@ app = typer.Typer(
     cls=_Root,
     no_args_is_help=True,
     rich_markup_mode=_MARKUP,
-    help=reflowed(
+    help=reflow(
         """Comity is a polite crawler with a memory.
 
-        It asks each host only as often as the host likes to be asked, and carries on where it stopped. Seeds say which
-        hosts to crawl; the state remembers all about them, in one file or in a PostgreSQL that many machines share.
+        It visits each host only as often as the host accepts, and continues where it stopped. Seeds name the hosts to
+        visit; the state remembers everything about them, in one file or in a PostgreSQL database that many machines
+        share.
         """
     ),
-    epilog=f"{shown_examples(_FIRST_STEPS, 'To begin')}\n\n[dim]{_EXIT_CODES}[/]",
+    epilog=f"{render_examples(_FIRST_STEPS, 'First steps')}\n\n[dim]{_EXIT_CODES}[/]",
 )
 
 
@@ -114,18 +113,18 @@ def _options_in_front(
     state: StateOption = None,
     as_json: JsonOption = False,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    context.obj = OptionsInFront(state, as_json)
+    context.obj = GlobalOptions(state, as_json)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code; whatever goes wrong is one line on stderr."""
+    """Run one command; gives its exit code. An error is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments is None:  # nobody else lives in this process
-        start_and_end_quickly()
-    be_readable_everywhere()
+    if arguments is None:  # the process is ours
+        tune_gc()
+    use_plain_fallbacks()
     try:
         result = typer.main.get_command(app).main(given, prog_name="comity", standalone_mode=False)
         if sys.stdout is not None:
@@ -133,5 +132,5 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return exit_code_of(error, as_json=asks_for_json(given))
     finally:
-        end_countdown()
+        cancel_exit()
     return result if isinstance(result, int) else 0

@@ -1,7 +1,7 @@
 """The options that every command has, and the state that they choose.
 
-`--state` and `--json` may stand before the command or after it. Nothing is opened, let alone made, before a command has
-checked what it was given; a command that only looks never makes a state.
+`--state` and `--json` may come before the command or after it. A command checks its input before it opens or creates
+anything; a command that only reads never creates a state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # these are slow to import, and --help needs none of them
     from comity.settings import Settings
 
 EVERYWHERE: Final = "Options of every command"
-# Settings and columns whose option is called otherwise than they are.
+# Settings and columns whose option has another name.
 _OPTIONS: Final = {
     "source_type": "--type",
     "pages": "--into",
@@ -44,7 +44,7 @@ StateOption = Annotated[
     typer.Option(
         "--state",
         metavar="FILE|URL",
-        help="The state: a file, or the postgresql:// URL of a shared one. Else COMITY_DATABASE_URL, COMITY_STATE, "
+        help="The state: a file, or the postgresql:// URL of a shared one. Default: COMITY_DATABASE_URL, COMITY_STATE, "
         "or comity-data/state.db.",
         rich_help_panel=EVERYWHERE,
     ),
@@ -53,23 +53,23 @@ JsonOption = Annotated[
     bool,
     typer.Option(
         "--json",
-        help='Answer with one JSON document (times in UTC). An error is {"error": …, "message": …} on stderr.',
+        help='Print one JSON document (times in UTC). An error is {"error": …, "message": …} on stderr.',
         rich_help_panel=EVERYWHERE,
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class OptionsInFront:
-    """What was said before the command."""
+class GlobalOptions:
+    """The options before the command."""
 
     state: str | None = None
     as_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """What the options in front, the options of the command and the environment come to."""
+class Invocation:
+    """One call of a command: its settings, from options and environment, and its output format."""
 
     settings: Settings
     as_json: bool
@@ -80,7 +80,7 @@ class Chosen:
         return self.settings.collapse_subdomains
 
     def host(self, text: str) -> str:
-        """The canonical spelling of a host that somebody typed; `BadAddress` if it is none."""
+        """The canonical name of a host that the user typed; `BadAddress` if it is not a host."""
         from comity.rules.canonical import canonical_host
 
         return canonical_host(text, collapse=self.collapse).authority
@@ -95,7 +95,7 @@ class Chosen:
 
     @contextmanager
     def open_or_make(self, *, migrate: bool = True, connections: int = 4) -> Iterator[State]:
-        """Open the state; an embedded one is made if there is none."""
+        """Open the state; a file that does not exist is created."""
         from comity.assemble import open_state
 
         with open_state(self.settings, migrate=migrate, connections=connections) as state:
@@ -103,21 +103,20 @@ class Chosen:
 
     @contextmanager
     def open_existing(self, *, migrate: bool = True) -> Iterator[State]:
-        """Open the state to look at it; one that does not exist is empty, and still does not exist afterwards."""
-        from comity.assemble import open_state
+        """Open the state to read it; one that does not exist is empty, and is not created."""
+        from comity.assemble import open_existing_state
 
-        settings = self.settings
-        if self.is_missing:
-            settings = settings.model_copy(update={"state": ":memory:", "database_url": None, "redis_url": None})
-        with open_state(settings, migrate=migrate) as state:
+        with open_existing_state(self.settings, migrate=migrate) as state:
             yield state
 
 
-def chosen(context: typer.Context, state: str | None, as_json: bool, *, warns: bool = True, **options: Any) -> Chosen:
-    """Put the options together and read the settings; opens nothing. What looks like a slip is told on stderr."""
-    in_front = context.find_root().obj or OptionsInFront()
+def read_invocation(
+    context: typer.Context, state: str | None, as_json: bool, *, warns: bool = True, **options: Any
+) -> Invocation:
+    """Put the options together and read the settings; opens nothing. Likely mistakes are reported on stderr."""
+    in_front = context.find_root().obj or GlobalOptions()
     where = state if state is not None else in_front.state
-    # What is named here wins over both variables of the environment.
+    # The option overrides both variables of the environment.
     if where is None:
         settings = _read(**options)
     elif "://" in where:
@@ -129,11 +128,11 @@ def chosen(context: typer.Context, state: str | None, as_json: bool, *, warns: b
 
         for doubt in unknown_variables(os.environ):
             note(f"comity: {doubt}")
-    return Chosen(settings, as_json or in_front.as_json)
+    return Invocation(settings, as_json or in_front.as_json)
 
 
-def tell_missing_contact(settings: Settings) -> None:
-    """Say once, on stderr, that sites are not told whom to ask."""
+def warn_missing_contact(settings: Settings) -> None:
+    """Warn on stderr if requests carry no contact."""
     from comity.run.settings_warnings import missing_contact
 
     doubt = missing_contact(settings)
@@ -142,16 +141,16 @@ def tell_missing_contact(settings: Settings) -> None:
 
 
 def _read(**options: Any) -> Settings:
-    """The settings; what cannot be used is called by the name of its option, or of its variable."""
+    """The settings; an error names the option, or the variable of the environment."""
     from comity.settings import read_settings
 
-    with naming_options(options):
+    with name_options_in_errors(options):
         return read_settings(**options)
 
 
 @contextmanager
-def naming_options(given: Mapping[str, Any]) -> Iterator[None]:
-    """Whoever typed an option is told of it by its name, not by that of the setting or column behind it."""
+def name_options_in_errors(given: Mapping[str, Any]) -> Iterator[None]:
+    """Name the option in an error, instead of the setting or column behind it."""
     try:
         yield
     except BadInput as problem:
@@ -161,7 +160,7 @@ def naming_options(given: Mapping[str, Any]) -> Iterator[None]:
 
 
 def checked_text(option: str, text: str | None, longest: int = _LONGEST_TEXT) -> str | None:
-    """A remark that may be stored and shown; `BadInput` if it is too long or holds what cannot be seen."""
+    """A remark to store; `BadInput` if it is too long or contains invisible characters."""
     if text is None or not text.strip():
         return None
     if not text.isprintable():

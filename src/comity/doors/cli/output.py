@@ -1,7 +1,7 @@
-"""What a command says: tables and lines for people, one JSON document for programs.
+"""The output of a command: tables and lines for people, one JSON document for programs.
 
-Values enter, text leaves. On a terminal there is colour, and the table fits the window; into a pipe or a file goes
-plain text in one line a row, so that `grep` and `cut` see whole host names, unless COLUMNS says how wide it may be.
+A terminal gets colour, and tables that fit the window. A pipe or a file gets plain text with one line per row, so that
+`grep` and `cut` see whole host names, unless COLUMNS sets a width.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any, Final
 
 from comity.doors.cli.table_layout import Cell, Column, Row, lay_out, pair_lines, wrapped
 from comity.doors.schemas.times import iso_time
+from comity.run.wording import counted
 
-__all__ = ["Cell", "Column", "Row"]
+__all__ = ["Cell", "Column", "Row", "counted"]
 
-# What a terminal without these characters gets instead.
+# Replacements for terminals without these characters.
 _PLAINER: Final = {
     "─": "-",
     "└": "`",
@@ -37,20 +38,15 @@ _PLAINER: Final = {
 
 
 def visible(text: str) -> str:
-    """Text from outside, made harmless: what a terminal would obey is spelled out instead."""
+    """Text from outside, made harmless: control characters are escaped."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def shown_time(value: datetime | None, absent: str = "-") -> str:
+def render_time(value: datetime | None, absent: str = "-") -> str:
     """A time for people: UTC, to the minute."""
     return absent if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """`1 host`, `1,234 hosts`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def write_json(value: Any) -> None:
@@ -70,7 +66,7 @@ def write_line(*parts: str | Cell) -> None:
 
 
 def write_as_is(text: str) -> None:
-    """Write what may be copied, such as a command or a line of a page: on one line, however long it is."""
+    """Write text that may be copied, such as a command, on one line, however long it is."""
     _write([[_cell(text)]], wraps=False)
 
 
@@ -80,9 +76,9 @@ def write_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
 
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Cell]]:
-    """A table as lines, for whoever puts more than one on a screen."""
+    """A table as lines, for a screen with more than one table."""
     plain = [([_cell(value) for value in row.cells], visible(row.below) if row.below else row.below) for row in rows]
-    return lay_out(columns, plain, room())
+    return lay_out(columns, plain, line_width())
 
 
 def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
@@ -93,23 +89,23 @@ def write_lines(lines: Iterable[Sequence[Cell]]) -> None:
 def write_pairs(pairs: Sequence[tuple[str, str | Cell]]) -> None:
     """Write names and values below each other, the values in one column."""
     width = max((len(name) for name, _ in pairs), default=0)
-    _write(pair_lines([(name, _cell(value)) for name, value in pairs], width, room(), indent="  "))
+    _write(pair_lines([(name, _cell(value)) for name, value in pairs], width, line_width(), indent="  "))
 
 
-def room() -> int | None:
-    """How wide lines may be: as the terminal, or as COLUMNS says; None in a pipe, where nothing wraps."""
+def line_width() -> int | None:
+    """The width of the terminal, or of COLUMNS; None in a pipe, where nothing wraps."""
     if is_terminal() or os.environ.get("COLUMNS", "").isdecimal():
         return shutil.get_terminal_size().columns
     return None
 
 
 def note(text: str) -> None:
-    """Say something beside the result: on stderr, so that a pipe does not carry it."""
+    """Write a remark on stderr, so that it does not mix with the result."""
     print(visible(text), file=sys.stderr)
 
 
-def be_readable_everywhere() -> None:
-    """Make both streams fall back to plainer characters where their encoding lacks one."""
+def use_plain_fallbacks() -> None:
+    """Let both streams replace characters that their encoding lacks."""
     codecs.register_error("comity_plainer", _plainer)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -117,7 +113,7 @@ def be_readable_everywhere() -> None:
 
 
 def is_terminal() -> bool:
-    """Whether a person is looking at stdout."""
+    """Whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -126,7 +122,7 @@ def _cell(value: str | Cell) -> Cell:
 
 
 def _write(lines: Iterable[Sequence[Cell]], *, wraps: bool = True) -> None:
-    width = room() if wraps else None
+    width = line_width() if wraps else None
     if width is not None:
         lines = [piece for line in lines for piece in wrapped(line, width)]
     if not is_terminal() and not os.environ.get("FORCE_COLOR"):

@@ -1,4 +1,4 @@
-"""`comity policy …`: what an operator allows one host to be asked for."""
+"""`comity policy …`: the limits that an operator sets for one host."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
 if TYPE_CHECKING:
     from comity.model.host import HostPolicy
 
-app = group("Set limits for one host. An edit takes effect on the next request to it.")
+app = group("Set limits for one host. A change takes effect with the next request.")
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     root.add_typer(app, name="policy", rich_help_panel="Limits")
 
 
 @command(app, "show", examples=("comity policy show example.com",))
 def show(context: typer.Context, host: HostArgument, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Show the limits of a host, if it has its own."""
-    door = read_invocation(context, state, as_json)
-    name = door.host(host)
+    """Show the limits of a host."""
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host)
     from comity.operate.policy import get_policy
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         policy = get_policy(opened.database, name)
-    if door.as_json:
+    if invocation.as_json:
         write_json(_document(policy, name))
     elif policy is None:
         write_line(Cell(name, "bold"), " has no limits of its own; the general settings apply.")
@@ -72,30 +72,32 @@ def change(
         typer.Option(
             "--max-pages",
             metavar="N",
-            help="Pages a run, for source runs; a whole-site crawl has max_pages_per_run of the host.",
+            help="Pages per run, for source runs; a crawl of a whole site uses max_pages_per_run of the host.",
         ),
     ] = None,
     max_kb_per_page: Annotated[
         int | None,
         typer.Option(
-            "--max-kb-per-page", metavar="N", help="Kilobytes a page, for crawls, sources, audits and queries."
+            "--max-kb-per-page", metavar="N", help="Kilobytes per page, for crawls, sources, audits and queries."
         ),
     ] = None,
     allow_js: Annotated[
         bool | None,
-        typer.Option("--allow-js/--no-allow-js", help="Whether scripts of pages may be run; none are run yet."),
+        typer.Option(
+            "--allow-js/--no-allow-js", help="Whether scripts of pages may run; scripts are not supported yet."
+        ),
     ] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set limits of a host; those that are not named keep their value.
+    """Set limits of a host; limits that are not named keep their value.
 
-    A first policy starts from 1 request at once and 3000 ms between requests, which apply to crawls, sources, audits
-    and queries, and from 10 pages a run and 1024 KB a page, which apply to source runs only. A page size that you set
-    applies to crawls, sources, audits and queries.
+    The first policy of a host starts with 1 request at once and 3000 ms between requests, for crawls, sources, audits
+    and queries, and with 10 pages per run and 1024 KB per page, for source runs only. A page size that you set applies
+    to crawls, sources, audits and queries.
     """
-    door = read_invocation(context, state, as_json)
-    name = door.host(host)
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host)
     from comity.operate.policy import check_limits, set_policy
 
     given = {
@@ -107,9 +109,9 @@ def change(
     }
     with name_options_in_errors(given):
         limits = check_limits(**given)
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         policy = set_policy(opened.database, opened.clock, name, **limits)
-    if door.as_json:
+    if invocation.as_json:
         write_json(_document(policy, name))
     else:
         _write_policy(policy)

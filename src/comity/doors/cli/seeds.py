@@ -24,21 +24,21 @@ _LONGEST_SOURCE: Final = 100
 _NAMES_SHOWN: Final = 5
 
 SourceOption = Annotated[
-    str | None, typer.Option("--source", metavar="NAME", help="Where the seeds come from; kept with each new host.")
+    str | None, typer.Option("--source", metavar="NAME", help="Where the seeds come from; stored with each new host.")
 ]
 
 app = group(
-    """Say which hosts are to be crawled.
+    """Add hosts to crawl.
 
-    Seeds make hosts known; the table of hosts then decides what is crawled, and when. A host that is known already
-    keeps its status and its cooldown.
+    Seeds add hosts to the table of hosts, which decides what is crawled and when. A host that is already there keeps
+    its status and its cooldown.
     """
 )
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
-    short_help = "Give workers hosts, or URLs to begin with: the same as `comity seeds add`."
+    """Add the commands of this file."""
+    short_help = "Add hosts or start URLs for workers: the same as `comity seeds add`."
     examples = ("comity enqueue example.com https://example.org/news",)
     command(root, "enqueue", examples=examples, panel="Hosts", short_help=short_help)(add)
     root.add_typer(app, name="seeds", rich_help_panel="Hosts")
@@ -54,20 +54,20 @@ def register(root: typer.Typer) -> None:
 )
 def add(
     context: typer.Context,
-    seeds: Annotated[list[str], typer.Argument(metavar="URL|HOST", help="Hosts, or URLs to begin with.")],
+    seeds: Annotated[list[str], typer.Argument(metavar="URL|HOST", help="Hosts, or URLs to start from.")],
     source: SourceOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add hosts, or URLs to begin with: all that are named, or none if one of them cannot be used."""
+    """Add hosts, or URLs to start from. If one of them cannot be used, none is added."""
     kept_source = checked_text("--source", source, _LONGEST_SOURCE)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.rules.seed_list import read_seed
 
-    read = [read_seed(text, collapse=door.collapse) for text in seeds]
+    read = [read_seed(text, collapse=invocation.collapse) for text in seeds]
     from comity.operate.seeds import add_seeds
 
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         report = add_seeds(
             opened.database,
             opened.clock,
@@ -76,8 +76,8 @@ def add(
             weights=opened.settings.weights,
             frontier=opened.frontier,
         )
-    if door.as_json:
-        write_json(_as_json(report, seeds_read=len(read)))
+    if invocation.as_json:
+        write_json(_document(report, seeds_read=len(read)))
     else:
         _write_report(report)
 
@@ -93,38 +93,40 @@ def add(
 )
 def load(
     context: typer.Context,
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="The list; - reads from a pipe.")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="The list; - reads stdin.")] = None,
     from_redis: Annotated[
         str | None,
-        typer.Option("--from-redis", metavar="KEY", help="A set, sorted set or list in Redis instead; see above."),
+        typer.Option("--from-redis", metavar="KEY", help="Read a set, sorted set or list in Redis instead; see above."),
     ] = None,
     source: Annotated[
         str | None,
         typer.Option(
             "--source",
             metavar="NAME",
-            help="Where the seeds come from; kept with each new host.",
+            help="Where the seeds come from; stored with each new host.",
             show_default="the file's name",
         ),
     ] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Pass over lines that cannot be used.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip lines that cannot be used.")] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Load a list of seeds: a host or URL a line, or rank,host as the popular rankings are published.
+    """Load a list of seeds: one host or URL per line, or rank,host as in popular rankings.
 
-    Blank lines and lines that begin with # are passed over. The whole list is checked before anything is stored, and
-    it is stored in one transaction: a list with a bad line leaves no trace, unless --skip-bad is given.
+    Blank lines and lines that begin with # are skipped. The whole list is checked first and stored in one transaction:
+    if a line is bad, nothing is stored, unless --skip-bad is given.
 
     With --from-redis the seeds are the members of a set, sorted set (score = rank, 1 is best) or list in the Redis of
-    COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL. Those that are stored are removed from it; others stay.
+    COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL. Members that were stored are removed from it; others stay.
     """
     if (file is None) == (from_redis is None):
-        raise BadInput("give a list, as in comity seeds load hosts.txt, or --from-redis KEY")
+        raise BadInput("name a list, as in comity seeds load hosts.txt, or --from-redis KEY")
     kept_source = checked_text("--source", source, _LONGEST_SOURCE)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     if from_redis is not None:
-        _load_from_redis(door, from_redis, kept_source or f"redis:{from_redis}"[:_LONGEST_SOURCE], skip_bad=skip_bad)
+        _load_from_redis(
+            invocation, from_redis, kept_source or f"redis:{from_redis}"[:_LONGEST_SOURCE], skip_bad=skip_bad
+        )
         return
     assert file is not None
     kept_source = kept_source or _source_from(file)
@@ -136,14 +138,14 @@ def load(
             checked = check_seed_list(
                 stream,
                 name=name,
-                collapse=door.collapse,
+                collapse=invocation.collapse,
                 skip_bad=skip_bad,
                 on_bytes=bars.bar("Checking", _size(stream)),
             )
         with closing(checked):
             if not checked.count:
-                raise BadInput(f"{name}: there is no seed in it; a seed list has one host or URL a line")
-            with door.open_or_make() as opened:
+                raise BadInput(f"{name} contains no seed; a seed list has one host or URL per line")
+            with invocation.open_or_make() as opened:
                 report = store_seeds(
                     opened.database,
                     opened.clock,
@@ -153,53 +155,57 @@ def load(
                     frontier=opened.frontier,
                     on_stored=bars.bar("Storing", checked.count),
                 )
-    if door.as_json:
+    if invocation.as_json:
         skipped = [{"line": line.number, "reason": line.reason} for line in checked.bad_lines]
         write_json(
-            {**_as_json(report, seeds_read=checked.count), "lines_skipped": checked.bad_count, "skipped": skipped}
+            {**_document(report, seeds_read=checked.count), "lines_skipped": checked.bad_count, "skipped": skipped}
         )
     else:
         _write_report(report)
         _note_skipped(checked)
 
 
-def _load_from_redis(door: Invocation, key: str, source: str, *, skip_bad: bool) -> None:
-    url = door.settings.seeds_redis_url or door.settings.redis_url
+def _load_from_redis(invocation: Invocation, key: str, source: str, *, skip_bad: bool) -> None:
+    url = invocation.settings.seeds_redis_url or invocation.settings.redis_url
     if not url:
-        raise BadInput("--from-redis needs to know where Redis is: set COMITY_SEEDS_REDIS_URL, or COMITY_REDIS_URL")
+        raise BadInput("--from-redis needs a Redis: set COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL")
     if not source.isprintable():
-        raise BadInput("--from-redis: that is no key of a set of seeds")
+        raise BadInput("--from-redis: the key contains invisible characters")
     from comity.operate.seed_set import SeedSet, load_seed_set
 
     with closing(SeedSet(url, key)) as seeds:
         count = len(seeds)
         if not count:
             raise BadInput(
-                f"there are no seeds under {key} in Redis; add some with SADD {key} example.com, or with their rank by "
+                f"there are no seeds under {key} in Redis; add some with SADD {key} example.com, or with their rank: "
                 f"ZADD {key} 1 example.com"
             )
-        with door.open_or_make() as opened, ProgressBars() as bars:
-            told = load_seed_set(
+        with invocation.open_or_make() as opened, ProgressBars() as bars:
+            loaded = load_seed_set(
                 opened.database,
                 opened.clock,
                 seeds,
                 source=source,
-                collapse=door.collapse,
+                collapse=invocation.collapse,
                 skip_bad=skip_bad,
                 weights=opened.settings.weights,
                 frontier=opened.frontier,
                 on_stored=bars.bar("Storing", count),
             )
-    if door.as_json:
-        skipped = [{"member": member, "reason": reason} for member, reason in told.bad_members]
+    if invocation.as_json:
+        skipped = [{"member": member, "reason": reason} for member, reason in loaded.bad_members]
         write_json(
-            {**_as_json(told.report, seeds_read=told.taken), "members_skipped": told.bad_count, "skipped": skipped}
+            {
+                **_document(loaded.report, seeds_read=loaded.taken),
+                "members_skipped": loaded.bad_count,
+                "skipped": skipped,
+            }
         )
         return
-    _write_report(told.report)
-    if told.bad_count:
-        note(f"{counted(told.bad_count, 'member')} of {key} could not be used, and stayed there:")
-        for member, reason in told.bad_members[:_NAMES_SHOWN]:
+    _write_report(loaded.report)
+    if loaded.bad_count:
+        note(f"{counted(loaded.bad_count, 'member')} of {key} could not be used and stayed there:")
+        for member, reason in loaded.bad_members[:_NAMES_SHOWN]:
             note(f"  {member}: {reason}")
 
 
@@ -211,7 +217,7 @@ def _source_from(file: str) -> str | None:
 
 @contextmanager
 def _opened(file: str) -> Iterator[BinaryIO]:
-    """The bytes of a file or of stdin; what cannot be read is bad input."""
+    """The bytes of a file or of stdin; `BadInput` if it cannot be read."""
     if file == "-":
         if sys.stdin is None:
             raise BadInput("stdin is closed; give a file, or pipe a list into the command")
@@ -225,11 +231,11 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 
 
 def _size(stream: BinaryIO) -> int | None:
-    """How many bytes there are to read; None where nobody can tell."""
+    """How many bytes there are to read; None if that is unknown."""
     return os.fstat(stream.fileno()).st_size or None
 
 
-def _as_json(report: SeedReport, *, seeds_read: int) -> dict[str, Any]:
+def _document(report: SeedReport, *, seeds_read: int) -> dict[str, Any]:
     from comity.doors.schemas.decisions import seeds_added
 
     return seeds_added(report, seeds_read=seeds_read).document()
@@ -237,11 +243,11 @@ def _as_json(report: SeedReport, *, seeds_read: int) -> dict[str, Any]:
 
 def _write_report(report: SeedReport) -> None:
     known = report.hosts_given - report.hosts_new
-    parts = [f"{counted(report.hosts_new, 'new host')}", f"{known:,} known already" if known else ""]
+    parts = [f"{counted(report.hosts_new, 'new host')}", f"{known:,} already known" if known else ""]
     parts.append(f"{counted(report.urls_queued, 'URL')} queued" if report.urls_queued else "")
     write_line(", ".join(part for part in parts if part) + ".", Cell("  See them: comity domains list", "dim"))
     if report.taken_down:
-        note(f"Left out, since they are taken down: {_some(report.taken_down)}.")
+        note(f"Skipped because of a takedown: {_some(report.taken_down)}.")
 
 
 def _note_skipped(checked: CheckedSeeds) -> None:

@@ -1,7 +1,7 @@
-"""How a table fits a window: columns, rows and the room there is enter, lines leave. Nothing is cut off.
+"""The layout of tables: columns, rows and a width enter, lines leave. Nothing is cut off.
 
-In this order: as it is; with long texts folded in their columns; with the first column on a line of its own; as blocks
-of names and values. No line is wider than the room.
+Tried in this order: as it is; with long texts folded in their columns; with the first column on a line of its own; as
+blocks of names and values. No line is wider than the width.
 """
 
 from __future__ import annotations

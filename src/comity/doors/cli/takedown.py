@@ -12,14 +12,14 @@ from comity.doors.cli.output import Cell, Column, Row, counted, render_time, wri
 
 EntriesArgument = Annotated[
     list[str],
-    typer.Argument(metavar="ENTRY", help="A host, with its sub-domains; or a URL, with everything below it."),
+    typer.Argument(metavar="ENTRY", help="A host with its subdomains, or a URL with everything below it."),
 ]
 
-app = group("Leave hosts and URLs alone for good: never fetched, queued or served, whatever asks for them.")
+app = group("Exclude hosts and URLs permanently: they are never fetched, queued or served.")
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     root.add_typer(app, name="takedown", rich_help_panel="Limits")
 
 
@@ -34,25 +34,25 @@ def register(root: typer.Typer) -> None:
 def add(
     context: typer.Context,
     entries: EntriesArgument,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept with the entry.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; stored with the entry.")] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take hosts or URLs down, and drop what is queued of them."""
+    """Take hosts or URLs down, and remove them from the queues."""
     kept_reason = checked_text("--reason", reason)
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     _check(entries)
     from comity.operate.takedown import add_takedowns
 
-    with door.open_or_make() as opened:
+    with invocation.open_or_make() as opened:
         reports = add_takedowns(opened.database, entries, reason=kept_reason, frontier=opened.frontier)
-    if door.as_json:
+    if invocation.as_json:
         from comity.doors.schemas.decisions import takedown_added
 
         write_json([takedown_added(report).document() for report in reports])
         return
     for report in reports:
-        was = "is taken down" if report.is_new else "was taken down already"
+        was = "is taken down" if report.is_new else "was already taken down"
         dropped = f"; {counted(report.urls_dropped, 'queued URL')} dropped" if report.urls_dropped else ""
         dropped += f"; {counted(report.postings_closed, 'posting')} closed" if report.postings_closed else ""
         write_line(Cell(report.entry, "bold"), f" {was}{dropped}.")
@@ -62,17 +62,17 @@ def add(
 def remove(
     context: typer.Context, entries: EntriesArgument, state: StateOption = None, as_json: JsonOption = False
 ) -> None:
-    """Allow hosts or URLs again: all that are named, or none if one of them is not taken down.
+    """Allow hosts or URLs again. If one of them is not taken down, nothing is changed.
 
-    URLs that were dropped from the queues wait there again.
+    URLs that were removed from the queues are queued again.
     """
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     _check(entries)
     from comity.operate.takedown import remove_takedowns
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         removed = remove_takedowns(opened.database, entries, frontier=opened.frontier)
-    if door.as_json:
+    if invocation.as_json:
         write_json([{"domain_or_url": entry} for entry in removed])
         return
     for entry in removed:
@@ -82,12 +82,12 @@ def remove(
 @command(app, "list", examples=("comity takedown list --json",))
 def list_entries(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
     """List what is taken down, oldest first."""
-    door = read_invocation(context, state, as_json)
+    invocation = read_invocation(context, state, as_json)
     from comity.operate.takedown import list_takedowns
 
-    with door.open_existing() as opened:
+    with invocation.open_existing() as opened:
         stored = list_takedowns(opened.database)
-    if door.as_json:
+    if invocation.as_json:
         from comity.doors.schemas.decisions import takedown_view
 
         write_json([takedown_view(entry).document() for entry in stored])
@@ -95,11 +95,11 @@ def list_entries(context: typer.Context, state: StateOption = None, as_json: Jso
         rows = [Row((entry.entry, render_time(entry.created_at), entry.reason or "-")) for entry in stored]
         write_table((Column("ENTRY"), Column("SINCE"), Column("REASON")), rows)
     else:
-        write_line("Nothing is taken down.", Cell("  To do so: comity takedown add example.com", "dim"))
+        write_line("Nothing is taken down.", Cell("  Add an entry: comity takedown add example.com", "dim"))
 
 
 def _check(entries: list[str]) -> None:
-    """Refuse what names no host or URL, before anything is opened."""
+    """Refuse entries that are not hosts or URLs, before anything is opened."""
     from comity.rules.takedown import read_entry
 
     for entry in entries:

@@ -22,9 +22,9 @@ _SHORTEST_PASSWORD = 8
 _ABOUT = """Serve the API over HTTP: hosts, seeds, takedowns, sources, runs, robots, policies,
 why and evidence; and run sources as they become due.
 
-Without a login the admin answers this machine alone; COMITY_ADMIN_PASSWORD_HASH and COMITY_ADMIN_TOKEN_HASH configure
-one. SIGTERM or Ctrl-C ends it: what is under way may end within 30 seconds, and is due again otherwise. With --json,
-one line for each run.
+Without a login only this machine can use the admin API; COMITY_ADMIN_PASSWORD_HASH and COMITY_ADMIN_TOKEN_HASH
+configure a login. SIGTERM or Ctrl-C stops the server: runs in progress may finish within 30 seconds, and are due again
+otherwise. With --json, each run is one line.
 """
 app = typer.Typer(
     cls=PlainHelpGroup,
@@ -42,16 +42,16 @@ app = typer.Typer(
 
 
 def register(root: typer.Typer) -> None:
-    """Put the commands of this file on the command line."""
+    """Add the commands of this file."""
     root.add_typer(app, name="web", rich_help_panel="Sources")
 
 
 @app.callback()
 def serve(
     context: typer.Context,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="N", help="The port; 0 takes any that is free.")] = 8000,
-    no_scheduler: Annotated[bool, typer.Option("--no-scheduler", help="Run sources only when asked to.")] = False,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", help="The port; 0 uses any free port.")] = 8000,
+    no_scheduler: Annotated[bool, typer.Option("--no-scheduler", help="Do not run the scheduler of sources.")] = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -59,23 +59,23 @@ def serve(
     if context.invoked_subcommand is not None:
         return
     check_number("--port", port, 0, 65_535)
-    door = read_invocation(context, state, as_json)
-    if ":memory:" in door.settings.where:
-        raise BadInput("a server needs a state that its threads share; one in memory is not")
-    code = _serve(door, host, port, schedules=not (no_scheduler or door.settings.disable_scheduler))
+    invocation = read_invocation(context, state, as_json)
+    if ":memory:" in invocation.settings.where:
+        raise BadInput("a server needs a state that its threads can share; a state in memory cannot be shared")
+    code = _serve(invocation, host, port, schedules=not (no_scheduler or invocation.settings.disable_scheduler))
     if code:
         raise typer.Exit(code)
 
 
 @command(app, "hash-password", examples=("comity web hash-password",))
 def hash_password(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Ask for a password (or read it from a pipe) and print what COMITY_ADMIN_PASSWORD_HASH is set to."""
+    """Read a password from the terminal or a pipe, and print the value for COMITY_ADMIN_PASSWORD_HASH."""
     if sys.stdin.isatty():
         password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     else:
         password = sys.stdin.read(_LONGEST_PASSWORD * 4 + 2).removesuffix("\n").removesuffix("\r")
     if not _SHORTEST_PASSWORD <= len(password) <= _LONGEST_PASSWORD:
-        raise BadInput(f"a password has {_SHORTEST_PASSWORD} to {_LONGEST_PASSWORD:,} characters")
+        raise BadInput(f"a password must have {_SHORTEST_PASSWORD} to {_LONGEST_PASSWORD:,} characters")
     from argon2 import PasswordHasher
 
     given = {"admin_password_hash": PasswordHasher().hash(password)}
@@ -87,9 +87,9 @@ def hash_password(context: typer.Context, state: StateOption = None, as_json: Js
 
 @command(app, "new-token", examples=("comity web new-token --json",))
 def make_token(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
-    """Make a token for a program, and print it with what COMITY_ADMIN_TOKEN_HASH is set to.
+    """Create a token for a program, and print it with the value for COMITY_ADMIN_TOKEN_HASH.
 
-    The token is shown once; only its hash is configured.
+    The token is printed only once; only its hash is configured.
     """
     from comity.doors.web.sessions import new_token
 
@@ -101,47 +101,46 @@ def make_token(context: typer.Context, state: StateOption = None, as_json: JsonO
     write_line(Cell("hash   ", "dim"), token_hash)
 
 
-def _serve(door: Invocation, host: str, port: int, *, schedules: bool) -> int:
-    from comity.doors.cli.exit_codes import INTERRUPTED
-    from comity.doors.cli.sources.rendering import teller
-    from comity.doors.cli.work import obey
+def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> int:
+    from comity.doors.cli.sources.rendering import result_writer
     from comity.doors.web.server import DATABASE_CONNECTIONS, build_server, listen
     from comity.run.event_loop import event_loop_runner
-    from comity.run.observe import log_of, wait_teller
+    from comity.run.logs import log_for, wait_logger
+    from comity.run.signals import INTERRUPTED, stop_on_signals
 
     codes: list[int] = []
+    log = log_for(invocation.settings, as_json=invocation.as_json)
+    on_result = result_writer(log, as_json=invocation.as_json)
 
     async def serve_until_stopped(opened: State, socket: Any) -> None:
-        server = build_server(
-            opened, host, schedules=schedules, on_result=teller(door), on_wait=wait_teller(log_of(door))
-        )
+        server = build_server(opened, host, schedules=schedules, on_result=on_result, on_wait=wait_logger(log))
 
         def on_signal(number: int) -> None:
             codes.append(INTERRUPTED if number == signal.SIGINT else 0)
             server.stop()
 
-        obey(on_signal)
+        stop_on_signals(on_signal)
         await server.serve(sockets=[socket])
         if not codes and not server.started:
             codes.append(1)
 
-    with listen(host, port) as socket, door.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
-        _introduce(door, host, socket.getsockname()[1], schedules=schedules)
+    with listen(host, port) as socket, invocation.open_or_make(connections=DATABASE_CONNECTIONS) as opened:
+        _introduce(invocation, host, socket.getsockname()[1], schedules=schedules)
         with event_loop_runner() as runner:
             runner.run(serve_until_stopped(opened, socket))
     return codes[0] if codes else 0
 
 
-def _introduce(door: Invocation, host: str, port: int, *, schedules: bool) -> None:
+def _introduce(invocation: Invocation, host: str, port: int, *, schedules: bool) -> None:
     from comity.doors.web.application import access_settings
     from comity.doors.web.server import is_dev
 
-    terms = access_settings(door.settings, is_dev=is_dev(door.settings, host))
+    terms = access_settings(invocation.settings, is_dev=is_dev(invocation.settings, host))
     name = f"[{host}]" if ":" in host else host
-    note(f"listening on http://{name}:{port}, sources are run {'as they are due' if schedules else 'when asked for'}")
+    note(f"listening on http://{name}:{port}; sources are run {'when due' if schedules else 'on request only'}")
     if not terms.has_login:
         note(
-            "no login is configured: the admin answers this machine alone"
+            "no login is configured: only this machine can use the admin API"
             if terms.is_dev
-            else "no login is configured: the admin is closed; see comity web hash-password"
+            else "no login is configured: the admin API is closed; see comity web hash-password"
         )

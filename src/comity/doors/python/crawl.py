@@ -1,17 +1,17 @@
-"""`comity.crawl`: what a user wants, checked before anything is opened, let alone asked."""
+"""`comity.crawl`: the user's options, checked before anything is opened or fetched."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from comity.doors.page_limit import as_asked
-from comity.doors.python.choices import TEMPORARY, Place, settings_for
-from comity.doors.python.conduct import Plan
 from comity.doors.python.crawl_run import CrawlRun
-from comity.doors.python.given import Sink, UserExtractor, check_given
+from comity.doors.python.crawl_task import CrawlPlan
+from comity.doors.python.options import TEMPORARY, Place, settings_for
+from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
+from comity.run.crawl.sites import with_page_limit
 from comity.settings import Settings
 from comity.store.target import read_target
 
@@ -83,9 +83,11 @@ def crawl(
         max_image_bytes=max_image_bytes,
     )
     read = _read(seeds, settings)
-    settings = as_asked(settings, max_pages, {seed.host.authority for seed in read})
+    settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
     stores, is_temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
-    return CrawlRun(Plan(settings, read, extract, sink, stores, errors, is_temporary, refresh or bool(update_stale)))
+    return CrawlRun(
+        CrawlPlan(settings, read, extract, sink, stores, errors, is_temporary, refresh or bool(update_stale))
+    )
 
 
 def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[Seed, ...]:
@@ -98,8 +100,8 @@ def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[See
 def _stores(
     settings: Settings, into: Place | None, state: Place | None, extract: UserExtractor | None, sink: Sink | None
 ) -> bool:
-    """Whether pages are kept; a target or sink that cannot be is refused before anything is made."""
-    check_given(extract, sink)
+    """Whether pages are stored; an impossible target or sink is refused before anything is created."""
+    check_user_code(extract, sink)
     stores = into is not None or (sink is None and state != TEMPORARY)
     if stores:
         read_target(settings.pages)
@@ -111,12 +113,12 @@ def _texts(seeds: Iterable[str | Iterable[str]]) -> Iterator[str]:
     for each in seeds:
         for text in (each,) if isinstance(each, str) else each:
             if not isinstance(text, str):
-                raise TypeError(f"a seed must be a text such as https://example.com/, not {type(text).__name__}")
+                raise TypeError(f"a seed must be a string such as https://example.com/, not {type(text).__name__}")
             yield text
 
 
-def _listed(given: Iterable[str] | None) -> tuple[str, ...] | None:
-    """A list of texts; one text alone is a list of one."""
-    if given is None:
+def _listed(values: Iterable[str] | None) -> tuple[str, ...] | None:
+    """A list of strings; one string alone is a list of one."""
+    if values is None:
         return None
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (values,) if isinstance(values, str) else tuple(values)

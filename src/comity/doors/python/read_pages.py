@@ -1,4 +1,4 @@
-"""`comity.read_pages`: what was crawled, read back from where it is kept."""
+"""`comity.read_pages`: read stored pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.doors.python.choices import Place, settings_for
+from comity.doors.python.options import Place, settings_for
 from comity.doors.python.page import Page
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_pages(pages: Place | None = None, *, state: Place | None = None, errors
 
 
 def _hidden(settings: Settings) -> IsHidden | None:
-    """Tells what is taken down; None if nothing is, or nobody ever said so."""
+    """A function that says whether a URL is taken down; None if nothing is."""
     if "://" not in settings.where and not Path(settings.where).expanduser().exists():
         return None
     from comity.assemble import open_state
@@ -78,7 +78,7 @@ def _page(
     content_type: str | None,
     title: str | None,
     text: str | None,
-    octets: bytes | None,
+    raw: bytes | None,
     etag: str | None,
     last_modified: str | None,
     content_hash: str | None,
@@ -87,7 +87,7 @@ def _page(
     run_id: str | None,
     error: str | None,
 ) -> Page:
-    """A row as a page; a body that was text is kept, and comes back, as UTF-8."""
+    """A row as a page; a text body is stored as UTF-8."""
     code, _, reason = (error or "").partition(": ")
     about: dict[str, Any] = {"etag": etag, "last_modified": last_modified, "content_hash": content_hash}
     return Page(
@@ -96,7 +96,7 @@ def _page(
         status=status,
         content_type=content_type,
         title=title,
-        body=text.encode() if text is not None else octets or b"",
+        body=text.encode() if text is not None else raw or b"",
         encoding="utf-8" if text is not None else None,
         crawl_time=datetime.fromtimestamp(crawl_time_us / 1e6, UTC),
         redirect_count=redirect_count or 0,

@@ -15,8 +15,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from comity.doors.remedies import in_full
 from comity.model.errors import ComityError
+from comity.run.remedies import in_full
 
 LOG: Final = logging.getLogger("comity.web")
 _MAX_DETAILS: Final = 20

@@ -1,0 +1,1 @@
+"""`comity crawl` and `comity demo`: options, progress display and summary."""

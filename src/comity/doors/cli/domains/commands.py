@@ -1,0 +1,253 @@
+"""`comity domains …`: what is known of hosts, and what may be done to them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Final
+
+import typer
+
+from comity.doors.cli.domains import app
+from comity.doors.cli.domains.rendering import host_document, line_document, status_cell, write_host, write_hosts
+from comity.doors.cli.help_text import command
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number, checked_text, read_invocation
+from comity.doors.cli.output import (
+    Cell,
+    Column,
+    Row,
+    counted,
+    note,
+    render_time,
+    visible,
+    write_json,
+    write_line,
+    write_table,
+)
+from comity.model.host import HostStatus
+
+_STATUSES: Final = ", ".join(list(HostStatus)[:-1]) + " or " + list(HostStatus)[-1]
+_WAITS: Final = frozenset({HostStatus.PENDING, HostStatus.ACTIVE})
+
+HostArgument = Annotated[str, typer.Argument(metavar="HOST", help="A host such as example.com, or any URL on it.")]
+LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Show at most this many.")]
+
+
+@command(app, "list", examples=("comity domains list --status blocked", "comity domains list --contains wiki --json"))
+def list_domains(
+    context: typer.Context,
+    status: Annotated[
+        HostStatus | None, typer.Option("--status", metavar="STATUS", help=f"Only hosts that are {_STATUSES}.")
+    ] = None,
+    contains: Annotated[
+        str | None, typer.Option("--contains", metavar="TEXT", help="Only hosts whose name contains this.")
+    ] = None,
+    limit: LimitOption = 50,
+    offset: Annotated[int, typer.Option("--offset", metavar="N", help="Skip this many first.")] = 0,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List hosts with their status and progress, the last crawled first.
+
+    PAGES is crawled/discovered, YIELD is images stored per page, times are UTC. For a host that is blocked or
+    unreachable, the reason is shown.
+    """
+    text = checked_text("--contains", contains)
+    check_number("--limit", limit, 1)
+    check_number("--offset", offset, 0)
+    invocation = read_invocation(context, state, as_json)
+    from comity.reports.hosts import list_hosts
+
+    with invocation.open_existing() as opened:
+        # One more than the limit shows whether there are more.
+        lines = list_hosts(
+            opened.database, status=status, contains=text and text.lower(), limit=limit + 1, offset=offset
+        )
+    more, lines = len(lines) > limit, lines[:limit]
+    if invocation.as_json:
+        write_json([line_document(line) for line in lines])
+        return
+    if lines:
+        write_hosts(lines)
+    elif status is not None or text is not None or offset:
+        write_line("No host matches.", Cell("  List all: comity domains list", "dim"))
+    else:
+        _write_no_hosts(invocation)
+    if more:
+        note(f"There are more hosts: use --offset {offset + limit}, or a larger --limit.")
+
+
+@command(app, "info", examples=("comity domains info example.com",))
+def show_domain(
+    context: typer.Context, host: HostArgument, state: StateOption = None, as_json: JsonOption = False
+) -> None:
+    """Show everything that is known about one host.
+
+    Its status and progress, the memory of its gate, the holder of its lease, and its policy.
+    """
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host)
+    from comity.reports.hosts import host_in_full
+
+    with invocation.open_existing() as opened:
+        found, now = host_in_full(opened.database, name, opened.frontier.states), opened.clock.now()
+    if invocation.as_json:
+        write_json(host_document(found))
+    else:
+        write_host(found, now)
+
+
+@command(app, "reset", examples=('comity domains reset example.com --reason "the site asked us back"',))
+def reset_domain(
+    context: typer.Context,
+    host: HostArgument,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Stored with the host.")] = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Reset a host: clear its cooldown and errors, and queue every URL again.
+
+    Waits that the site itself asked for stay: after a reset, the next request is no earlier than the gate allows.
+    """
+    kept_reason = checked_text("--reason", reason)
+    invocation = read_invocation(context, state, as_json)
+    name = invocation.host(host)
+    from comity.operate.hosts import reset_host
+
+    with invocation.open_existing() as opened:
+        report = reset_host(opened.database, opened.clock, name, reason=kept_reason, frontier=opened.frontier)
+    if invocation.as_json:
+        write_json(
+            {
+                "domain": report.host,
+                "status_before": report.before,
+                "status": report.after,
+                "urls_requeued": report.urls_requeued,
+            }
+        )
+        return
+    change: list[str | Cell] = [status_cell(report.before), " → ", status_cell(report.after)]
+    if report.before is report.after:
+        change = ["still ", status_cell(report.after), ", cooldown and errors cleared"]
+    write_line(Cell(report.host, "bold"), ": ", *change, f", {counted(report.urls_requeued, 'URL')} queued again.")
+
+
+@command(app, "top", examples=("comity domains top --limit 5",))
+def top_domains(
+    context: typer.Context, limit: LimitOption = 20, state: StateOption = None, as_json: JsonOption = False
+) -> None:
+    """Rank hosts by images stored per page."""
+    check_number("--limit", limit, 1)
+    invocation = read_invocation(context, state, as_json)
+    from comity.reports.hosts import top_hosts
+
+    with invocation.open_existing() as opened:
+        lines = top_hosts(opened.database, limit=limit)
+    if invocation.as_json:
+        write_json([line_document(line) for line in lines])
+    elif lines:
+        write_hosts(lines)
+    else:
+        write_line("No page has been crawled yet.", Cell("  List the hosts: comity domains list", "dim"))
+
+
+@command(app, "claims", examples=("comity domains claims --json",))
+def show_claims(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Show the holders of leases, expired leases, and hosts that wait for a worker."""
+    invocation = read_invocation(context, state, as_json)
+    from comity.reports.hosts import holders, status_counts
+
+    with invocation.open_existing() as opened:
+        held, counts = holders(opened.database, opened.clock), status_counts(opened.database, opened.clock)
+    expired = sum(line.expired for line in held)
+    if invocation.as_json:
+        from comity.doors.schemas.hosts import claims_view
+
+        write_json(claims_view(held, counts).document())
+        return
+    if held:
+        columns = (Column("HOLDER"), Column("HOSTS", True), Column("EXPIRED", True), Column("NEXT EXPIRY"))
+        rows = [
+            Row((line.holder, f"{line.hosts:,}", _alarming(line.expired), render_time(line.earliest_expiry)))
+            for line in held
+        ]
+        write_table(columns, rows)
+        if expired:
+            write_line(f"{counted(expired, 'lease')} expired; the next free worker takes over.")
+    else:
+        write_line("No leases are held.")
+    if not counts:
+        _write_no_hosts(invocation)
+        return
+    write_line()
+    write_table(
+        (Column("STATUS"), Column("HOSTS", True), Column("WAITING", True)),
+        [
+            Row((status_cell(line.status), f"{line.hosts:,}", f"{line.waiting:,}" if line.status in _WAITS else "-"))
+            for line in counts
+        ],
+    )
+
+
+@command(app, "merge", examples=("comity domains merge --dry-run",))
+def merge_domains(
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report what would be done.")] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Merge hosts that are the same under the current naming rules, such as www.Example.com and example.com.
+
+    The earliest row stays, counters are summed, references to the other row are moved, and of two policies the stricter
+    one applies. A host that is being crawled is skipped; run the command again later.
+    """
+    invocation = read_invocation(context, state, as_json)
+    from comity.operate.hosts import merge_hosts
+
+    with invocation.open_existing() as opened:
+        merged = list(
+            merge_hosts(
+                opened.database, opened.clock, collapse=invocation.collapse, dry_run=dry_run, frontier=opened.frontier
+            )
+        )
+    if invocation.as_json:
+        write_json([{**asdict(line), "done": not dry_run and line.action != "skipped"} for line in merged])
+        return
+    if not merged:
+        write_line("Every host has one row; there is nothing to merge.")
+        return
+    rows = [
+        Row((line.old, line.new, line.action), None if dry_run or line.detail is None else visible(line.detail))
+        for line in merged
+    ]
+    write_table((Column("FROM"), Column("TO"), Column("WHAT")), rows)
+    if dry_run:
+        write_line("Dry run: nothing was changed.")
+
+
+def _alarming(number: int) -> Cell:
+    return Cell(f"{number:,}", "yellow" if number else "")
+
+
+def _write_no_hosts(invocation: Invocation) -> None:
+    """Write that there are no hosts, and how to add some."""
+    where = f" ({visible(invocation.settings.where)} does not exist)" if invocation.is_missing else ""
+    write_line(f"No hosts yet{where}.", Cell("  Add some: comity seeds add example.com", "dim"))
+
+
+def recalculate_priorities(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+    """Recalculate the priority of every host.
+
+    Workers do this after every run and every hour; run it yourself after changing the COMITY_WEIGHT_… settings.
+    Blocked and unreachable hosts keep their score.
+    """
+    invocation = read_invocation(context, state, as_json)
+    from comity.upkeep.rescore import rescore
+
+    with invocation.open_existing() as opened:
+        number = rescore(opened.database, opened.clock, opened.settings.weights, older_than_s=0.0)
+    if invocation.as_json:
+        write_json({"hosts": number})
+    elif number:
+        write_line(f"The priority of {counted(number, 'host')} was recalculated.")
+    else:
+        write_line("No hosts yet; there is nothing to calculate.")

@@ -1,0 +1,1 @@
+"""`comity simulate …`: compare schedules on synthetic sources."""

@@ -1,0 +1,1 @@
+"""A crawl of named sites: prepared, run here or in several processes, and finished."""

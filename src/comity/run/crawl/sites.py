@@ -1,0 +1,112 @@
+"""A crawl of named sites, for the command line and the Python API: seeds go in, a summary comes out.
+
+Both doors prepare, reopen, crawl and finish in this order; the command line by `crawl_sites`, the Python API on its own
+threads and event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from comity.operate.hosts import request_refresh
+from comity.operate.seeds import add_seeds
+from comity.run.crawl.view import CrawlView, visits_of
+from comity.run.event_loop import event_loop_runner
+from comity.run.signals import INTERRUPTED, stop_on_signals
+from comity.upkeep.reread_robots import reread_robots
+from comity.upkeep.rescore import rescore_run
+from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
+from comity.walk.crawl.hooks import CrawlHooks
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.model.host import Seed
+    from comity.settings import Settings
+    from comity.walk.crawl.progress import RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """The hosts that a crawl may visit, and the seeds that a takedown excludes."""
+
+    hosts: frozenset[str]
+    taken_down: tuple[str, ...]
+
+
+def with_page_limit(settings: Settings, max_pages: int | None, hosts: Collection[str]) -> Settings:
+    """Apply an explicit page limit: it replaces the limit per host if it is "no limit", or if there is one host.
+
+    Several hosts share a limit in fair parts, and a host with a policy of its own keeps that limit.
+    """
+    if max_pages is None or (max_pages and len(hosts) > 1):
+        return settings
+    return settings.model_copy(update={"pages_per_host": 0})  # the limit of the run is enough
+
+
+def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: bool) -> Sites:
+    """Add the seeds, and make their hosts ready for this crawl."""
+    database, clock, settings = state.database, state.clock, state.settings
+    report = add_seeds(database, clock, seeds, source=source, weights=settings.weights, frontier=state.frontier)
+    end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
+    hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
+    lift_refusals(database, settings.allow_networks, hosts)
+    go_deeper(database, clock, state.frontier, settings.max_depth, hosts)
+    if refresh:
+        request_refresh(database, clock, hosts)
+    return Sites(frozenset(hosts), tuple(report.taken_down))
+
+
+async def reopen_hosts(state: State, hosts: Collection[str]) -> None:
+    """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""
+    async with state.fetcher() as fetcher:
+        read = partial(state.read_robots, fetcher)
+        await reread_robots(state.database, state.clock, read, hosts, state.frontier)
+
+
+def finish_sites(state: State, summary: RunSummary) -> None:
+    """Rank the hosts of the run by its results."""
+    rescore_run(state.database, state.clock, summary.run_id, state.settings.weights)
+
+
+def crawl_sites(
+    state: State,
+    seeds: Sequence[Seed],
+    view: CrawlView,
+    *,
+    processes: int = 1,
+    refresh: bool = False,
+) -> tuple[RunSummary, Sites]:
+    """Crawl sites from a terminal, here or in several processes, until the crawl ends or a signal stops it."""
+    sites = prepare_sites(state, seeds, source="cli", refresh=refresh)
+    if sites.taken_down:
+        view.on_warning(f"Skipped because of a takedown: {', '.join(sites.taken_down)}.")
+    with event_loop_runner() as runner:
+        runner.run(reopen_hosts(state, sites.hosts))
+    processes = min(processes, len(sites.hosts), state.settings.concurrency)
+    with event_loop_runner() as runner:
+        if processes > 1:
+            from comity.run.crawl.supervisor import SharedCrawl
+
+            summary = runner.run(SharedCrawl(state, sites.hosts, processes, view).run())
+        else:
+            summary = runner.run(_crawl_here(state, sites.hosts, view))
+    finish_sites(state, summary)
+    return summary, sites
+
+
+async def _crawl_here(state: State, hosts: Collection[str], view: CrawlView) -> RunSummary:
+    on_visits = view.on_visits
+    hooks = CrawlHooks(on_settled=lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None
+    async with state.fetcher() as fetcher:
+        crawl = state.crawl(fetcher, hosts, hooks)
+
+        def stop(_number: int) -> None:
+            view.on_stop()
+            crawl.stop()
+
+        stop_on_signals(stop, view.on_exit, timeout_code=INTERRUPTED)
+        async with view.watch(crawl.progress, state):
+            return await crawl.run()

@@ -1,0 +1,306 @@
+"""A crawl in several processes: one run, one budget, one progress, one summary.
+
+The parent does everything that comes before and after. The processes lease hosts from the same state, each different
+ones, and crawl them. One that dies is replaced: its leases are freed, and nothing that it committed is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, Spent
+from comity.rules.budget import check, limit_reached
+from comity.run.child_process import ChildProcess
+from comity.run.crawl.child import COUNTED
+from comity.run.crawl.shared import FinishedHosts, PageBudget
+from comity.run.crawl.view import CrawlView, Visit
+from comity.run.failures import ChildFailed
+from comity.run.signals import INTERRUPTED, stop_on_signals
+from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
+from comity.walk.crawl.summary import RunEnd, later
+from comity.walk.session.database_thread import DatabaseThread
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+
+_CHECK_EVERY_S: Final = 0.2
+_MOST_RESTARTS: Final = 5
+_ENDS_WITHIN_S: Final = 27.5  # a child waits less than this for requests in flight, and then commits what it has
+_KILLED_WITHIN_S: Final = 1.0
+_LOST_WITH_A_PROCESS: Final = ("hosts_active", "hosts_waiting", "hosts_blocked", "queued", "held")
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one child process has reported; `ended` is its last message."""
+
+    child: ChildProcess = field(init=False)
+    progress: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    ended: tuple[str, str] | None = None
+
+
+class SharedCrawl:
+    """A crawl of some hosts in a number of processes."""
+
+    def __init__(self, state: State, hosts: Collection[str], processes: int, view: CrawlView) -> None:
+        self._state = state
+        self._hosts = sorted(hosts)
+        self._processes = processes
+        self._view = view
+        self._run_id = uuid4()
+        self._clock = state.clock.seconds
+        self._progress = Progress(self._clock())
+        self._record = state.run_desk(self._run_id)
+        self._thread = DatabaseThread()
+        most_pages = state.settings.max_pages
+        self._page_budget = PageBudget(most_pages) if most_pages else None
+        self._near: dict[BudgetReason, str] = {}  # warnings about limits that are near
+        self._pages_kept = -1  # as of the last comparison of pages taken with pages stored
+        self._finished_hosts = FinishedHosts()
+        self._parts: dict[asyncio.Task[int], _Part] = {}
+        self._gone: list[_Part] = []
+        self._lines: dict[str, HostSummary] = {}
+        self._warnings: list[str] = []
+        self._died = 0
+        self._ending: RunEnd | None = None
+        self._ends_at: float | None = None
+        self._failure: ChildFailed | None = None
+
+    async def run(self) -> RunSummary:
+        """Begin the run, supervise its processes, and end it."""
+        try:
+            await self._thread.run(self._record.open, self._state.settings_shown)
+            end = RunEnd("failed", EndReason.FAILED)
+            try:
+                async with self._view.watch(self._progress, self._state):
+                    await self._supervise()
+                await self._thread.run(self._record.take_over)  # pages that wait to be joined to one file
+                end = self._ending or RunEnd("finished", None)
+            except BaseException as error:
+                sentence = str(error) if isinstance(error, ChildFailed) else f"{type(error).__name__}: {error}"
+                end = RunEnd("failed", EndReason.FAILED, sentence)
+                raise
+            finally:
+                await self._kill_all()
+                summary = await self._close(end)
+        finally:
+            self._thread.close()
+            self._finished_hosts.close()
+            if self._page_budget is not None:
+                self._page_budget.close()
+        return summary
+
+    async def _close(self, end: RunEnd) -> RunSummary:
+        """Record how the run ended, from the reports of all processes."""
+        if self._died and end.status != "failed":
+            await self._thread.run(self._count_stored_pages)
+        return await self._thread.run(self._record.end, end, self._progress, self._lines.values(), self._hosts)
+
+    async def _supervise(self) -> None:
+        stop_on_signals(
+            self._on_signal,
+            self._view.on_exit,
+            timeout_code=INTERRUPTED,
+            before_exit=self._kill_before_exit,
+            hold=self._hold,
+        )
+        for number in range(self._processes):
+            await self._start(number)
+        while self._parts:
+            done, _rest = await asyncio.wait(self._parts, timeout=_CHECK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                await self._after(self._parts.pop(task), task.result())
+            await self._check()
+        if self._failure is not None:
+            raise self._failure
+
+    def _on_signal(self, _number: int) -> None:
+        self._view.on_stop()
+        self._stop()
+
+    async def _start(self, number: int) -> None:
+        """Start one process, with its share of the concurrent requests."""
+        settings = self._state.settings
+        share = settings.concurrency // self._processes + (number < settings.concurrency % self._processes)
+        # The time limit is checked here alone.
+        own = settings.model_copy(update={"concurrency": max(1, share), "max_minutes": 0.0})
+        # Without claims no lease keeps two processes apart, so the hosts are divided beforehand.
+        hosts = self._hosts if settings.enable_claim_protocol else self._hosts[number :: self._processes]
+        budget = self._page_budget
+        pages = [budget.descriptor, budget.end] if budget is not None else None
+        part = _Part()
+        part.child = ChildProcess(number, partial(self._on_message, part))
+        await part.child.start(
+            "crawl",
+            own,
+            {
+                "run_id": str(self._run_id),
+                "number": number,
+                "hosts": hosts,
+                "most_hosts": -(-len(self._hosts) // self._processes),
+                "finished_hosts": self._finished_hosts.descriptor,
+                "page_budget": pages,
+                "reports_visits": self._view.on_visits is not None,
+            },
+            descriptors=[self._finished_hosts.descriptor, *(pages or ())],
+            captures_stderr=True,
+        )
+        self._parts[asyncio.create_task(part.child.wait())] = part
+        if self._ending is not None:  # it came while the process was being started
+            part.child.send({"stop": str(self._ending.reason or EndReason.STOPPED)})
+
+    def _on_message(self, part: _Part, message: dict[str, Any]) -> None:
+        match message:
+            case {"progress": counts, "warnings": warnings, "faults": faults}:
+                part.progress, part.warnings, part.faults = counts, warnings, faults
+            case {"host": values}:
+                line, known = HostSummary(**values), self._lines.get(values["host"])
+                self._lines[line.host] = line if known is None else later(known, line)
+            case {"visits": visits}:
+                if self._view.on_visits is not None:
+                    self._view.on_visits([Visit(**visit) for visit in visits])
+            case {"ended": [status, reason]}:
+                part.ended = (status, reason)
+
+    async def _after(self, part: _Part, code: int) -> None:
+        """Handle the end of a process: it had nothing left to do, it failed, or it died."""
+        self._gone.append(part)
+        if part.child.failure is not None:
+            self._failure = self._failure or ChildFailed(part.child.failure)
+            self._end(RunEnd("failed", EndReason.FAILED, part.child.failure.message))
+        elif part.ended is None:
+            await self._replace(part, code)
+        elif part.ended[0] == "stopped" and self._ending is None:
+            self._stop()  # a signal stopped this process alone; its hosts wait for the next run
+
+    async def _replace(self, part: _Part, code: int) -> None:
+        """Free the leases of a dead process, and start another; give up after a few."""
+        self._died += 1
+        await self._thread.run(self._record.take_over)
+        for host in self._finished_hosts.by(part.child.number):
+            if host not in self._lines:  # it died while it released the host
+                self._finished_hosts.remove(host)
+        part.progress |= dict.fromkeys(_LOST_WITH_A_PROCESS, 0)
+        what = f"A process of this crawl {part.child.describe_exit(code)}"
+        if self._ending is not None:
+            self._warn(f"{what} before it finished; the same command continues with its hosts.")
+        elif self._died <= _MOST_RESTARTS:
+            self._warn(f"{what}; another process took over its hosts, and nothing is lost.")
+            await self._start(part.child.number)
+        else:
+            self._warn(f"{what}, after {self._died - 1} others had died: the crawl was given up.")
+            self._end(RunEnd("failed", EndReason.PROCESSES_DIED))
+
+    def _warn(self, sentence: str) -> None:
+        self._warnings.append(sentence)
+        self._view.on_warning(f"comity: {sentence}")
+
+    def _stop(self) -> None:
+        self._end(RunEnd("stopped", EndReason.STOPPED))
+
+    def _end(self, end: RunEnd) -> None:
+        """Have every process finish what is in flight, and start nothing more."""
+        self._send_all({"stop": str(end.reason or EndReason.STOPPED)})
+        self._set_ending(end)
+
+    def _spend(self, spent: Exhausted) -> None:
+        """End the run because its budget is spent; that is the reason for the hosts of every process."""
+        if self._ending is None:
+            self._send_all({"spent": [str(spent.reason), spent.sentence]})
+            self._near.pop(spent.reason, None)
+            self._set_ending(RunEnd("finished", EndReason(str(spent.reason)), spent.detail))
+
+    def _set_ending(self, end: RunEnd) -> None:
+        if self._ending is None:
+            self._ending = end
+            self._ends_at = self._clock() + _ENDS_WITHIN_S
+
+    def _hold(self, holds: bool) -> None:
+        self._send_all({"hold": holds})
+
+    def _send_all(self, order: dict[str, Any]) -> None:
+        for part in self._parts.values():
+            part.child.send(order)
+
+    async def _check(self) -> None:
+        """Sum up the progress, and check the budgets."""
+        self._sum_up()
+        now, settings, progress = self._clock(), self._state.settings, self._progress
+        budget = Budget(pages_per_run=settings.max_pages, minutes_per_run=settings.max_minutes)
+        # A process that died had not stored every page that it reported: the state knows.
+        pages = progress.pages if not self._died else 0
+        spent = Spent(progress.started_at, pages, visits=progress.begun, warned=frozenset(self._near))
+        verdict = check(budget, spent, now)
+        if isinstance(verdict, BudgetWarning):
+            self._near[verdict.reason] = verdict.sentence
+        elif isinstance(verdict, Exhausted):
+            self._spend(verdict)
+        if self._page_budget is not None and self._ending is None:
+            self._page_budget.fill()
+            if self._page_budget.is_empty and not progress.held:
+                await self._replace_lost_pages(self._page_budget)
+        if self._ends_at is not None and now >= self._ends_at:
+            self._ends_at = None
+            for part in self._parts.values():
+                part.child.kill()
+
+    async def _replace_lost_pages(self, page_budget: PageBudget) -> None:
+        """Every page is taken and none is in flight: those that a dead process had taken may begin again.
+
+        A process may have taken one since its last report: so this waits until two checks agree.
+        """
+        if not self._died:
+            return
+        limit = self._state.settings.max_pages
+        kept = (await self._thread.run(self._record.totals)).pages
+        if kept >= limit:
+            self._spend(limit_reached(BudgetReason.PAGE_LIMIT, limit))
+        elif kept == self._pages_kept:
+            page_budget.add(limit - kept)
+            self._pages_kept = -1
+        else:
+            self._pages_kept = kept
+
+    def _sum_up(self) -> None:
+        progress, parts = self._progress, [*self._gone, *self._parts.values()]
+        for name in COUNTED:
+            setattr(progress, name, sum(part.progress.get(name, 0) for part in parts))
+        reported = (warning for part in parts for warning in part.warnings)
+        progress.warnings[:] = [*self._warnings, *self._near.values(), *reported]
+        progress.faults.clear()
+        for part in parts:
+            for each in part.faults:
+                fault = progress.faults.setdefault(each["code"], Fault(each["code"]))
+                fault.count += each["count"]
+                fault.urls[:] = [*fault.urls, *each["urls"]][:3]
+
+    def _count_stored_pages(self) -> None:
+        """Count what is in the state: a process that died had not stored everything that it counted."""
+        totals, progress = self._record.totals(), self._progress
+        progress.pages, progress.errors = totals.pages, totals.errors
+        progress.bytes_received = totals.bytes_received
+        for host, line in self._lines.items():
+            self._lines[host] = replace(line, pages=totals.pages_of_hosts.get(host, 0))
+
+    async def _kill_all(self) -> None:
+        """End every process, also after a failure in this one."""
+        for part in self._parts.values():
+            part.child.kill()
+        await asyncio.gather(*self._parts, return_exceptions=True)
+
+    def _kill_before_exit(self) -> None:
+        """End every process at once; the event loop does not run any more."""
+        for part in self._parts.values():
+            part.child.kill()
+        ends_at = monotonic() + _KILLED_WITHIN_S
+        for part in self._parts.values():
+            while not part.child.is_gone() and monotonic() < ends_at:
+                sleep(0.005)

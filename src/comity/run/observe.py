@@ -1,0 +1,245 @@
+"""What a monitoring system sees of a worker: /metrics, /healthz and /readyz.
+
+The state is queried on a thread of its own, at most every few seconds, by one query at a time: however often it is
+scraped, and however slowly the state answers, the workers are not disturbed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from comity.assemble import open_existing_state
+from comity.model.errors import ComityError
+from comity.run.remedies import in_full
+from comity.telemetry import events, metrics
+from comity.telemetry.gathering import Reporter
+from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
+from comity.telemetry.logs import Log, masked
+from comity.telemetry.meter import Meter, MeterReading
+from comity.telemetry.serving import read_address
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.reports.status import Figures
+    from comity.settings import Settings
+    from comity.telemetry.serving import HttpAnswer
+
+Result = TypeVar("Result")
+
+_FIGURES_EVERY_S: Final = 10.0
+_CHECKED_EVERY_S: Final = 2.0
+_ANSWER_WITHIN_S: Final = 5.0
+_PROBE: Final = "comity1:ready"
+_PROBE_KEPT_MS: Final = 60_000
+
+
+@asynccontextmanager
+async def observed(settings: Settings, log: Log, reports_to: int | None) -> AsyncIterator[Meter | None]:
+    """Observe this process while the block lasts; gives the meter to count on, or None if metrics are off.
+
+    A child process writes its readings to `reports_to`; its parent serves them.
+    """
+    if reports_to is None and settings.metrics is None:
+        yield None
+        return
+    meter = Meter()
+    reporter = Reporter(reports_to) if reports_to is not None else None
+    pulse = LoopPulse(meter, monotonic, reporter.tell if reporter is not None else None)
+    async with AsyncExitStack() as stack:
+        if reporter is None:
+            numbers = Meter(metrics.Origin.PARENT)
+            numbers.set(metrics.PROCESSES, 1)
+
+            def silence() -> dict[int, float]:
+                return {os.getpid(): monotonic() - pulse.beat_at}
+
+            await stack.enter_async_context(served(settings, log, lambda: [meter.read(), numbers.read()], silence))
+        beating = asyncio.create_task(pulse.run())
+        try:
+            yield meter
+        finally:
+            beating.cancel()
+            with suppress(asyncio.CancelledError):
+                await beating
+            if reporter is not None:
+                reporter.tell(meter.read())  # what was counted since the last report
+
+
+@asynccontextmanager
+async def served(
+    settings: Settings, log: Log, read: Callable[[], list[MeterReading]], silence_s: Callable[[], Mapping[int, float]]
+) -> AsyncIterator[None]:
+    """Serve /metrics, /healthz and /readyz while the block lasts, if the settings name an address."""
+    if settings.metrics is None:
+        yield
+        return
+    from comity.telemetry.serving import serving
+
+    monitor = StateMonitor(settings, log)
+    pages = _Pages(settings, monitor, read, silence_s)
+    try:
+        paths = {"/metrics": pages.metrics, "/healthz": pages.healthz, "/readyz": pages.readyz}
+        async with serving(read_address(settings.metrics), paths) as address:
+            log.tell(events.METRICS_SERVED, f"metrics at http://{address}/metrics", address=str(address))
+            yield
+    finally:
+        monitor.close()
+
+
+class _Pages:
+    """The three pages."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        monitor: StateMonitor,
+        read: Callable[[], list[MeterReading]],
+        silence_s: Callable[[], Mapping[int, float]],
+    ) -> None:
+        self._redis_url = settings.redis_url
+        self._monitor = monitor
+        self._read = read
+        self._silence_s = silence_s
+
+    async def metrics(self, accept: str) -> HttpAnswer:
+        """Every metric, of the processes and of the state."""
+        from comity.telemetry.exposition import render_readings
+        from comity.telemetry.serving import HttpAnswer
+
+        return HttpAnswer(200, *render_readings([*self._read(), await self._monitor.reading()], accept))
+
+    async def healthz(self, _accept: str) -> HttpAnswer:
+        """Whether the event loop of every process runs; a process that hangs should be restarted."""
+
+        return page_of(loop_checks(self._silence_s()))
+
+    async def readyz(self, _accept: str) -> HttpAnswer:
+        """Whether crawling is possible now: the stores answer, and leases are renewed in time."""
+
+        checks: list[Check] = [await self._monitor.check()]
+        if self._redis_url:
+            checks.append(await check_redis(self._redis_url))
+        return page_of([*checks, *(lease_check(reading) for reading in self._read()[:1])])
+
+
+class StateMonitor:
+    """The figures of the state, at most ten seconds old while it answers, and whether it answers."""
+
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self._settings = settings
+        self._log = log
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="comity-monitor")
+        self._opened = ExitStack()
+        self._state: State | None = None
+        self._meter = Meter(metrics.Origin.STATE)
+        self._figures_at = float("-inf")
+        self._figures_turn = asyncio.Lock()
+        self._check = Check("state", False, "not checked yet")
+        self._checked_at = float("-inf")
+        self._check_turn = asyncio.Lock()
+        self._running_query: asyncio.Future[Any] | None = None
+        self._query_turn = asyncio.Lock()
+
+    async def reading(self) -> MeterReading:
+        """The figures; while the state does not answer, the last ones with their age."""
+        async with self._figures_turn:
+            if monotonic() - self._figures_at >= _FIGURES_EVERY_S:
+                await self._count()
+        if self._figures_at > float("-inf"):
+            self._meter.set(metrics.STATE_AGE, round(monotonic() - self._figures_at, 3))
+        return self._meter.read()
+
+    async def check(self) -> Check:
+        """Whether the state answers."""
+        from comity.reports.status import check_state
+
+        async with self._check_turn:
+            if monotonic() - self._checked_at >= _CHECKED_EVERY_S:
+                try:
+                    await self._query(lambda state: check_state(state.database))
+                    self._check = Check("state", True, "answers")
+                except Exception as error:
+                    self._check = Check("state", False, _why(error))
+                self._checked_at = monotonic()
+        return self._check
+
+    def close(self) -> None:
+        """Close the state, without waiting for a query that a server does not answer."""
+        self._thread.submit(self._close_state)
+        self._thread.shutdown(wait=False)
+
+    async def _count(self) -> None:
+        from comity.reports.status import figures_of
+
+        begun = monotonic()
+        try:
+            figures = await self._query(lambda state: figures_of(state.database, state.clock))
+        except Exception:
+            self._meter.set(metrics.STATE_UP, 0.0)
+            return
+        self._figures_at = monotonic()
+        self._set_figures(figures)
+        seconds = round(self._figures_at - begun, 3)
+        self._log.tell(events.SCRAPED, f"the state was queried in {seconds:g} s", seconds=seconds)
+
+    def _set_figures(self, figures: Figures) -> None:
+        meter, known = self._meter, {str(line.status): line for line in figures.hosts}
+        meter.set(metrics.STATE_UP, 1.0)
+        for status in metrics.STATE_HOSTS.values:
+            meter.set(metrics.STATE_HOSTS, known[status].hosts if status in known else 0, status)
+        for status in metrics.STATE_WAITING.values:
+            meter.set(metrics.STATE_WAITING, known[status].waiting if status in known else 0, status)
+        meter.set(metrics.STATE_CLAIMS, figures.claims)
+        meter.set(metrics.STATE_STUCK, figures.stuck)
+        meter.set(metrics.STATE_FRONTIER, figures.frontier)
+
+    async def _query(self, query: Callable[[State], Result]) -> Result:
+        """Query on the thread. A caller gives up after a while; the next query starts when the thread is free again."""
+        async with asyncio.timeout(_ANSWER_WITHIN_S), self._query_turn:
+            if self._running_query is not None:
+                await asyncio.wait([self._running_query])
+            future = asyncio.get_running_loop().run_in_executor(self._thread, self._run_query, query)
+            self._running_query = future
+            future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            return await asyncio.shield(future)
+
+    def _run_query(self, query: Callable[[State], Result]) -> Result:
+        if self._state is None:
+            self._state = self._opened.enter_context(open_existing_state(self._settings, migrate=False))
+        try:
+            return query(self._state)
+        except Exception:
+            self._close_state()
+            raise
+
+    def _close_state(self) -> None:
+        self._state = None
+        self._opened.close()
+
+
+async def check_redis(url: str) -> Check:
+    """Whether the server of a shared frontier takes writes; the URL may hold a password and is never printed."""
+    try:
+        from redis.asyncio import Redis
+
+        client = Redis.from_url(url, socket_timeout=_ANSWER_WITHIN_S, socket_connect_timeout=_ANSWER_WITHIN_S)
+        try:
+            # A replica, or a server that is full or cannot write to its disk, would still answer a PING.
+            await client.set(_PROBE, 1, px=_PROBE_KEPT_MS)
+        finally:
+            await client.aclose()
+    except Exception as error:
+        return Check("redis", False, type(error).__name__)
+    return Check("redis", True, "answers")
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {_ANSWER_WITHIN_S:.0f} s"
+    return masked(in_full(error)) if isinstance(error, ComityError) else type(error).__name__

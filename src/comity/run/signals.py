@@ -1,0 +1,100 @@
+"""How a long-running command ends: on the first signal cleanly, on the second at once, and always within 30 seconds.
+
+A store that hangs blocks a thread that cannot be stopped, so a timer ends the process. Everything committed by then is
+kept, as after `kill -9`; the next run fetches the rest again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Timer
+from typing import Final
+
+INTERRUPTED: Final = 130
+EXIT_WITHIN_S: Final = 29.0
+FORCED_EXIT: Final = (
+    f"exited after {EXIT_WITHIN_S:.0f} s because a store did not answer; everything settled is kept, and the next run "
+    "continues from there"
+)
+_timer: Timer | None = None
+
+
+def _do_nothing() -> None:
+    pass
+
+
+def print_forced_exit() -> None:
+    """Say on stderr why the command ended by its timer."""
+    sys.stderr.write(f"comity: {FORCED_EXIT}\n")
+    sys.stderr.flush()
+
+
+def stop_on_signals(
+    on_first: Callable[[int], None],
+    on_second: Callable[[], None] = _do_nothing,
+    *,
+    on_timeout: Callable[[], None] = print_forced_exit,
+    timeout_code: int = 1,
+    before_exit: Callable[[], None] = _do_nothing,
+    hold: Callable[[bool], None] | None = None,
+) -> None:
+    """Hand the first SIGINT or SIGTERM to `on_first`; exit at the second, and when the time to stop runs out.
+
+    `before_exit` runs before either of these exits, `hold` before and after a suspension by Ctrl-Z.
+    """
+    import asyncio  # slow to import, and every command imports this module
+
+    loop = asyncio.get_running_loop()
+    is_stopping = False
+
+    def on_signal(number: int) -> None:
+        nonlocal is_stopping
+        if is_stopping:
+            on_second()
+            before_exit()
+            os._exit(INTERRUPTED)
+        is_stopping = True
+        exit_in_time(timeout_code, on_timeout, before_exit)
+        on_first(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on_signal, number)
+    if hold is not None:
+        loop.add_signal_handler(signal.SIGTSTP, _suspend, hold)
+
+
+def exit_in_time(
+    code: int, on_timeout: Callable[[], None] = print_forced_exit, before_exit: Callable[[], None] = _do_nothing
+) -> None:
+    """Exit with this code unless the command ends before its time is up."""
+    global _timer
+    cancel_exit()
+
+    def leave() -> None:
+        with suppress(Exception):  # stderr may be closed
+            on_timeout()
+        before_exit()
+        os._exit(code)
+
+    _timer = Timer(EXIT_WITHIN_S, leave)
+    _timer.daemon = True
+    _timer.start()
+
+
+def cancel_exit() -> None:
+    """Stop the timer: the command has ended by itself."""
+    global _timer
+    if _timer is not None:
+        _timer.cancel()
+        _timer = None
+
+
+def _suspend(hold: Callable[[bool], None]) -> None:
+    """Suspend child processes too: the terminal's signal does not reach them."""
+    hold(True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    hold(False)  # resumed by SIGCONT

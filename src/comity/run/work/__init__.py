@@ -1,0 +1,1 @@
+"""Workers: each crawls what the table of hosts offers, and does the upkeep between its runs."""

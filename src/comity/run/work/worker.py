@@ -1,0 +1,202 @@
+"""A worker: it crawls what the table of hosts offers, until it is stopped; alone, or as one of several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from comity.assemble import open_state
+from comity.model.errors import StateUnavailable
+from comity.run.crawl.view import show_no_progress
+from comity.run.logs import log_for, wait_logger
+from comity.run.observe import observed
+from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
+from comity.run.wording import counted
+from comity.run.work.log import StoreLog, log_host, log_run, log_settings_warnings, log_start
+from comity.run.work.shift import WorkerMemory, WorkerShift
+from comity.telemetry import events, metrics
+from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
+from comity.walk.crawl.progress import RunSummary
+from comity.walk.crawl.worker import StateLost, Worker, WorkerTerms
+
+if TYPE_CHECKING:
+    from comity.assemble import State
+    from comity.run.child_process import ParentChannel
+    from comity.run.failures import Failure
+    from comity.settings import Settings
+    from comity.telemetry.logs import Log
+    from comity.telemetry.meter import Meter
+    from comity.telemetry.metrics import Metric
+    from comity.walk.crawl.progress import HostSummary, Progress
+    from comity.walk.crawl.worker import News
+
+STOPPING: Final = "finishing the requests in flight (send the signal again to exit at once)"
+MOST_HOSTS: Final = 100_000
+_RUN_MINUTES: Final = 30.0  # a run lasts no longer, so that upkeep comes between
+_RECHECK_EVERY_S: Final = 15.0  # a frontier that did not answer
+_RUN_FIELDS: Final = ("run_id", "status", "code", "reason", "pages", "unchanged", "errors", "refused", "bytes_received")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLimits:
+    """How much a worker takes on, and when it ends by itself."""
+
+    hosts: int | None = None
+    max_minutes: float = 0.0
+    exits_when_idle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorkView:
+    """What a front door wants to know of workers while they run."""
+
+    on_run: Callable[[dict[str, Any]], None] | None = None
+    """Called at the end of each run, with its figures; None if they are not wanted."""
+    on_failure: Callable[[Failure], None] = lambda _failure: None
+    """Called when a worker process fails, while the others continue."""
+    watch: Callable[[Progress, State], AbstractAsyncContextManager[None]] = show_no_progress
+    """A context in which the progress of a run is shown."""
+
+
+class WorkerProcess:
+    """One worker: its signals, its shifts, and its log."""
+
+    def __init__(
+        self, settings: Settings, limits: WorkLimits, log: Log, view: WorkView, *, reports_to: int | None = None
+    ) -> None:
+        self.memory = WorkerMemory()
+        self._settings = settings
+        self._limits = limits
+        self._log = log
+        self._view = view
+        self._reports_to = reports_to
+        self._meter: Meter | None = None
+        self._stores = StoreLog(log, lambda: self._count(metrics.STATE_LOST))
+        run_minutes = min(_RUN_MINUTES, settings.max_minutes or _RUN_MINUTES)
+        terms = WorkerTerms(run_minutes, max_minutes=limits.max_minutes, is_to_exit_when_idle=limits.exits_when_idle)
+        self._worker = Worker(self._shift, terms, monotonic, random.random, self._on_news)
+
+    async def run_alone(self) -> int:
+        """Work to the end as a process of its own; gives the exit code."""
+        codes: list[int] = []
+
+        def on_signal(number: int) -> None:
+            codes.append(INTERRUPTED if number == signal.SIGINT else 0)
+            self._log.tell(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
+            self._worker.stop()
+
+        stop_on_signals(on_signal, on_timeout=self._log_forced_exit)
+        await self.run(warns=True)
+        if codes:
+            return codes[0]
+        return 1 if self.memory.brought_nothing and not self.memory.pages else 0
+
+    async def run(self, *, warns: bool = False) -> None:
+        """Work until stopped, or until the limits end it; `warns` of likely mistakes in the environment."""
+        async with observed(self._settings, self._log, self._reports_to) as self._meter:
+            started_at = monotonic()
+            log_start(self._log, self._settings)
+            if warns:
+                log_settings_warnings(self._log, self._settings)
+            await self._worker.run()
+            seconds, runs = round(monotonic() - started_at, 3), self.memory.runs
+            message = f"worker ended after {counted(runs, 'run')}"
+            self._log.tell(events.WORKER_ENDED, message, runs=runs, seconds=seconds)
+
+    def stop(self) -> None:
+        """Finish the requests in flight and end, within the time that a command may take."""
+        exit_in_time(1, self._log_forced_exit)
+        self._worker.stop()
+
+    def _log_forced_exit(self) -> None:
+        self._log.tell(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
+
+    @asynccontextmanager
+    async def _shift(self) -> AsyncIterator[WorkerShift]:
+        """Open the state again; opening and closing wait for a server, so a thread does them."""
+        opened = open_state(self._settings, connections=2)
+        state = await asyncio.to_thread(opened.__enter__)
+        try:
+            await asyncio.to_thread(self._stores.check_frontier, state)
+            yield WorkerShift(state, self._hooks(state), self.memory, self._view.watch)
+        finally:
+            await asyncio.to_thread(opened.__exit__, None, None, None)
+
+    def _on_news(self, news: News) -> None:
+        if isinstance(news, RunSummary):
+            self._on_run(news)
+        elif isinstance(news, StateLost):
+            message = f"{news.reason}; trying again in {news.pause_s:.0f} s"
+            self._log.tell(events.STATE_LOST, message, error=StateUnavailable.code, pause_s=round(news.pause_s, 3))
+            self._count(metrics.STATE_LOST)
+        else:
+            self._log.tell(events.IDLE, "no host to crawl now; waiting for hosts")
+
+    def _on_run(self, summary: RunSummary) -> None:
+        self.memory.runs += 1
+        self.memory.pages += summary.pages
+        self.memory.brought_nothing |= summary.brought_nothing
+        log_run(self._log, summary)
+        self._count(metrics.RUNS, summary.status)
+        if self._view.on_run is not None:
+            figures = {name: getattr(summary, name) for name in _RUN_FIELDS}
+            figures |= {"seconds": round(summary.seconds, 3), "hosts": len(summary.hosts)}
+            self._view.on_run(figures | {"endings": summary.endings, "warnings": summary.warnings[:5]})
+
+    def _on_host(self, line: HostSummary) -> None:
+        log_host(self._log, line)
+        self._count(metrics.HOSTS_LEFT, line.status.replace(" ", "_"))
+
+    def _count(self, metric: Metric, value: str = "") -> None:
+        if self._meter is not None:
+            self._meter.add(metric, 1, value)
+
+    def _hooks(self, state: State) -> CrawlHooks:
+        most = MOST_HOSTS if self._limits.hosts is None else self._limits.hosts
+        # Other workers learn from the table which hosts are finished.
+        share = HostShare(most, tuple, leave=_do_nothing, take_back=_do_nothing, report=self._on_host)
+        duty = Duty(_RECHECK_EVERY_S, partial(self._stores.recheck_frontier, state))
+        return CrawlHooks(
+            hosts=share,
+            meter=self._meter,
+            on_silence=self._stores.on_silence,
+            on_wait=wait_logger(self._log),
+            waits_for_room=True,
+            duties=(duty,),
+        )
+
+
+def _do_nothing(_host: str) -> None:
+    pass
+
+
+async def work_part(
+    settings: Settings, job: dict[str, Any], orders: AsyncIterator[dict[str, Any]], parent: ParentChannel
+) -> None:
+    """Be one of several worker processes, until the parent orders the end or is gone."""
+    view = WorkView(on_run=(lambda figures: parent.send(run=figures)) if job["reports_runs"] else None)
+    log = log_for(settings, as_json=job["logs_json"])
+    worker = WorkerProcess(settings, WorkLimits(**job["limits"]), log, view, reports_to=job["reports_to"])
+    for number in (signal.SIGINT, signal.SIGTERM):  # a service manager may signal every process
+        asyncio.get_running_loop().add_signal_handler(number, worker.stop)
+    obeying = asyncio.create_task(_obey(orders, worker))
+    try:
+        await worker.run()
+    finally:
+        obeying.cancel()
+        await asyncio.gather(obeying, return_exceptions=True)
+    parent.send(ended={"pages": worker.memory.pages, "brought_nothing": worker.memory.brought_nothing})
+
+
+async def _obey(orders: AsyncIterator[dict[str, Any]], worker: WorkerProcess) -> None:
+    async for order in orders:
+        if "stop" in order:
+            break
+    worker.stop()
