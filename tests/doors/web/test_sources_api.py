@@ -95,6 +95,7 @@ def test_a_source_that_is_being_run_is_not_run_twice(admin: httpx.Client, web: W
     assert site.pages() == ["/careers"]
 
 
+@pytest.mark.roomy
 def test_a_policy_holds_from_the_next_request_on(admin: httpx.Client, web: Web) -> None:
     pages: dict[str, Any] = {
         "/careers": listing(jobs(1), following="/2"),
