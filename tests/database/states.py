@@ -18,13 +18,12 @@ import pytest
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.engine import make_url
 
+from comity.database.all_tables import metadata
 from comity.database.connection import Database, open_database
-from comity.database.declared import metadata
 from comity.database.schema import upgrade
 from comity.database.tables import domain_frontier, domains
-from comity.leases.room import Leases, LeaseTerms
-from comity.model.host import HostStatus
-from comity.model.lease import Lease
+from comity.leases.leases import Leases, LeaseTerms
+from comity.model.host import HostStatus, Lease
 from comity.rules.canonical import canonical_host, url_key
 from tests.servers.postgres import PostgresDatabases
 

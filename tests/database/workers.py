@@ -20,7 +20,7 @@ from sqlalchemy import insert, select
 from comity.clock import SystemClock
 from comity.database.connection import open_database
 from comity.database.tables import domains
-from comity.leases.room import Leases, LeaseTerms
+from comity.leases.leases import Leases, LeaseTerms
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload([__name__])

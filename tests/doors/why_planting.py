@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from comity.assemble import State
-from comity.leases.room import Leases
-from comity.walk.crawl import Crawl
+from comity.leases.leases import Leases
+from comity.walk.crawl.crawl import Crawl
 from tests.doors.why_causes import Plant, Planted
 from tests.hostile.web import HostileWeb
 from tests.walk.crawling import until

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from comity.database.connection import Database
-from comity.frontier.redis_link import RedisTerms
-from comity.frontier.redis_store import RedisFrontier
+from comity.frontier.redis.link import RedisTerms
+from comity.frontier.redis.store import RedisFrontier
 from comity.frontier.sql_store import SqlFrontier
 from tests.database.states import MovedClock
 from tests.frontier.rooms import Room

@@ -13,7 +13,7 @@ import typer
 from pydantic import AliasChoices
 
 from comity.doors.cli.main import app
-from comity.model.end_reason import EndReason
+from comity.model.run import EndReason
 from comity.settings import Settings
 
 REPOSITORY = Path(__file__).resolve().parents[2]

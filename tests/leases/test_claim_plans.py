@@ -11,7 +11,7 @@ from sqlalchemy import event, text
 
 from comity.clock import SystemClock
 from comity.database.connection import Database, open_database
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from tests.leases.test_contention import fill
 
 HOSTS = 20_000

@@ -13,7 +13,7 @@ from sqlalchemy import select, text, update
 from comity.clock import SystemClock
 from comity.database.connection import Database
 from comity.database.tables import domains
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from comity.model.gate import GateMemory
 from comity.model.host import HostProgress, Seed
 from comity.operate.seeds import add_seeds

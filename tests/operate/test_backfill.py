@@ -17,11 +17,11 @@ from comity.model.errors import StateUnavailable
 from comity.model.host import HostStatus
 from comity.operate import backfill as module
 from comity.operate.backfill import backfill
-from comity.operate.merge import merge_hosts
-from comity.reports.backfill import BackfillReport, CounterLine, LeftHost, Mismatch, Orphans, Skipped, Standing
+from comity.operate.hosts import merge_hosts
+from comity.reports.backfill import BackfillReport, CounterLine, HostCounts, LeftHost, Mismatch, Orphans, Skipped
 from comity.rules.canonical import canonical_host, url_key
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score
-from comity.upkeep.end_cooldowns import end_cooldowns
+from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import BEGINNING, State
 from tests.sizes import sized
 
@@ -98,7 +98,7 @@ def test_a_host_gets_the_row_that_its_fetches_prove(state: State) -> None:
     assert (row["image_yield_rate"], row["avg_images_per_page"], row["error_rate"]) == (0.0, 2.0, 0.5)
     assert (row["claimed_by"], row["block_reason_code"], row["consecutive_error_count"]) == (None, None, 0)
     assert (report.created, report.raised, report.unchanged, report.left) == (1, 0, 0, {})
-    assert (report.before, report.after) == (Standing(0, 0, 1), Standing(1, 1, 0))
+    assert (report.before, report.after) == (HostCounts(0, 0, 1), HostCounts(1, 1, 0))
     assert (report.fetches.rows, report.fetches.hosts, report.fetches.skipped) == (3, 1, ())
     assert tables(state).isdisjoint(WORK_TABLES)
 
@@ -294,7 +294,7 @@ def test_a_host_that_is_taken_down_gets_no_row(state: State) -> None:
     report = backfilled(state)
     assert [row.domain for row in every_row(state)] == ["b.example"]
     assert report.left_hosts == (LeftHost("sub.a.example", "taken_down", "a.example"),)
-    assert report.after == Standing(1, 1, 1)
+    assert report.after == HostCounts(1, 1, 1)
 
 
 # --- hosts that had one
@@ -362,7 +362,7 @@ def test_a_second_run_changes_nothing(state: State) -> None:
     report = backfilled(state)
     assert every_row(state) == before
     assert (report.created, report.raised, report.unchanged) == (0, 0, 2)
-    assert report.before == report.after == Standing(2, 1, 0)
+    assert report.before == report.after == HostCounts(2, 1, 0)
     assert (report.mismatches, report.is_resumed) == ((), False)
 
 
@@ -551,8 +551,8 @@ def test_an_interrupted_run_goes_on_and_counts_nothing_twice(state: State, monke
     assert (report.is_resumed, report.fetches.rows, report.created) == (True, 60, len(expected))
     assert report.provenance is not None
     assert report.provenance.rows == 40
-    assert report.before == Standing(0, 0, len(expected))
-    assert report.after == Standing(len(expected), len(expected), 0)
+    assert report.before == HostCounts(0, 0, len(expected))
+    assert report.after == HostCounts(len(expected), len(expected), 0)
     assert tables(state).isdisjoint(WORK_TABLES)
     assert backfilled(state).unchanged == len(expected)
 

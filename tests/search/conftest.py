@@ -8,8 +8,7 @@ import pytest
 
 from comity.search.database_engine import DatabaseSearch
 from comity.search.engine import SearchEngine
-from comity.search.meili_http import MeiliLink
-from comity.search.meilisearch import MeiliSearch
+from comity.search.meilisearch import MeiliLink, MeiliSearch
 from tests.search.meili_stand_in import MeiliStandIn
 
 

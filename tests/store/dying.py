@@ -12,9 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from comity.model.page_record import PageRecord
-from comity.store import joining, pages
-from comity.store.parts import PartWriter
+from comity.model.page import PageRecord
+from comity.store import pages
+from comity.store.parts import joining
+from comity.store.parts.part import PartWriter
 from comity.store.segment import SegmentWriter
 from tests.store.light import compressed, page
 

@@ -15,8 +15,7 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from comity.fetch.inflate import inflate_coded
-from comity.store.pages import open_sink
-from comity.store.recovery import recover
+from comity.store.pages import open_sink, recover
 from comity.store.segment import SegmentWriter, encode, read_kept
 from tests.store import dying
 from tests.store.light import RUN, compressed, nothing, page

@@ -20,8 +20,8 @@ from comity.doors.cli.main import run as run_command
 from comity.operate.seeds import add_seeds
 from comity.rules.seed_list import read_seed
 from comity.settings import Settings, read_settings
-from comity.walk.crawl import Crawl
-from comity.walk.progress import RunSummary
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.progress import RunSummary
 from tests.walk.forking import Apart, ForkServer
 
 LOOPBACK = "127.0.0.0/8"

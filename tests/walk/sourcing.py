@@ -19,7 +19,7 @@ from comity.operate.sources import add_source
 from comity.reports.sources import LoggedRun, find_source, list_runs
 from comity.settings import read_settings
 from comity.upkeep.due_sources import PassReport
-from comity.walk.read_source import SourceDesk
+from comity.walk.sources.runner import SourceRunner
 from tests.walk.site import Answer
 
 LOOPBACK = "127.0.0.0/8"
@@ -138,10 +138,10 @@ class Office:
     def run_due(self, most: int | None = 20) -> PassReport:
         return self.do(lambda desk: self.state.due_sources(desk).run_due(most))
 
-    def do(self, act: Callable[[SourceDesk], Awaitable[Given]], within_s: float = 40.0) -> Given:
+    def do(self, act: Callable[[SourceRunner], Awaitable[Given]], within_s: float = 40.0) -> Given:
         return asyncio.run(asyncio.wait_for(self.at_desk(act), within_s))
 
-    async def at_desk(self, act: Callable[[SourceDesk], Awaitable[Given]]) -> Given:
+    async def at_desk(self, act: Callable[[SourceRunner], Awaitable[Given]]) -> Given:
         async with self.state.fetcher() as fetcher, self.state.source_desk(fetcher) as desk:
             return await act(desk)
 

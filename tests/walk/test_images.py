@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, text
 
 from comity.database.connection import Database, open_database
-from comity.database.image_tables import image_sightings, images, provenance
+from comity.database.images import image_sightings, images, provenance
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import DONE, Place
 from tests.walk.pictures import gif, jpeg, png

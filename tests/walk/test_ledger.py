@@ -20,9 +20,9 @@ from comity.model.gate import DOOR_PROFILES, Door, Reservation
 from comity.model.ledger import Purpose
 from comity.operate.policy import set_policy
 from comity.reports.politeness import verify_politeness
-from comity.walk.capacity import Capacity
-from comity.walk.leased_host import LeasedHost
 from comity.walk.request import Requests
+from comity.walk.session.capacity import Capacity
+from comity.walk.session.leased_host import LeasedHost
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
 from tests.walk.site import Answer, Asked, Web, page, redirect

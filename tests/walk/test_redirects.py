@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from comity.leases.room import Leases
+from comity.leases.leases import Leases
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import QUEUED, Place, line_of
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Web, page, redirect, tree

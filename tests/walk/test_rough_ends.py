@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from comity.store.pages import PageStore
-from comity.walk import crawl as crawl_module
-from comity.walk.crawl import Crawl
-from comity.walk.crawl_host import HostDesk
-from comity.walk.open_hosts import OpenHosts
+from comity.walk.crawl import crawl as crawl_module
+from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.host_opening import HostOpener
+from comity.walk.crawl.hosts import OpenHosts
 from tests.walk.crawling import Place
 from tests.walk.site import Answer, Asked, Web, page, tree
 
@@ -28,9 +28,9 @@ def test_a_stop_while_hosts_are_being_taken_stops_them_too(
 
     sites = [web.site(fallback=endless) for _ in range(3)]
     stopping: list[Any] = []
-    original = HostDesk.open_some
+    original = HostOpener.open_some
 
-    def slow(self: HostDesk, hosts: Sequence[Any]) -> Any:
+    def slow(self: HostOpener, hosts: Sequence[Any]) -> Any:
         loop, stop = stopping
         loop.call_soon_threadsafe(stop)
         time.sleep(0.1)
@@ -39,7 +39,7 @@ def test_a_stop_while_hosts_are_being_taken_stops_them_too(
     def meanwhile(crawl: Crawl, _state: object) -> None:
         stopping[:] = [asyncio.get_running_loop(), crawl.stop]
 
-    monkeypatch.setattr(HostDesk, "open_some", slow)
+    monkeypatch.setattr(HostOpener, "open_some", slow)
     began = time.monotonic()
     summary = place.crawl(*(site.url() for site in sites), meanwhile=meanwhile, delay_s=0.2)
     assert (summary.status, summary.pages) == ("stopped", 0)
@@ -50,10 +50,10 @@ def test_a_failure_while_hosts_are_given_back_ends_the_run(
     web: Web, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sites = [web.site({"/": page()}) for _ in range(4)]
-    together, calls = HostDesk.close_some, []
+    together, calls = HostOpener.close_some, []
     leave, waiting, everybody = OpenHosts._left_with, [], asyncio.Event()
 
-    def failing(self: HostDesk, hosts: Sequence[Any], ended_by: Any = None) -> Any:
+    def failing(self: HostOpener, hosts: Sequence[Any], ended_by: Any = None) -> Any:
         calls.append(len(hosts))
         if len(hosts) > 1:
             raise OSError("the database was away for a moment")
@@ -66,7 +66,7 @@ def test_a_failure_while_hosts_are_given_back_ends_the_run(
         await everybody.wait()
         return await leave(self, host, before)
 
-    monkeypatch.setattr(HostDesk, "close_some", failing)
+    monkeypatch.setattr(HostOpener, "close_some", failing)
     monkeypatch.setattr(OpenHosts, "_left_with", at_the_same_time)
     with pytest.raises(OSError, match="away"):
         place.crawl(*(site.url() for site in sites), within_s=20)
@@ -102,13 +102,13 @@ def test_a_lost_lease_leaves_nothing_behind_when_a_host_is_opened(
     place.crawl(site.url())
     before = place.frontier(site.host)
     place.execute("UPDATE domains SET status = 'pending', next_crawl_after = NULL")
-    original = HostDesk.open_some
+    original = HostOpener.open_some
 
-    def late(self: HostDesk, hosts: Sequence[Any]) -> Any:
+    def late(self: HostOpener, hosts: Sequence[Any]) -> Any:
         place.execute("UPDATE domains SET lease_token = lease_token + 1, claimed_by = 'another'")
         return original(self, hosts)
 
-    monkeypatch.setattr(HostDesk, "open_some", late)
+    monkeypatch.setattr(HostOpener, "open_some", late)
     (line,) = place.crawl(site.url()).hosts
     assert line.status == "lease lost"
     assert place.frontier(site.host) == before

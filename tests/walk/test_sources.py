@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert
 
-from comity.database.source_tables import crawl_locks
-from comity.database.sources import LOCK_S
+from comity.database.sources.rows import LOCK_S
+from comity.database.sources.tables import crawl_locks
 from comity.model.source import NotRun, RunStatus, SourceStatus
 from comity.operate.policy import set_policy
 from comity.operate.sources import edit_source

@@ -8,11 +8,12 @@ from uuid import uuid4
 
 import pytest
 
-from comity.database import hosts, unqueued
+from comity.database import hosts
 from comity.database.connection import Database, open_database
+from comity.database.frontier import unqueued
+from comity.database.frontier.unqueued import MOST_PER_HOST
 from comity.database.tables import domains
-from comity.database.unqueued_tables import MOST_PER_HOST
-from comity.model.discovery import FoundBy, Unqueued, UnqueuedCode
+from comity.model.frontier import FoundBy, Unqueued, UnqueuedCode
 from comity.rules.canonical import web_address
 from tests.walk.crawling import Place
 from tests.walk.site import Web, page

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from comity.walk.read_source import SourceDesk
-from comity.walk.source_pages import SourceVisit
+from comity.walk.sources.pages import SourceVisit
+from comity.walk.sources.runner import SourceRunner
 from tests.doors.web.served import served, until
 from tests.walk.site import Answer, Site, Web
 from tests.walk.sourcing import jobs, listing
@@ -70,13 +70,13 @@ def test_run_due_begins_at_once_and_due_count_falls_while_it_runs(admin: httpx.C
 def test_a_run_that_is_asked_for_while_the_last_one_ends_is_not_forgotten(
     admin: httpx.Client, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    give_back = SourceDesk._give_back
+    give_back = SourceRunner._give_back
 
-    async def slowly(desk: SourceDesk, visit: SourceVisit) -> None:
+    async def slowly(desk: SourceRunner, visit: SourceVisit) -> None:
         await asyncio.sleep(0.3)  # the log is there, the lock is gone, and the host's lease is about to be
         await give_back(desk, visit)
 
-    monkeypatch.setattr(SourceDesk, "_give_back", slowly)
+    monkeypatch.setattr(SourceRunner, "_give_back", slowly)
     source = _add(admin, web.site({"/careers": listing(jobs(1))}))
     for runs in (1, 2):
         asked = admin.post(f"/admin/sources/{source}/run")
