@@ -16,8 +16,8 @@ ARGS ?=
 ONLY ?= [!_]*
 UPGRADE ?=
 
-# The caller's own Python settings have no say in our environment.
-unexport PYTHONHOME PYTHONPATH
+# The caller's own Python settings have no say in our environment; without compiled modules every start takes twice as long.
+unexport PYTHONHOME PYTHONPATH PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_USER := 0
 
@@ -32,19 +32,42 @@ help: ## Show what can be made
 crawl: runtime ## Crawl a site, URL=https://…; without URL, a demonstration on this machine (more options: ARGS="…")
 	@exec .venv/bin/comity $(if $(value URL),crawl $(call quoted,$(value URL)),demo) $(ARGS)
 
-test: check ## Linters, types, import rules, then every test (choose some: ARGS="-k robots")
-	@run() { .venv/bin/pytest "$$@" || [ $$? -eq 5 ]; }  # 5: none of those that were chosen are of this kind
+# Two lanes at once: most tests side by side at low priority; beside them, with the first claim on the cores, one by one
+# the tests that measure time (`alone`), then those that wait for processes (`roomy`). `--lane` is in tests/conftest.py.
+test: dev ## Linters, types, import rules, then every test (choose some: ARGS="-k robots"; at full size: COMITY_TEST_LONG=1)
+	@.venv/bin/pytest --collect-only -qq >/dev/null 2>&1 &  # compiles every test; what is wrong shows below
+	$(checks)
+	wait
 	cores=$$(getconf _NPROCESSORS_ONLN)
-	run -m "not alone and not roomy" -n $$((cores + 1)) --dist loadfile $(ARGS)
-	run -m roomy -n $$((cores + 1)) --dist worksteal $(ARGS)
-	run -m alone $(ARGS)
+	log=$$(mktemp)
+	trap 'rm -f "$$log"' EXIT
+	# Memory instead of a disk, where there is enough: most tests make files and wait until they are written.
+	free_kb=$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')
+	if [ -z "$${TMPDIR-}" ] && [ -w /dev/shm ] && [ "$${free_kb:-0}" -gt 4000000 ]; then export TMPDIR=/dev/shm; fi
+	run() { status=0; "$$@" || status=$$?; [ $$status -ne 5 ] || status=0; return $$status; }  # 5: no test was chosen
+	measured() {
+		code=0
+		run .venv/bin/pytest --lane alone $(ARGS) || code=$$?
+		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy -n $$((cores * 2)) --dist worksteal $(ARGS) || code=$$?
+		return $$code
+	}
+	measured >"$$log" 2>&1 &
+	failed=0
+	run nice -n 10 .venv/bin/pytest --lane crowd -n $$((cores + 2)) --dist loadfile $(ARGS) || failed=1
+	wait $$! || failed=1
+	cat "$$log"
+	exit $$failed
 
 check: dev ## Linters, types and import rules only
-	@set -x
+	@$(checks)
+
+define checks
+	.venv/bin/mypy & types=$$!
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/mypy
 	.venv/bin/lint-imports
+	wait $$types
+endef
 
 bench: dev ## Measure: every script in bench/, or one (ONLY=name)
 	@for script in bench/$(ONLY).py; do

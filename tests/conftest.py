@@ -1,6 +1,7 @@
-"""The servers and databases that any test may ask for. They start when first used and end with the session.
+"""The servers and databases that any test may ask for, and the lane in which each test runs.
 
-A test that kills or restarts its server makes a `PostgresServer` or `ValkeyServer` of its own: these are shared.
+Servers start when first used and end with the session. A test that kills or restarts its server makes a
+`PostgresServer` or `ValkeyServer` of its own: these are shared.
 """
 
 from __future__ import annotations
@@ -11,12 +12,25 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import hypothesis
 import pytest
 import redis
 
-from tests.servers.postgres import PostgresDatabases, postgres_for_tests
+from tests.database.states import (  # noqa: F401  # fixtures are found by name
+    database,
+    embedded_database,
+    migrated_postgres_url,
+    migrated_postgresql,
+    migrated_sqlite_file,
+    migrated_template,
+    shared_database,
+    state,
+)
+from tests.servers.postgres import PostgresDatabases, postgres_for_tests, shared_by_servers
 from tests.servers.process import ServerUnavailable
 from tests.servers.valkey import valkey_for_tests
+from tests.sizes import LONG
+from tests.walk.forking import ForkServer
 
 # Whoever runs tests in the background of a shell lets them ignore Ctrl-C, which some of them type.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -24,6 +38,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Whoever runs tests side by side tells them a size of terminal that none of theirs has.
 for name in ("LINES", "COLUMNS"):
     os.environ.pop(name, None)
+
+# COMITY_TEST_LONG=1 runs every size and every example in full.
+hypothesis.settings.register_profile("short", deadline=None)
+hypothesis.settings.register_profile("long", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile("long" if LONG else "short")
 
 # Tests that measure gaps, stalls and pauses, or keep every core busy: what else runs on the machine would show in them.
 ALONE = (
@@ -56,15 +75,54 @@ ROOMY = (
 )
 
 
+LANES = {"alone": ALONE, "roomy": ROOMY}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Run the tests of one lane: the Makefile runs several lanes at once."""
+    parser.addoption("--lane", choices=[*LANES, "crowd"], help="only tests marked so; crowd: those with neither mark")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a list that names a file under a name it no longer has: its tests would lose their lane."""
+    for path in (*ALONE, *ROOMY):
+        if not (config.rootpath / path).is_file():
+            raise pytest.UsageError(f"tests/conftest.py names {path}, which does not exist")
+    if not hasattr(config, "workerinput"):  # of a run side by side, the process that starts the others
+        shared = ExitStack()
+        shared.enter_context(shared_by_servers())
+        config.add_cleanup(shared.close)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import modules without any test of the lane that was asked for."""
+    lane = config.getoption("--lane")
+    if lane is None or collection_path.suffix != ".py":
+        return None
+    path = collection_path.relative_to(config.rootpath).as_posix()
+    if lane == "crowd":
+        return True if path in (*ALONE, *ROOMY) else None
+    is_marked = path in LANES[lane] or f"@pytest.mark.{lane}" in collection_path.read_text(encoding="utf-8")
+    return None if is_marked else True
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that are to run alone, or with room around them."""
+    """Mark the tests of each lane, and leave only those of the lane that was asked for."""
     for item in items:
         path = item.path.relative_to(config.rootpath).as_posix()
-        if path in ALONE:
-            item.add_marker("alone")
-        elif path in ROOMY:
-            item.add_marker("roomy")
+        for lane, paths in LANES.items():
+            if path in paths:
+                item.add_marker(lane)
+    if (wanted := config.getoption("--lane")) is None:
+        return
+    others = [item for item in items if wanted != _lane_of(item)]
+    items[:] = [item for item in items if wanted == _lane_of(item)]
+    config.hook.pytest_deselected(items=others)
+
+
+def _lane_of(item: pytest.Item) -> str:
+    return next((lane for lane in LANES if item.get_closest_marker(lane) is not None), "crowd")
 
 
 @pytest.fixture(scope="session")
@@ -87,6 +145,14 @@ def valkey_server() -> Iterator[str]:
         except ServerUnavailable as error:
             pytest.fail(str(error), pytrace=False)
         yield url
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """Processes that are `comity`; the server starts with the first of them."""
+    server = ForkServer()
+    yield server
+    server.close()
 
 
 @pytest.fixture

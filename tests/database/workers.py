@@ -1,17 +1,18 @@
-"""What other processes do in the tests: `python -m tests.database.workers NAME ARGUMENTS`, driven by `Worker`.
+"""What other processes do in the tests, each driven by a `Worker`.
 
-A worker says that it is ready, waits for a line, does its work and answers with one line of JSON.
+A worker says that it is ready, waits for a word, does its work and answers. A server that has imported what workers
+need forks them: they are processes like any other, but do not import it anew.
 """
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import signal
-import subprocess
-import sys
 import time
+import traceback
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import Any, Self
 
 from sqlalchemy import insert, select
@@ -21,7 +22,8 @@ from comity.database.connection import open_database
 from comity.database.tables import domains
 from comity.leases.leases import Leases, LeaseTerms
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([__name__])
 ANSWER_WITHIN_SECONDS = 120
 
 
@@ -71,7 +73,7 @@ def take_named(where: str, hosts: list[str]) -> list[str]:
     return [lease.host for lease in Leases(open_database(where), SystemClock()).take(hosts)]
 
 
-def hold(where: str, count: int, lease_s: float) -> None:
+def hold(pipe: Connection, where: str, count: int, lease_s: float) -> None:
     """Claim hosts, tell what is held, and hold it until killed."""
     terms = LeaseTerms(lease_s=lease_s, renew_every_s=lease_s / 2)
     database = open_database(where)
@@ -84,7 +86,7 @@ def hold(where: str, count: int, lease_s: float) -> None:
             )
         ).all()
     told = [{"host": row.domain, "token": row.lease_token, "ends": row.claim_expires_at.timestamp()} for row in held]
-    print(json.dumps({"holder": leases.holder, "held": told}), flush=True)
+    pipe.send({"holder": leases.holder, "held": told})
     signal.pause()
 
 
@@ -92,58 +94,71 @@ class Worker:
     """One such process, from the outside."""
 
     def __init__(self, name: str, *arguments: Any) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.database.workers", name, json.dumps(arguments)],
-            cwd=REPOSITORY,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self._ours, theirs = FORKS.Pipe()
+        self._process = FORKS.Process(target=serve, args=(theirs, name, arguments), daemon=True)
+        self._process.start()
+        theirs.close()
 
     @property
     def pid(self) -> int:
+        assert self._process.pid is not None
         return self._process.pid
 
     def wait_until_ready(self) -> None:
-        assert self._process.stdout is not None
-        if self._process.stdout.readline() != "ready\n":
-            raise AssertionError(self._process.communicate(timeout=ANSWER_WITHIN_SECONDS)[1])
+        assert self.next_line() == "ready"
 
     def go(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write("go\n")
-        self._process.stdin.flush()
+        self._ours.send("go")
 
     def next_line(self) -> Any:
-        """What a worker that goes on says meanwhile."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise AssertionError(self._process.communicate(timeout=ANSWER_WITHIN_SECONDS)[1])
-        return json.loads(line)
+        """What a worker that goes on says meanwhile; its error, if it had one, fails the test."""
+        if not self._ours.poll(ANSWER_WITHIN_SECONDS):
+            raise AssertionError("the worker says nothing")
+        said = self._ours.recv()
+        if isinstance(said, Failed):
+            raise AssertionError(said.trace)
+        return said
 
     def answer(self) -> Any:
-        """What a worker says at its end; its error, if it had one, fails the test."""
-        told, complaint = self._process.communicate(timeout=ANSWER_WITHIN_SECONDS)
-        if self._process.returncode != 0:
-            raise AssertionError(complaint)
-        return json.loads(told)
+        """What a worker says at its end."""
+        said = self.next_line()
+        self._process.join(ANSWER_WITHIN_SECONDS)
+        assert self._process.exitcode == 0
+        return said
 
     def kill(self) -> None:
         """End it with `kill -9`, and wait until the system has taken note."""
         self._process.kill()
-        self._process.communicate(timeout=ANSWER_WITHIN_SECONDS)
+        self._process.join(ANSWER_WITHIN_SECONDS)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
+        if self._process.is_alive():
             self.kill()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
+        self._ours.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What a worker says instead of its answer where it failed."""
+
+    trace: str
+
+
+def serve(pipe: Connection, name: str, arguments: Sequence[Any]) -> None:
+    """What the process itself does."""
+    work = {
+        function.__name__: function
+        for function in (open_new_file, upgrade_shared, claim_all, claim_and_release, take_named)
+    }
+    pipe.send("ready")
+    pipe.recv()
+    try:
+        pipe.send(hold(pipe, *arguments) if name == "hold" else work[name](*arguments))
+    except Exception:
+        pipe.send(Failed(traceback.format_exc()))
 
 
 def run_together(workers: Sequence[Worker]) -> list[Any]:
@@ -157,18 +172,3 @@ def run_together(workers: Sequence[Worker]) -> list[Any]:
     finally:
         for worker in workers:
             worker.__exit__()
-
-
-def main() -> None:
-    work = {
-        function.__name__: function
-        for function in (open_new_file, upgrade_shared, claim_all, claim_and_release, take_named, hold)
-    }[sys.argv[1]]
-    arguments = json.loads(sys.argv[2])
-    print("ready", flush=True)
-    sys.stdin.readline()
-    print(json.dumps(work(*arguments)), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,15 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.database.states import (  # noqa: F401  # fixtures are found by name
-    database,
-    embedded_database,
-    migrated_postgresql,
-    migrated_sqlite_file,
-    shared_database,
-)
 from tests.doors.command_line import CONTACT, STATE, STEERING, CommandLine
-from tests.walk.conftest import fork_server, place, web  # noqa: F401
+from tests.walk.conftest import place, web  # noqa: F401  # fixtures are found by name
 
 
 @pytest.fixture
@@ -33,7 +26,7 @@ def comity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 @pytest.fixture
-def with_state(comity: CommandLine, migrated_sqlite_file: Path) -> CommandLine:  # noqa: F811
+def with_state(comity: CommandLine, migrated_sqlite_file: Path) -> CommandLine:
     """The command beside a state that is migrated and empty."""
     path = comity.folder / STATE
     path.parent.mkdir()

@@ -265,7 +265,7 @@ def long_list(web: Web, count: int) -> Site:
 
 
 def test_a_slow_reader_holds_the_crawl_up(web: Web, place: Place) -> None:
-    sites = [long_list(web, 950) for _ in range(3)]
+    sites = [long_list(web, 350) for _ in range(3)]
     taken = most_ahead = 0
     for _ in crawl(place, *sites, per_host=4):
         taken += 1
@@ -275,12 +275,12 @@ def test_a_slow_reader_holds_the_crawl_up(web: Web, place: Place) -> None:
                 seen = len(site_log(sites))
                 time.sleep(0.5)
             most_ahead = max(most_ahead, seen - taken)
-    assert taken == 3 * 951
+    assert taken == 3 * 351
     assert 300 <= most_ahead <= MOST_AHEAD + 10, "and robots.txt of each"
 
 
 async def test_a_slow_async_reader_holds_the_crawl_up(web: Web, place: Place) -> None:
-    sites = [long_list(web, 950) for _ in range(3)]
+    sites = [long_list(web, 350) for _ in range(3)]
     taken = most_ahead = 0
     async with crawl(place, *sites, per_host=4) as run:
         async for _ in run:
@@ -538,11 +538,10 @@ def test_taken_down_seeds_are_left_out(web: Web, place: Place) -> None:
     assert other.log == []
 
 
-def test_a_shared_state(web: Web, place: Place, postgres_url: str) -> None:
-    assert place.comity("--state", postgres_url, "db", "upgrade").code == 0
+def test_a_shared_state(web: Web, place: Place, migrated_postgres_url: str) -> None:
     site = web.site(tree(12), robots=slowly(0.01))
-    first = by_for(crawl(place, site, state=postgres_url), most=3)
-    rest = by_for(crawl(place, site, state=postgres_url))
+    first = by_for(crawl(place, site, state=migrated_postgres_url), most=3)
+    rest = by_for(crawl(place, site, state=migrated_postgres_url))
     assert not set(urls(first)) & set(urls(rest))
     assert set(place.kept()) == {site.url(path) for path in tree(12)}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import text
@@ -12,27 +11,20 @@ from sqlalchemy import text
 from tests.doors import why_causes
 from tests.doors.why_causes import CAUSES, Planted
 from tests.doors.why_planting import EVERYTHING
-from tests.servers.postgres import PostgresDatabases
 from tests.walk.crawling import Place
 from tests.walk.site import Web
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def planted(request: pytest.FixtureRequest, place: Place, web: Web) -> Iterator[Planted]:
+def planted(request: pytest.FixtureRequest, place: Place, web: Web) -> Planted:
     """Every cause, planted on each database."""
-    databases: PostgresDatabases | None = None
     url: str | None = None
     if request.param == "postgresql":
-        databases = request.getfixturevalue("postgres_server")
-        assert databases is not None
-        place.env["COMITY_DATABASE_URL"] = url = databases.create_database()
-        assert place.comity("db", "upgrade").code == 0
+        place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("migrated_postgres_url")
     everything = Planted(place, web, url)
     for plant in EVERYTHING:
         plant(everything)
-    yield everything
-    if databases is not None and url is not None:
-        databases.drop_database(url)
+    return everything
 
 
 def test_every_cause_is_named(planted: Planted) -> None:

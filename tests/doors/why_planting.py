@@ -135,10 +135,10 @@ def failing(planted: Planted) -> None:
     site = planted.web.site({"/": page(*broken, "/odd", "/slow"), "/slow": Answer(after_s=30.0)} | broken)
     site.routes["/odd"] = Answer(99)
     asked = {"/", *broken, "/odd", "/slow"}
-    planted.crawl(site.url(), meanwhile=stop_after(site, asked), max_domain_errors=100, fetch_timeout_s=4.0, per_host=8)
+    planted.crawl(site.url(), meanwhile=stop_after(site, asked), max_domain_errors=100, fetch_timeout_s=2.0, per_host=8)
     planted.ask_all(site, http_500_again="/five", reset_again="/cut", header_flood="/flood")
     planted.execute("UPDATE domain_frontier SET attempts = 5, not_before = NULL WHERE state = 0")
-    planted.crawl(site.url(), max_domain_errors=100, fetch_timeout_s=4.0, per_host=8)
+    planted.crawl(site.url(), max_domain_errors=100, fetch_timeout_s=2.0, per_host=8)
     planted.ask_all(site, http_500="/five", http_503="/three", reset="/cut", protocol_error="/odd", slow="/slow")
 
 
@@ -343,7 +343,7 @@ def hosts(planted: Planted) -> None:
     planted.crawl(site.url())
     planted.ask_all(site, robots_unreadable="/")
     site = planted.web.site({"/": page("/a")}, robots="User-agent: *\nCrawl-delay: 3000\n")
-    planted.crawl(site.url(), max_minutes=0.1)
+    planted.crawl(site.url(), max_minutes=0.03)
     planted.execute("DELETE FROM evidence WHERE type = 'budget'")
     planted.ask_all(site, crawl_delay="/")
     planted.ask("unknown_host", "https://nowhere.example/x")

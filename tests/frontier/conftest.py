@@ -10,13 +10,7 @@ from comity.database.connection import Database
 from comity.frontier.redis.link import RedisTerms
 from comity.frontier.redis.store import RedisFrontier
 from comity.frontier.sql_store import SqlFrontier
-from tests.database.states import (  # noqa: F401  # fixtures are found by name
-    MovedClock,
-    embedded_database,
-    migrated_postgresql,
-    migrated_sqlite_file,
-    shared_database,
-)
+from tests.database.states import MovedClock
 from tests.frontier.rooms import Room
 
 STORES = ("sqlite", "postgresql", "redis", "redis_and_postgresql")

@@ -16,6 +16,7 @@ from comity.database.tables import DONE, DROPPED, QUEUED
 from comity.frontier.store import HostSettlement, PutBack
 from comity.model.frontier import FrontierEntry
 from tests.frontier.rooms import NOW, Room, entry
+from tests.sizes import sized
 
 START = NOW.timestamp()
 PATHS = [f"p{number}" for number in range(12)] + ["http://a.example/p1"]
@@ -158,7 +159,7 @@ class FrontierMachine(RuleBasedStateMachine):
 def test_a_store_does_what_a_dictionary_would_do(room: Room) -> None:
     machine = type("Machine", (FrontierMachine,), {"room": room})
     chosen = settings(
-        max_examples=25,
+        max_examples=sized(10, 50),
         stateful_step_count=25,
         deadline=None,
         suppress_health_check=list(HealthCheck),

@@ -24,7 +24,13 @@ LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 VARIABLE = re.compile(r"\bCOMITY_[A-Z_]+\b(?!…)")
 ROOT: Any = typer.main.get_command(app)
 # Read before the settings are, or by the tests alone.
-OTHER_VARIABLES = {"COMITY_TRACEBACK", "COMITY_TEST_DATABASE_URL", "COMITY_TEST_REDIS_URL", "COMITY_TEST_HOSTS"}
+OTHER_VARIABLES = {
+    "COMITY_TRACEBACK",
+    "COMITY_TEST_DATABASE_URL",
+    "COMITY_TEST_REDIS_URL",
+    "COMITY_TEST_HOSTS",
+    "COMITY_TEST_LONG",
+}
 
 
 def name_of(path: Path) -> str:

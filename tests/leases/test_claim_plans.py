@@ -11,7 +11,6 @@ from sqlalchemy import event, text
 
 from comity.clock import SystemClock
 from comity.database.connection import Database, open_database
-from comity.database.schema import upgrade
 from comity.leases.leases import Leases
 from tests.leases.test_contention import fill
 
@@ -22,10 +21,9 @@ LATER, EARLIER = "INTERVAL '20 minutes'", "INTERVAL '-20 minutes'"
 
 
 @pytest.fixture
-def filled_postgresql(postgres_url: str) -> Iterator[Database]:
+def filled_postgresql(migrated_postgres_url: str) -> Iterator[Database]:
     """A database of its own, whose statistics are as fresh, or as stale, as the test makes them."""
-    database = open_database(postgres_url)
-    upgrade(database)
+    database = open_database(migrated_postgres_url)
     fill(database, HOSTS)
     yield database
     database.close()

@@ -10,9 +10,10 @@ from tests.machines.workers import State, Worker, run
 from tests.servers.postgres import PostgresServer
 from tests.servers.valkey import ValkeyServer
 from tests.servers.waiting import wait_until
+from tests.sizes import sized
 
 HOSTS = 12
-PAGES = 40
+PAGES = sized(20, 40)
 DELAY_S = 0.2
 WITHIN_S = 90.0
 

@@ -23,6 +23,7 @@ from comity.rules.canonical import canonical_host, url_key
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score
 from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import BEGINNING, State
+from tests.sizes import sized
 
 DAY = timedelta(days=1)
 WORK_TABLES = ("backfill_run", "backfill_hosts", "backfill_spellings")
@@ -493,7 +494,7 @@ def counted(state: State) -> dict[str, tuple[int, ...]]:
 @pytest.mark.parametrize("seed", range(4))
 def test_batches_of_any_size_come_to_the_same(state: State, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)
-    expected = random_history(state, 200, seed)
+    expected = random_history(state, sized(60, 200), seed)
     for name in ("_FETCHES", "_NAMES", "_HOSTS"):
         monkeypatch.setattr(module, name, chance.choice([1, 3, 20]))
     backfilled(state)

@@ -6,18 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from comity.database.all_tables import metadata  # noqa: F401  # the tables that a test's end empties
 from comity.search.database_engine import DatabaseSearch
 from comity.search.engine import SearchEngine
 from comity.search.meilisearch import MeiliLink, MeiliSearch
-from tests.database.states import (  # noqa: F401  # fixtures are found by name
-    database,
-    embedded_database,
-    migrated_postgresql,
-    migrated_sqlite_file,
-    shared_database,
-    state,
-)
 from tests.search.meili_stand_in import MeiliStandIn
 
 

@@ -21,9 +21,19 @@ import psycopg
 from psycopg import sql
 from sqlalchemy.engine import URL, make_url
 
-from tests.servers.process import OURSELVES, Identity, PrivateServer, ServerProcess, ServerUnavailable, parent_folders
+from tests.servers.process import (
+    OURSELVES,
+    Identity,
+    PrivateServer,
+    ServerProcess,
+    ServerUnavailable,
+    SharedFolder,
+    locked,
+    parent_folders,
+)
 
 DATABASE_URL_VARIABLE = "COMITY_TEST_DATABASE_URL"
+SHARED_VARIABLE = "COMITY_TEST_SHARED"
 DRIVER = "postgresql+psycopg"
 SUPERUSER = "postgres"
 PROGRAMS = ("initdb", "postgres")
@@ -84,7 +94,6 @@ class PostgresServer(PrivateServer, PostgresDatabases):
         }
         self._process, self._identity = _settle_in()
         try:
-            self._programs = _find_programs(self._process.folder, self._identity)
             self._make_cluster()
         except BaseException:
             self._process.remove()
@@ -107,8 +116,28 @@ class PostgresServer(PrivateServer, PostgresDatabases):
         return self.folder / "data"
 
     def _make_cluster(self) -> None:
+        """Find the programs and make an empty cluster, or copy the one that the first server of this run made."""
+        if (shared := os.environ.get(SHARED_VARIABLE)) is None:
+            self._programs = _find_programs(self.folder, self._identity)
+            self._initialize(self._data)
+            return
+        cluster = Path(shared) / "cluster"
+        with locked(Path(shared)):
+            self._programs = _find_programs(Path(shared), self._identity)
+            if not cluster.with_name("cluster-is-made").exists():
+                shutil.rmtree(cluster, ignore_errors=True)
+                cluster.mkdir(0o700)
+                if self._identity.user is not None:
+                    os.chown(cluster, self._identity.user, self._identity.group or -1)
+                self._initialize(cluster)
+                cluster.with_name("cluster-is-made").touch()
+        result = self._identity.run(["cp", "-Rp", cluster, self._data], self.folder)
+        if result.returncode != 0:
+            raise ServerUnavailable(f"the cluster cannot be copied:\n{result.stdout}")
+
+    def _initialize(self, data: Path) -> None:
         how = ["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"]
-        command: list[str | Path] = [self._programs / "initdb", "--pgdata", self._data, "--username", SUPERUSER, *how]
+        command: list[str | Path] = [self._programs / "initdb", "--pgdata", data, "--username", SUPERUSER, *how]
         result = self._identity.run(command, self.folder)
         if result.returncode != 0:
             raise ServerUnavailable(f"initdb failed:\n{result.stdout}\n{ADVICE}")
@@ -125,6 +154,25 @@ class PostgresServer(PrivateServer, PostgresDatabases):
 def conninfo(url: str | URL) -> str:
     """What psycopg itself takes for one of our SQLAlchemy URLs."""
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+@contextmanager
+def shared_by_servers() -> Iterator[None]:
+    """Let the servers that this process and its children start share programs and an empty cluster."""
+    if SHARED_VARIABLE in os.environ:
+        yield
+        return
+    try:
+        shared = SharedFolder(_parent_folder(open_to_all=os.geteuid() == 0))
+    except ServerUnavailable:  # a test that needs a server says so
+        yield
+        return
+    os.environ[SHARED_VARIABLE] = str(shared.folder)
+    try:
+        yield
+    finally:
+        del os.environ[SHARED_VARIABLE]
+        shared.remove()
 
 
 @contextmanager
@@ -228,6 +276,8 @@ def _copy(programs: Path, folder: Path) -> Path:
     """Copy what a server needs of the wheel to where another user can read it; libraries are found by relative path."""
     package = programs.parent.parent
     place = folder / "wheel" / package.name / programs.parent.name
+    if (folder / "wheel-is-copied").exists():
+        return place / "bin"
     for name in PROGRAMS:
         _copy_readable(programs / name, place / "bin" / name)
     for part in ("lib", "share"):
@@ -240,6 +290,7 @@ def _copy(programs: Path, folder: Path) -> Path:
         if made.is_dir():
             made.chmod(0o755)
     (folder / "wheel").chmod(0o755)
+    (folder / "wheel-is-copied").touch()
     return place / "bin"
 
 

@@ -6,6 +6,7 @@ started here are ever signalled.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -78,6 +80,41 @@ def parent_folders() -> list[Path]:
     ]
 
 
+def _watch(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that removes a folder, and ends what runs in it, when this process is gone."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", watchdog.__file__, str(folder)],
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+class SharedFolder:
+    """A temporary folder in which the servers of one test run find what only the first of them had to make."""
+
+    def __init__(self, parent: Path) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="comity-shared-", dir=parent))
+        self.folder.chmod(0o755)
+        self._watchdog = _watch(self.folder)
+
+    def remove(self) -> None:
+        """Take it away; no server uses it any more."""
+        assert self._watchdog.stdin is not None
+        self._watchdog.stdin.close()
+        self._watchdog.wait(STOPPED_WITHIN_SECONDS)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Be the only process in a folder."""
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 class ServerProcess:
     """A temporary folder, the server that runs in it, and the watchdog over both."""
 
@@ -86,14 +123,7 @@ class ServerProcess:
         self.folder = Path(tempfile.mkdtemp(prefix=f"comity-{name}-", dir=parent))
         self.log = self.folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
-        self._watchdog = subprocess.Popen(
-            [sys.executable, "-I", "-S", watchdog.__file__, str(self.folder)],
-            cwd="/",
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._watchdog = _watch(self.folder)
 
     @property
     def pid(self) -> int | None:

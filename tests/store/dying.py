@@ -1,4 +1,4 @@
-"""A process that stores pages and dies at a chosen step: `python -m tests.store.dying PLACE STEP COMMITTED`.
+"""A process that stores pages and dies at a chosen step.
 
 What it commits it writes to the file COMMITTED, a URL a line: that is its database. Pages 0–9 are kept in a first part,
 10–19 in a second; 20–29 are appended and never committed. A step that is never reached is an error.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,7 +94,3 @@ def main(place: str, step: str, committed: Path) -> None:
             die()
     store.close()
     raise SystemExit(f"the step was never reached: {step}")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

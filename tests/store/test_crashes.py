@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import struct
@@ -16,6 +17,7 @@ from xxhash import xxh3_64_intdigest
 from comity.fetch.inflate import inflate_coded
 from comity.store.pages import open_sink, recover
 from comity.store.segment import SegmentWriter, encode, read_kept
+from tests.store import dying
 from tests.store.light import RUN, compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, PLACES, as_kept, kept, left_over, recovered, store_all
 
@@ -52,7 +54,12 @@ CASES = [
 PATIENCE_S = 60
 
 
-def start(*arguments: object, module: str = "tests.store.dying") -> subprocess.Popen[str]:
+# A server that has imported what they need forks them: there are many, and each would import it anew.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([dying.__name__])
+
+
+def start(*arguments: object, module: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", module, *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -60,9 +67,11 @@ def start(*arguments: object, module: str = "tests.store.dying") -> subprocess.P
 def die(place: Path, step: str) -> list[str]:
     """Run a process that dies at a step; gives the URLs that it had committed."""
     committed = place.parent.parent / "committed"
-    with start(place, step, committed) as process:
-        _out, problems = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == -signal.SIGKILL, problems
+    process = FORKS.Process(target=dying.main, args=(str(place), step, committed))
+    process.start()
+    process.join(PATIENCE_S)
+    assert process.exitcode == -signal.SIGKILL
+    process.close()
     return committed.read_text().splitlines()
 
 

@@ -9,27 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.database.states import embedded_database, migrated_sqlite_file  # noqa: F401  # fixtures are found by name
-from tests.servers.postgres import PostgresDatabases
+from comity.database.connection import Database
 from tests.servers.valkey import ValkeyServer
 from tests.walk.crawling import Place
 from tests.walk.forking import ForkServer
 from tests.walk.site import Web
-from tests.walk.sourcing import Office, emptied, office, shared_state
+from tests.walk.sourcing import Office, office
 
 
 @pytest.fixture
 def web() -> Iterator[Web]:
     with Web() as web:
         yield web
-
-
-@pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
-    """Processes that are `comity`; the server starts with the first of them."""
-    server = ForkServer()
-    yield server
-    server.close()
 
 
 @pytest.fixture
@@ -61,18 +52,10 @@ def empty(valkey: ValkeyServer) -> None:
 
 
 @pytest.fixture
-def shared(place: Place, postgres_url: str, valkey: ValkeyServer) -> Place:
+def shared(place: Place, migrated_postgres_url: str, valkey: ValkeyServer) -> Place:
     """A place whose state is on two servers."""
-    place.env |= {"COMITY_DATABASE_URL": postgres_url, "COMITY_REDIS_URL": valkey.url()}
-    assert place.comity("db", "upgrade").code == 0
+    place.env |= {"COMITY_DATABASE_URL": migrated_postgres_url, "COMITY_REDIS_URL": valkey.url()}
     return place
-
-
-@pytest.fixture(scope="session")
-def sources_on_postgres(postgres_server: PostgresDatabases) -> Iterator[str]:
-    """One database for all tests of sources: migrating takes longer than most of them."""
-    with shared_state(postgres_server) as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -81,7 +64,8 @@ def sources_url(request: pytest.FixtureRequest) -> str:
     if request.param == "sqlite":
         url: str = request.getfixturevalue("sqlite_url")
         return url
-    return emptied(request.getfixturevalue("sources_on_postgres"))
+    database: Database = request.getfixturevalue("shared_database")
+    return database.engine.url.render_as_string(hide_password=False)
 
 
 @pytest.fixture

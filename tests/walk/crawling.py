@@ -115,7 +115,7 @@ class Place:
         self,
         *seeds: str,
         meanwhile: Callable[[Crawl, State], Any] | None = None,
-        within_s: float = 60.0,
+        within_s: float = 120.0,
         **changes: Any,
     ) -> RunSummary:
         """Crawl by `State.crawl` in this process; `meanwhile` may return a coroutine that runs beside it."""

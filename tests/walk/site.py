@@ -248,8 +248,17 @@ class Web:
             writer.close()
 
 
+# The priority with which the tests were started; processes that they start read it from the environment.
+_NICENESS = int(os.environ.setdefault("COMITY_TEST_NICENESS", str(os.getpriority(os.PRIO_PROCESS, 0))))
+
+
 def come_before_others(priority: int = -15) -> None:
-    """Put this thread before all others where that is allowed: a log is as good as the moment of its writing."""
+    """Put this thread before all others where that is allowed: a log is as good as the moment of its writing.
+
+    Tests that were started with a low priority stay there: others, which measure time, run beside them.
+    """
+    if _NICENESS > 0:
+        return
     with suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), priority)
 

@@ -14,16 +14,12 @@ from typing import Any, TypeVar
 from sqlalchemy import text
 
 from comity.assemble import State, open_state
-from comity.database import schema
-from comity.database.all_tables import metadata
-from comity.database.connection import open_database
 from comity.model.source import Source, SourceReport, SourceSkipped
 from comity.operate.sources import add_source
 from comity.reports.sources import LoggedRun, find_source, list_runs
 from comity.settings import read_settings
 from comity.upkeep.due_sources import PassReport
 from comity.walk.sources.runner import SourceRunner
-from tests.servers.postgres import PostgresDatabases
 from tests.walk.site import Answer
 
 LOOPBACK = "127.0.0.0/8"
@@ -183,24 +179,3 @@ def office(database_url: str, **settings: Any) -> Iterator[Office]:
     given = {"database_url": database_url, "source_delay_s": 0.0, "allow_networks": (LOOPBACK,)}
     with open_state(read_settings(**(given | settings))) as state:
         yield Office(state)
-
-
-@contextmanager
-def shared_state(databases: PostgresDatabases) -> Iterator[str]:
-    """A PostgreSQL database with our tables, for many tests one after the other."""
-    url = databases.create_database()
-    database = open_database(url)
-    schema.upgrade(database)
-    database.close()
-    yield url
-    databases.drop_database(url)
-
-
-def emptied(url: str) -> str:
-    """The same without any rows."""
-    database = open_database(url)
-    names = ", ".join(table.name for table in metadata.sorted_tables)
-    with database.write() as connection:
-        connection.execute(text(f"TRUNCATE {names} CASCADE"))
-    database.close()
-    return url

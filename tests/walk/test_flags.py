@@ -16,6 +16,7 @@ FLAGS = (
 )
 
 
+@pytest.mark.roomy
 @pytest.mark.parametrize("flag", FLAGS)
 def test_without_it_a_crawl_is_stopped_resumed_and_finished_all_the_same(web: Web, place: Place, flag: str) -> None:
     place.env[flag] = "false"

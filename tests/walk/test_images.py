@@ -12,7 +12,6 @@ from sqlalchemy import select, text
 
 from comity.database.connection import Database, open_database
 from comity.database.images import image_sightings, images, provenance
-from comity.database.schema import upgrade
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import DONE, Place
 from tests.walk.pictures import gif, jpeg, png
@@ -331,10 +330,8 @@ def test_images_lie_beside_a_file_of_pages(web: Web, place: Place) -> None:
 def opened(place: Place, request: pytest.FixtureRequest, kind: str) -> Database:
     if kind == "sqlite":
         return open_database(str(place.state))
-    place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
-    database = open_database(url)
-    upgrade(database)
-    return database
+    place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("migrated_postgres_url")
+    return open_database(url)
 
 
 @pytest.mark.roomy

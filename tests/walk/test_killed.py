@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import insert, select
 
 from comity.database.connection import open_database
-from comity.database.schema import upgrade
 from comity.database.tables import crawl_runs, domains
 from tests.servers.waiting import wait_until
+from tests.sizes import sized
 from tests.walk.crawling import Place
 from tests.walk.forking import Apart
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, tree
@@ -53,7 +53,7 @@ def kill_somewhere(process: Apart, sites: list[Site], chance: random.Random) -> 
     process.kill()
 
 
-@pytest.mark.parametrize(("kind", "pages", "kills"), [("sqlite", 110, 50), ("postgresql", 15, 3)])
+@pytest.mark.parametrize(("kind", "pages", "kills"), [("sqlite", *sized((40, 15), (110, 50))), ("postgresql", 15, 3)])
 def test_killed_again_and_again_a_crawl_ends_as_if_nothing_had_happened(
     web: Web, place: Place, request: pytest.FixtureRequest, tmp_path: Path, kind: str, pages: int, kills: int
 ) -> None:
@@ -68,10 +68,7 @@ def test_killed_again_and_again_a_crawl_ends_as_if_nothing_had_happened(
     for site in sites:
         slow_down(site)
     if kind == "postgresql":
-        place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
-        database = open_database(url)
-        upgrade(database)
-        database.close()
+        place.env["COMITY_DATABASE_URL"] = request.getfixturevalue("migrated_postgres_url")
     chance = random.Random(20260207)
     for _ in range(kills):
         with place.begun(*command) as process:

@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from comity.database.connection import open_database
-from comity.database.schema import upgrade
 from comity.model.fetch import FetchRequest
 from comity.model.gate import DOOR_PROFILES, Door, Reservation
 from comity.model.ledger import Purpose
@@ -47,10 +45,7 @@ def strangers_word(place: Place, *more: object) -> tuple[int, str]:
 def either(request: pytest.FixtureRequest, place: Place) -> Place:
     """A place on each of the two databases."""
     if request.param == "postgresql":
-        place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
-        database = open_database(url)
-        upgrade(database)
-        database.close()
+        place.env["COMITY_DATABASE_URL"] = request.getfixturevalue("migrated_postgres_url")
     return place
 
 
@@ -136,7 +131,7 @@ def test_a_process_that_slept_is_no_breach(web: Web, place: Place) -> None:
     """Its lease runs out while a request is under way; another takes the host; the end is noted on waking."""
 
     def slow_once(asked: Asked) -> Answer:
-        return Answer(429, headers={"Retry-After": "30"}, after_s=2.0) if asked.count == 1 else Answer(body=page())
+        return Answer(429, headers={"Retry-After": "4"}, after_s=0.5) if asked.count == 1 else Answer(body=page())
 
     leaves = ["/a", "/b", "/c"]
     site = web.site({"/": page("/slow", *leaves), "/slow": slow_once} | dict.fromkeys(leaves, page()))

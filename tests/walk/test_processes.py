@@ -77,8 +77,7 @@ def test_three_processes_crawl_six_hosts_each_page_once(
     web: Web, place: Place, request: pytest.FixtureRequest, kind: str
 ) -> None:
     if kind == "postgresql":
-        place.env["COMITY_DATABASE_URL"] = request.getfixturevalue("postgres_url")
-        assert place.comity("db", "upgrade").code == 0
+        place.env["COMITY_DATABASE_URL"] = request.getfixturevalue("migrated_postgres_url")
     sites = [web.site(tree(15), robots=ROBOTS) for _ in range(6)]
     told = place.comity("crawl", *seeds(sites), "--processes", 3, "--per-host", 2, "--json")
     assert (told.code, told.err) == (0, ""), told

@@ -77,6 +77,7 @@ def test_a_site_that_moved_to_another_host_is_told(web: Web, place: Place) -> No
     )
 
 
+@pytest.mark.roomy
 def test_the_pace_of_another_host_is_kept_by_all_who_are_sent_there(web: Web, place: Place) -> None:
     other = web.site(fallback=page(), robots="User-agent: *\nCrawl-delay: 0.3\n")
     sites = [
@@ -100,6 +101,7 @@ def test_a_slow_host_is_not_given_back_while_somebody_waits_for_it(web: Web, pla
     assert place.kept()[site.url()]["final_url"] == other.url("/far")
 
 
+@pytest.mark.roomy
 def test_a_host_that_both_redirects_and_is_crawled_has_one_gate(web: Web, place: Place) -> None:
     first = web.site({"/": page("/a"), "/a": page()}, robots="User-agent: *\nCrawl-delay: 0.15\n")
     second = web.site(
@@ -209,6 +211,7 @@ def test_a_stop_while_a_redirect_waits_for_another_hosts_delay_is_quick(web: Web
     assert place.host(other.host)["claimed_by"] is None
 
 
+@pytest.mark.roomy
 def test_collapsed_sub_domains_share_one_lease_and_one_gate(web: Web, place: Place) -> None:
     """`a.localhost` and `b.localhost` are names of this machine to every curl."""
     site = web.site({"/": page()}, fallback=page())

@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import select, text
 
 from comity.database.connection import open_database
-from comity.database.schema import upgrade
 from comity.database.tables import fetches
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import DONE, Place
@@ -203,9 +202,8 @@ def test_killed_in_the_midst_of_a_round_the_next_goes_on_with_what_is_left(
 ) -> None:
     site = web.site(tagged(30))
     if kind == "postgresql":
-        place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
+        place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("migrated_postgres_url")
         database = open_database(url)
-        upgrade(database)
     else:
         database = open_database(str(place.state))
     assert place.comity("crawl", site.url()).code == 0

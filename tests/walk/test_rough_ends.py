@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from comity.database.connection import open_database
-from comity.database.schema import upgrade
 from comity.store.pages import PageStore
 from comity.walk.crawl import crawl as crawl_module
 from comity.walk.crawl.crawl import Crawl
@@ -153,10 +151,9 @@ def test_pages_that_wait_to_be_read_apart_are_few(web: Web, place: Place) -> Non
     assert 0 < max(under_way) <= 32
 
 
-def test_a_link_with_a_zero_octet_in_a_name_does_not_end_a_run(web: Web, place: Place, postgres_url: str) -> None:
+def test_a_link_with_a_zero_octet_in_a_name_does_not_end_a_run(
+    web: Web, place: Place, migrated_postgres_url: str
+) -> None:
     """It is told in a reason, and PostgreSQL keeps no such octet."""
-    database = open_database(postgres_url)
-    upgrade(database)
-    database.close()
     site = web.site({"/": page("/x?date%00=2099-01-01", "/y"), "/y": page()})
-    assert place.crawl(site.url(), database_url=postgres_url).pages == 2
+    assert place.crawl(site.url(), database_url=migrated_postgres_url).pages == 2

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import select
 
 from comity.database.connection import open_database
-from comity.database.schema import upgrade
 from comity.database.tables import domain_frontier, domains, evidence, fetches, politeness_ledger
 from tests.walk.crawling import Place, line_of
 from tests.walk.site import Answer, Web, page, redirect
@@ -76,26 +75,25 @@ def remembered(database_url: str, host: str) -> dict[str, Any]:
 
 
 def test_both_databases_remember_the_same(
-    web: Web, place: Place, postgres_url: str, tmp_path_factory: pytest.TempPathFactory
+    web: Web, place: Place, migrated_postgres_url: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     site = odd_site(web)
     embedded = place.crawl(site.url())
     shared_place = Place(tmp_path_factory.mktemp("shared"))
-    database = open_database(postgres_url)
-    upgrade(database)
-    database.close()
     first = len(site.log)
-    shared = shared_place.crawl(site.url(), database_url=postgres_url)
+    shared = shared_place.crawl(site.url(), database_url=migrated_postgres_url)
     assert line_of(shared, site.host).status == line_of(embedded, site.host).status == "exhausted"
     assert (shared.pages, shared.errors, shared.refused) == (embedded.pages, embedded.errors, embedded.refused)
     assert sorted(site.paths[:first]) == sorted(site.paths[first:])
-    assert remembered(postgres_url, site.host) == remembered(f"sqlite:///{place.state}", site.host)
+    assert remembered(migrated_postgres_url, site.host) == remembered(f"sqlite:///{place.state}", site.host)
     kept, also = place.kept(), shared_place.kept()
     assert set(kept) == set(also)
     assert {url: (row["body"], row["title"], row["etag"]) for url, row in kept.items()} == {
         url: (row["body"], row["title"], row["etag"]) for url, row in also.items()
     }
-    forbidden = {row[0] for row in remembered(postgres_url, site.host)["decided"] if row[1] == "blocked_by_robots"}
+    forbidden = {
+        row[0] for row in remembered(migrated_postgres_url, site.host)["decided"] if row[1] == "blocked_by_robots"
+    }
     assert site.url("/caf%E9") in forbidden
     assert site.url("/caf%E9") not in kept
 
@@ -109,10 +107,9 @@ def test_a_shared_state_that_was_not_migrated_is_refused_in_words(web: Web, plac
     assert site.log == []
 
 
-def test_resume_and_rerun_on_a_shared_state(web: Web, place: Place, postgres_url: str) -> None:
+def test_resume_and_rerun_on_a_shared_state(web: Web, place: Place, migrated_postgres_url: str) -> None:
     site = web.site({f"/{number}": page(f"/{number + 1}") for number in range(8)})
-    place.env["COMITY_DATABASE_URL"] = postgres_url
-    assert place.comity("db", "upgrade").code == 0
+    place.env["COMITY_DATABASE_URL"] = migrated_postgres_url
     first = place.comity("crawl", site.url("/0"), "--max-pages", 3, "--json").json
     assert (first["summary"]["pages"], first["state"]) == (3, "the shared database")
     second = place.comity("crawl", site.url("/0"), "--json").json

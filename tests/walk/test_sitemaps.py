@@ -92,6 +92,7 @@ def test_every_sitemap_that_robots_names_is_read_wherever_its_name_points(web: W
     assert is_polite(place)
 
 
+@pytest.mark.roomy
 def test_a_sitemap_on_another_host_is_asked_for_under_that_hosts_own_terms(web: Web, place: Place) -> None:
     other = web.site({"/not-ours": page()}, robots="User-agent: *\nCrawl-delay: 0.3\nDisallow: /closed\n")
     site = web.site(
@@ -275,6 +276,7 @@ def test_a_server_that_fails_is_asked_again_after_a_pause_and_then_read(web: Web
     assert is_polite(place)
 
 
+@pytest.mark.roomy
 def test_a_site_that_asks_to_wait_gets_it_from_its_pages_too(web: Web, place: Place) -> None:
     def busy(asked: Asked) -> Answer:
         return xml(urlset("/found")) if asked.count > 1 else Answer(429, headers={"Retry-After": "2"})
@@ -481,6 +483,7 @@ def test_a_closed_front_page_does_not_hide_the_sitemap(web: Web, place: Place) -
 # The site's own view.
 
 
+@pytest.mark.roomy
 def test_pages_and_sitemaps_take_turns_at_the_sites_own_pace(web: Web, place: Place) -> None:
     delay_s = 0.05
     names = [f"/x{number}" for number in range(12)]

@@ -375,6 +375,7 @@ def test_a_posting_that_two_sources_list_is_one_and_closes_when_neither_lists_it
     assert bureau.titles(is_open=False) == [shared.title]
 
 
+@pytest.mark.roomy
 def test_the_ledger_knows_every_request_and_the_interval_of_the_policy_is_kept(web: Web, bureau: Office) -> None:
     some = jobs(4)
     site = web.site({"/careers": listing(some[:2], following="/more"), "/more": listing(some[2:])})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from comity.database.connection import open_database
-from comity.database.schema import upgrade
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
 from tests.walk.site import LOG_IS_EXACT_TO_S, Web, tree
@@ -18,10 +16,7 @@ def test_two_crawls_of_different_hosts_both_complete(
     web: Web, place: Place, request: pytest.FixtureRequest, kind: str
 ) -> None:
     if kind == "postgresql":
-        place.env["COMITY_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
-        database = open_database(url)
-        upgrade(database)
-        database.close()
+        place.env["COMITY_DATABASE_URL"] = request.getfixturevalue("migrated_postgres_url")
     sites = [web.site(tree(12), robots=ROBOTS) for _ in range(4)]
     with (
         place.begun("crawl", sites[0].url(), sites[1].url(), "--json") as first,

@@ -75,9 +75,8 @@ def test_links_on_pages_that_are_not_followed_are_recorded_whatever_their_number
 def either(request: pytest.FixtureRequest, place: Place) -> Iterator[Database]:
     """An empty state on each of the two databases."""
     if request.param == "postgresql":
-        url = request.getfixturevalue("postgres_url")
+        url = request.getfixturevalue("migrated_postgres_url")
         place.env["COMITY_DATABASE_URL"] = url
-        assert place.comity("db", "upgrade").code == 0
         database = open_database(url)
         yield database
         database.close()

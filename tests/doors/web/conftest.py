@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from comity.database.connection import Database
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
 from tests.servers.postgres import PostgresDatabases
-from tests.walk.sourcing import emptied, shared_state
 
 
 @pytest.fixture
@@ -22,20 +22,14 @@ def sqlite_url(migrated_sqlite_file: Path, tmp_path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-@pytest.fixture(scope="package")
-def api_on_postgres(postgres_server: PostgresDatabases) -> Iterator[str]:
-    """One database for all tests of the API: migrating takes longer than most of them."""
-    with shared_state(postgres_server) as url:
-        yield url
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def api_url(request: pytest.FixtureRequest) -> str:
     """An empty state on each of the two kinds of databases: the test runs twice."""
     if request.param == "sqlite":
         url: str = request.getfixturevalue("sqlite_url")
         return url
-    return emptied(request.getfixturevalue("api_on_postgres"))
+    database: Database = request.getfixturevalue("shared_database")
+    return database.engine.url.render_as_string(hide_password=False)
 
 
 @pytest.fixture
@@ -57,8 +51,9 @@ def shared_api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     """One server for many requests that leave nothing behind."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path_factory.mktemp('api') / 'state.db'}"
-    else:
-        url = request.getfixturevalue("api_on_postgres")
+    else:  # dropped with its server
+        databases: PostgresDatabases = request.getfixturevalue("postgres_server")
+        url = databases.create_database(request.getfixturevalue("migrated_template"))
     kept = served(url, env="prod", admin_token_hash=(TOKEN_HASH,))
     with kept as running, running.client(headers=WITH_TOKEN) as client:
         yield client

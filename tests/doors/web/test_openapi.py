@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,29 +9,24 @@ from typing import Any
 
 import pytest
 import requests
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from schemathesis import GenerationMode, checks
 
 from tests.doors.web.served import PASSWORD_HASH, TOKEN_HASH, WITH_TOKEN, Served, served
+from tests.sizes import sized
 
-# A longer run: COMITY_TEST_API_EXAMPLES=300 pytest tests/doors/web/test_openapi.py
-EXAMPLES = int(os.environ.get("COMITY_TEST_API_EXAMPLES", "20"))
+EXAMPLES = sized(8, 100)
 # What only the rooms can judge (a time zone, a hint, a host) is refused although its shape is right.
-CHECKED = [
-    getattr(checks, name)
-    for name in (
-        "not_a_server_error",
-        "status_code_conformance",
-        "content_type_conformance",
-        "response_headers_conformance",
-        "response_schema_conformance",
-        "negative_data_rejection",
-        "missing_required_header",
-        "unsupported_method",
-    )
-]
+CHECKED = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "missing_required_header",
+    "unsupported_method",
+)
 OPERATIONS = {
     "list_sources", "add_source", "get_source", "edit_source", "delete_source", "pause_source", "resume_source",
     "approve_source", "run_source", "test_fetch_source", "simulate_extract_source", "run_crawl", "run_due",
@@ -44,6 +38,8 @@ OPERATIONS = {
 
 @pytest.fixture
 def described(api_url: str) -> Iterator[tuple[Served, Any, list[str]]]:
+    import schemathesis  # slow to load, and not needed to find the tests
+
     with served(api_url, env="prod", admin_password_hash=PASSWORD_HASH, admin_token_hash=(TOKEN_HASH,)) as running:
         schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
         with running.client(headers=WITH_TOKEN) as admin:
@@ -70,6 +66,9 @@ def test_every_operation_behaves_as_documented(described: tuple[Served, Any, lis
 
 
 def _ask(operation: Any, session: requests.Session, ids: list[str]) -> None:
+    from schemathesis import GenerationMode, checks
+
+    checked = [getattr(checks, name) for name in CHECKED]
     strategies = [operation.as_strategy(GenerationMode.POSITIVE)]
     if operation.body or operation.query or operation.path_parameters:
         strategies.append(operation.as_strategy(GenerationMode.NEGATIVE))
@@ -87,7 +86,7 @@ def _ask(operation: Any, session: requests.Session, ids: list[str]) -> None:
     )
     @given(case=st.one_of(strategies))
     def ask(case: Any) -> None:
-        case.call_and_validate(session=session, headers=WITH_TOKEN, checks=CHECKED, timeout=30)
+        case.call_and_validate(session=session, headers=WITH_TOKEN, checks=checked, timeout=30)
 
     ask()
 

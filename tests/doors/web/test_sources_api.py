@@ -95,6 +95,7 @@ def test_a_running_source_is_not_run_twice(admin: httpx.Client, web: Web) -> Non
     assert site.pages() == ["/careers"]
 
 
+@pytest.mark.roomy
 def test_a_policy_applies_from_the_next_request(admin: httpx.Client, web: Web) -> None:
     pages: dict[str, Any] = {
         "/careers": listing(jobs(1), following="/2"),
