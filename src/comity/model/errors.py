@@ -30,14 +30,14 @@ class ComityError(Exception):
 
 
 class BadInput(ComityError):
-    """What was given cannot be used."""
+    """The input cannot be used."""
 
     code = "bad_input"
     exit_code = 2
 
 
 class BadAddress(BadInput):
-    """Not a host or URL that a crawler may ask for."""
+    """Not a host or URL that a crawler may request."""
 
     code = "bad_address"
 
@@ -48,7 +48,7 @@ class BadAddress(BadInput):
 
 
 class AlreadyThere(BadInput):
-    """What was to be made exists."""
+    """The thing to create already exists."""
 
     code = "already_exists"
 
@@ -60,13 +60,13 @@ class NotFound(ComityError):
 
 
 class IllegalTransition(ComityError):
-    """A host may not go from that status to this one."""
+    """A host may not change from that status to this one."""
 
     code = "illegal_transition"
 
 
 class LeaseLost(ComityError):
-    """The lease is no longer held: another worker has it, or it ran out. Nothing was written."""
+    """The lease is no longer held: another worker has it, or it expired. Nothing was written."""
 
     code = "lease_lost"
 
@@ -78,13 +78,13 @@ class HostBusy(ComityError):
 
 
 class SchemaMismatch(ComityError):
-    """The database and this code are of different ages."""
+    """The database schema and this code are of different versions."""
 
     code = "schema_mismatch"
 
 
 class StateUnavailable(ComityError):
-    """The database cannot be opened or does not answer."""
+    """The database cannot be opened or does not respond."""
 
     code = "state_unavailable"
 
@@ -96,7 +96,7 @@ class SearchUnavailable(ComityError):
 
 
 class SearchRefused(SearchUnavailable):
-    """The search engine refuses what it is given: others may fare better than this document."""
+    """The search engine rejects this document; it may accept others."""
 
     code = "search_refused"
 
