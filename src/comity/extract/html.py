@@ -1,8 +1,10 @@
-"""HTML read for a crawler: body bytes in, one ``HtmlPage`` out, whatever the markup.
+"""Reading HTML for a crawler: takes body bytes, returns one ``HtmlPage``, whatever the markup.
 
-turbohtml builds the tree that the WHATWG rules ask for, in time linear in the body. Everything taken from it has a
-bound, and a page that runs into one says so in ``limits``.
+turbohtml builds the tree that the WHATWG rules require, in time linear in the body. Everything taken from it has a
+limit, and a page that exceeds one says so in ``limits``.
 """
+
+from __future__ import annotations
 
 import re
 from collections import Counter
@@ -12,7 +14,6 @@ from typing import Final, cast
 from turbohtml import Document, Element, Namespace
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
-from comity.extract.srcset import largest_candidate
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
@@ -24,7 +25,6 @@ MAX_META_ROBOTS: Final = 64
 MAX_IMAGES: Final = 500
 MAX_FRAMES: Final = 100
 MAX_TITLE_CHARACTERS: Final = 1000
-
 _HREFS: Final = "//a/@href|//area/@href"
 _HEAD: Final = ("base", "link", "meta", "title", "input", "frame")
 _IMAGES: Final = ("img", "source", "meta")
@@ -37,6 +37,9 @@ _HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
 _UTF_8: Final = "UTF-8"
 # WHATWG HTML, shared declarative refresh steps: a time, a separator, perhaps "url=", perhaps a quote.
 _REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<href>.*)", re.I | re.S)
+MAX_SRCSET_CHARACTERS: Final = 32 * 1024
+MAX_SRCSET_CANDIDATES: Final = 100
+_BLANKS: Final = " \t\n\f\r"
 
 
 def read_html(
@@ -244,3 +247,56 @@ class _Reader:
         if self._older_encoding is not None and not href.isascii():
             return query_in(href, self._older_encoding)
         return href
+
+
+def largest_candidate(srcset: str) -> str | None:
+    """The widest candidate of a ``srcset`` (WHATWG HTML), or the densest if none names its width."""
+    text, place = srcset[:MAX_SRCSET_CHARACTERS], 0
+    best: tuple[float, float] | None = None
+    chosen: str | None = None
+    for _candidate in range(MAX_SRCSET_CANDIDATES):
+        while place < len(text) and text[place] in _BLANKS + ",":
+            place += 1
+        start = place
+        while place < len(text) and text[place] not in _BLANKS:
+            place += 1
+        address = text[start:place]
+        if not address:
+            break
+        descriptor = ""
+        if address.endswith(","):
+            address = address.rstrip(",")
+        else:
+            end = _descriptor_end(text, place)
+            descriptor, place = text[place:end].strip(_BLANKS), end
+        size = _size(descriptor)
+        if address and (best is None or size > best):
+            best, chosen = size, address
+    return chosen
+
+
+def _descriptor_end(text: str, place: int) -> int:
+    """The next comma that is not between parentheses."""
+    is_inside = False
+    while place < len(text) and (is_inside or text[place] != ","):
+        is_inside = text[place] == "(" or (is_inside and text[place] != ")")
+        place += 1
+    return place
+
+
+def _size(descriptor: str) -> tuple[float, float]:
+    """Width and density; what cannot be read is the picture as it is."""
+    width, density = 0.0, 1.0
+    for word in descriptor.split()[:4]:
+        number = word[:-1]
+        if (
+            word[-1:] in ("w", "x")
+            and len(number) <= 12
+            and number.replace(".", "", 1).isdecimal()
+            and number.isascii()
+        ):
+            if word[-1] == "w":
+                width = float(number)
+            else:
+                density = float(number)
+    return width, density
