@@ -19,7 +19,8 @@ import uvloop
 
 from comity.extract import apart
 from comity.extract.apart import LIGHT_BYTES, ApartReader, Hardship, TooHard, is_light
-from comity.extract.html import MAX_BODY_BYTES, MAX_LINKS, read_html
+from comity.extract.decode import MAX_BODY_BYTES
+from comity.extract.html import MAX_LINKS, read_html
 from comity.model.page import HtmlPage
 from comity.offload.protocol import REQUEST
 

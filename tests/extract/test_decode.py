@@ -32,7 +32,7 @@ def test_a_sitemap_and_a_feed_take_a_label_for_the_same_encoding(label: str, cod
     assert not chunks[-1].problems
 
 
-@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("codec", ["utf-16le", "utf-16be"])
 @pytest.mark.parametrize("text", ["<rss/>", '{"jobs": []}', f"{ADDRESS}\n"])
 def test_utf_16_without_a_mark_is_recognised_whatever_the_format(codec: str, text: str) -> None:
     assert encoding_of(text.encode(codec), "text/plain; charset=utf-8") == (codec, 0)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from comity.extract.html import MAX_BODY_BYTES, MAX_ELEMENTS, MAX_LINKS, read_html
+from comity.extract.decode import MAX_BODY_BYTES
+from comity.extract.html import MAX_ELEMENTS, MAX_LINKS, read_html
 from comity.model.page import HtmlPage, PageLimit
 
 LINK = b"<a href=/x>"

@@ -162,7 +162,7 @@ def test_outside_its_window_a_run_waits_for_the_opening_in_the_organisation_s_zo
     ("window", "zone", "word"),
     [
         ("22:00-05:00", None, "zone is not known"),
-        ("nights", PARIS, "no time window"),
+        ("nights", PARIS, "not a time window"),
         ("", PARIS, ""),
         ("  ", None, ""),
         (None, PARIS, ""),

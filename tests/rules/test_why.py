@@ -213,7 +213,7 @@ def test_a_parameter_that_does_not_name_a_page_is_folded_unless_the_url_was_met_
     asked = replace(FACTS, url=f"{URL}?utm_source=x", queue=None, visits=())
     told = explain_url(asked, FACTS, "`utm_source`")
     assert told.code == "folded"
-    assert told.decision.startswith(f"It is taken for {URL}: `utm_source` does not name a page. It was fetched")
+    assert told.decision.startswith(f"It is treated as {URL}: `utm_source` does not identify a page. It was fetched")
     assert told.url == asked.url
     assert explain_url(replace(asked, queue=QUEUED), FACTS, "`utm_source`").code == "queued"
 

@@ -24,11 +24,11 @@ from comity.schedule.zones import find_zone
         ("", " ", None, "neither"),
         (None, "ZZ", None, "'ZZ'"),
         ("Mars/Olympus", "FR", None, "'Mars/Olympus'"),
-        ("America", None, None, "no time zone"),
-        ("../../etc/passwd", None, None, "no time zone"),
-        ("/etc/passwd", None, None, "no time zone"),
-        ("zone.tab", None, None, "no time zone"),
-        ("nul\0", None, None, "no time zone"),
+        ("America", None, None, "not a known time zone"),
+        ("../../etc/passwd", None, None, "not a known time zone"),
+        ("/etc/passwd", None, None, "not a known time zone"),
+        ("zone.tab", None, None, "not a known time zone"),
+        ("nul\0", None, None, "not a known time zone"),
     ],
 )
 def test_a_zone_is_found_by_name_or_country_or_not_at_all(

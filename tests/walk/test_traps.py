@@ -202,7 +202,7 @@ def test_a_link_that_was_let_in_and_then_refused_is_not_called_visited(web: Web,
     assert left
     assert len(site.pages()) < 150
     told = place.comity("why", site.url(left[0]), "--json").json
-    assert "brought nothing new" in told["decision"]
+    assert "returned nothing new" in told["decision"]
     assert told["code"] == "trap"
 
 

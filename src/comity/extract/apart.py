@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import Final
 
-from comity.extract.html import MAX_BODY_BYTES
+from comity.extract.decode import MAX_BODY_BYTES
 from comity.model.page import HtmlPage, PageLimit
 from comity.offload.child_handle import Failed, Failure
 from comity.offload.pool import ChildPool

@@ -3,16 +3,22 @@
 In order: a byte order mark, UTF-16 without one, the charset of the header, the XML declaration, UTF-8 (WHATWG Encoding
 §6.1, RFC 7303 §3). Labels mean what browsers take them for: many name a smaller encoding than the one that is meant
 (WHATWG Encoding §4.2), so a page that calls itself ISO-8859-1 is Windows-1252, with its dashes and curly quotes.
-HTML also has `<meta>`, which turbohtml reads; robots.txt is always UTF-8 (RFC 9309 §2.2) and is not decoded here.
+HTML also has `<meta>`, and older pages name no encoding at all: turbohtml reads the one and guesses the other.
+robots.txt is always UTF-8 (RFC 9309 §2.2) and is not decoded here.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from functools import lru_cache
 from typing import Final
 
+from turbohtml import Document, parse
+
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
+# Guessing an undeclared legacy encoding takes ten times as long as parsing; above this size it is not worth it.
+MAX_DETECTED_BYTES: Final = 512 * 1024
 _LONGEST_HEADER: Final = 256
 _PROLOG_BYTES: Final = 512
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
@@ -81,7 +87,12 @@ _STRAY: Final = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for by
 
 def charset_of(content_type: str | None) -> str | None:
     """The charset label of a Content-Type header."""
-    found = _CHARSET.search((content_type or "")[:_LONGEST_HEADER])
+    return _charset(content_type[:_LONGEST_HEADER]) if content_type else None
+
+
+@lru_cache(maxsize=1024)
+def _charset(content_type: str) -> str | None:
+    found = _CHARSET.search(content_type)
     return found[1] if found else None
 
 
@@ -93,8 +104,8 @@ def byte_order_mark(body: bytes) -> tuple[str, int] | None:
 def utf16_without_mark(body: bytes) -> str | None:
     """Recognise UTF-16 by the zero byte beside each of two ASCII characters: no other encoding begins so."""
     if _UTF16_LE.match(body):
-        return "utf-16-le"
-    return "utf-16-be" if _UTF16_BE.match(body) else None
+        return "utf-16le"
+    return "utf-16be" if _UTF16_BE.match(body) else None
 
 
 def encoding_of(body: bytes, content_type: str | None) -> tuple[str, int]:
@@ -108,6 +119,22 @@ def encoding_of(body: bytes, content_type: str | None) -> tuple[str, int]:
         if label is not None and (codec := codec_of(label)) is not None:
             return codec, 0
     return "utf-8", 0
+
+
+def parse_html(body: bytes, content_type: str | None) -> Document:
+    """The tree of an HTML page; its encoding follows the WHATWG rules: mark, header, declaration, bytes."""
+    for label in (charset_of(content_type) or utf16_without_mark(body), None):
+        try:
+            return parse(
+                body,
+                encoding=label,
+                detect_encoding=len(body) <= MAX_DETECTED_BYTES,
+                positions=False,
+                allow_declarative_shadow_roots=False,  # their links then stay in the tree
+            )
+        except LookupError:  # an unknown charset is as good as none
+            continue
+    raise AssertionError("without a label there is nothing to look up")
 
 
 def codec_of(label: str) -> str | None:

@@ -1,25 +1,23 @@
-"""HTML read for a crawler: body bytes in, one ``HtmlPage`` out, whatever the markup.
+"""Reading HTML for a crawler: takes body bytes, returns one ``HtmlPage``, whatever the markup.
 
-turbohtml builds the tree that the WHATWG rules ask for, in time linear in the body. Everything taken from it has a
-bound, and a page that runs into one says so in ``limits``.
+turbohtml builds the tree that the WHATWG rules require, in time linear in the body. Everything taken from it has a
+limit, and a page that exceeds one says so in ``limits``.
 """
+
+from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from itertools import chain, islice
 from typing import Final, cast
 
-from turbohtml import Document, Element, Namespace, parse
+from turbohtml import Document, Element, Namespace
 
-from comity.extract.srcset import largest_candidate
+from comity.extract.decode import MAX_BODY_BYTES, parse_html
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
 
-MAX_BODY_BYTES: Final = 10 * 1024 * 1024
-# Guessing an undeclared legacy encoding takes ten times as long as parsing; above this size it is not worth it.
-MAX_DETECTED_BYTES: Final = 512 * 1024
 MAX_ELEMENTS: Final = 100_000
 MAX_LINKS: Final = 10_000
 MAX_HREF_CHARACTERS: Final = 4096
@@ -27,7 +25,6 @@ MAX_META_ROBOTS: Final = 64
 MAX_IMAGES: Final = 500
 MAX_FRAMES: Final = 100
 MAX_TITLE_CHARACTERS: Final = 1000
-
 _HREFS: Final = "//a/@href|//area/@href"
 _HEAD: Final = ("base", "link", "meta", "title", "input", "frame")
 _IMAGES: Final = ("img", "source", "meta")
@@ -37,11 +34,12 @@ _SPEAKING_LINKS: Final = "a[rel],area[rel]"
 _NEXT: Final = "link[rel],a[rel],area[rel]"
 # What the URL parser strips from both ends of an address.
 _HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
-_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([a-z0-9_.:-]+)", re.IGNORECASE | re.ASCII)
-_MAX_CONTENT_TYPE_CHARACTERS: Final = 256
 _UTF_8: Final = "UTF-8"
 # WHATWG HTML, shared declarative refresh steps: a time, a separator, perhaps "url=", perhaps a quote.
 _REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<href>.*)", re.I | re.S)
+MAX_SRCSET_CHARACTERS: Final = 32 * 1024
+MAX_SRCSET_CANDIDATES: Final = 100
+_BLANKS: Final = " \t\n\f\r"
 
 
 def read_html(
@@ -53,7 +51,7 @@ def read_html(
     with_images: bool = False,
 ) -> HtmlPage:
     """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token."""
-    document = _parse(body[:MAX_BODY_BYTES], _charset((content_type or "")[:_MAX_CONTENT_TYPE_CHARACTERS]))
+    document = parse_html(body[:MAX_BODY_BYTES], content_type)
     encoding = document.encoding or _UTF_8
     reader = _Reader(own_token(agent_token), None if encoding == _UTF_8 else encoding)
     if len(body) > MAX_BODY_BYTES:
@@ -251,39 +249,54 @@ class _Reader:
         return href
 
 
-def _parse(body: bytes, charset: str | None) -> Document:
-    """Build the tree; the encoding follows the WHATWG rules: a mark, the header, a declaration, the bytes."""
-    label = charset or _utf16_without_mark(body)
-    if label is not None:
-        try:
-            return _tree(body, label)
-        except LookupError:
-            pass  # a charset that nobody knows is as good as none
-    return _tree(body, None)
+def largest_candidate(srcset: str) -> str | None:
+    """The widest candidate of a ``srcset`` (WHATWG HTML), or the densest if none names its width."""
+    text, place = srcset[:MAX_SRCSET_CHARACTERS], 0
+    best: tuple[float, float] | None = None
+    chosen: str | None = None
+    for _candidate in range(MAX_SRCSET_CANDIDATES):
+        while place < len(text) and text[place] in _BLANKS + ",":
+            place += 1
+        start = place
+        while place < len(text) and text[place] not in _BLANKS:
+            place += 1
+        address = text[start:place]
+        if not address:
+            break
+        descriptor = ""
+        if address.endswith(","):
+            address = address.rstrip(",")
+        else:
+            end = _descriptor_end(text, place)
+            descriptor, place = text[place:end].strip(_BLANKS), end
+        size = _size(descriptor)
+        if address and (best is None or size > best):
+            best, chosen = size, address
+    return chosen
 
 
-def _tree(body: bytes, encoding: str | None) -> Document:
-    return parse(
-        body,
-        encoding=encoding,
-        detect_encoding=len(body) <= MAX_DETECTED_BYTES,
-        positions=False,
-        allow_declarative_shadow_roots=False,  # their links then stay in the tree
-    )
+def _descriptor_end(text: str, place: int) -> int:
+    """The next comma that is not between parentheses."""
+    is_inside = False
+    while place < len(text) and (is_inside or text[place] != ","):
+        is_inside = text[place] == "(" or (is_inside and text[place] != ")")
+        place += 1
+    return place
 
 
-@lru_cache(maxsize=1024)
-def _charset(content_type: str) -> str | None:
-    found = _CHARSET.search(content_type)
-    return found[1] if found else None
-
-
-def _utf16_without_mark(body: bytes) -> str | None:
-    """Recognise UTF-16 by the zero octet beside each of two ASCII characters: no other encoding begins so."""
-    start = body[:4]
-    if len(start) == 4 and start.count(0) == 2:
-        if start[1] == start[3] == 0:
-            return "utf-16le"
-        if start[0] == start[2] == 0:
-            return "utf-16be"
-    return None
+def _size(descriptor: str) -> tuple[float, float]:
+    """Width and density; what cannot be read is the picture as it is."""
+    width, density = 0.0, 1.0
+    for word in descriptor.split()[:4]:
+        number = word[:-1]
+        if (
+            word[-1:] in ("w", "x")
+            and len(number) <= 12
+            and number.replace(".", "", 1).isdecimal()
+            and number.isascii()
+        ):
+            if word[-1] == "w":
+                width = float(number)
+            else:
+                density = float(number)
+    return width, density

@@ -103,13 +103,13 @@ class NotFound(ComityError):
 
 
 class IllegalTransition(ComityError):
-    """A host may not go from that status to this one."""
+    """A host may not change from that status to this one."""
 
     code = "illegal_transition"
 
 
 class LeaseLost(ComityError):
-    """The lease is no longer held: another worker has it, or it ran out. Nothing was written."""
+    """The lease is no longer held: another worker has it, or it expired. Nothing was written."""
 
     code = "lease_lost"
 
@@ -127,7 +127,7 @@ class SchemaMismatch(ComityError):
 
 
 class StateUnavailable(ComityError):
-    """The database cannot be opened or does not answer."""
+    """The database cannot be opened or does not respond."""
 
     code = "state_unavailable"
 

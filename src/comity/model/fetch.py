@@ -52,7 +52,7 @@ class Headers:
 
     @classmethod
     def unique(cls, fields: dict[str, str]) -> Headers:
-        """Take over a table in which every field came once: the cheap way for the common answer."""
+        """Take over a table in which every field came once: the fast path for the common response."""
         headers = cls.__new__(cls)
         headers._pairs = None
         headers.first = fields
@@ -65,7 +65,7 @@ class Headers:
 
     @property
     def repeats(self) -> bool:
-        """Whether some field came more than once."""
+        """Whether a field came more than once."""
         return self._pairs is not None and len(self.first) != len(self._pairs)
 
     def get(self, name: str, default: str | None = None) -> str | None:
@@ -125,7 +125,7 @@ class FetchLimits:
 class ContentTypeRules:
     """Which media types are wanted; patterns such as `text/html`, `text/*` or `*/*`.
 
-    An empty `accept` takes everything; `reject` is looked at after it and wins. Read by `rules.content_type`.
+    An empty `accept` takes everything; `reject` is checked after it and wins. Read by `rules.content_type`.
     """
 
     accept: tuple[str, ...] = ()
@@ -151,10 +151,10 @@ class FetchRequest(NamedTuple):
 
 
 class Response(NamedTuple):
-    """A complete answer. Durations are seconds since the request was begun; `started_at` is wall time.
+    """A complete response. Durations are seconds since the start of the request; `started_at` is wall time.
 
     `truncated` can only be true outside 2xx: the status is the message there, so a body that is too large,
-    of the wrong type or wrongly encoded is left behind instead of hiding the status in a failure.
+    of the wrong type or wrongly encoded is dropped instead of hiding the status in a failure.
     """
 
     url: str
@@ -175,7 +175,7 @@ class Response(NamedTuple):
 
     @property
     def server_time_s(self) -> float:
-        """How long the server took to begin its answer, without connecting."""
+        """How long the server took to start its response, without connecting."""
         return self.first_byte_s - self.sent_s
 
     @property
@@ -185,7 +185,7 @@ class Response(NamedTuple):
 
 
 class FailureKind(StrEnum):
-    """Why there is no answer; the values are stored and must not change."""
+    """Why there is no response; the values are stored and must not change."""
 
     DNS_FAILURE = "dns_failure"
     CONNECT_FAILURE = "connect_failure"
@@ -211,12 +211,12 @@ class FailureKind(StrEnum):
 
     @property
     def is_network(self) -> bool:
-        """Whether the way to the server failed, so that a later try may do better."""
+        """Whether the connection to the server failed, so that a later try may succeed."""
         return self in _NETWORK
 
     @property
     def is_refusal(self) -> bool:
-        """Whether we would not take or ask for it, so that another try would end alike."""
+        """Whether we refuse to request or accept it, so that another try would end the same way."""
         return self in _REFUSAL
 
 
@@ -252,7 +252,7 @@ _REFUSAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FetchFailure:
-    """No answer, or none that we would take; `status` and `headers` are kept if they had arrived."""
+    """No response, or none that we accept; `status` and `headers` are set if they had arrived."""
 
     url: str
     kind: FailureKind

@@ -95,5 +95,5 @@ class QueuedUrl(NamedTuple):
 
     @property
     def is_image(self) -> bool:
-        """Whether it is asked for as an image."""
+        """Whether it is requested as an image."""
         return self.priority <= IMAGE_PRIORITY

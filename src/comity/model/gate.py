@@ -27,7 +27,7 @@ class Door(StrEnum):
 
 
 class DelaySource(StrEnum):
-    """Who decided how long a host is left in peace between two requests."""
+    """What set the delay between two requests to a host."""
 
     POLICY = "policy"
     ROBOTS = "robots"
@@ -83,7 +83,7 @@ DOOR_PROFILES: Final[Mapping[Door, DoorProfile]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """The bounds in force on one host: `rules.politeness.limits_for` puts them together."""
+    """The limits in force on one host, combined by `rules.politeness.pace.limits_for`."""
 
     policy_interval_s: float | None = None  # None: the operator made no row
     door_interval_s: float | None = None
@@ -96,7 +96,7 @@ class GateLimits:
 
 @dataclass(frozen=True, slots=True)
 class GateMemory:
-    """What survives between two holders of a host's lease; it lives on the host's row.
+    """What the gate remembers between two holders of a host's lease; it is stored on the host's row.
 
     `unclean_end_at` is when a lease ended without release; it stays until a request has waited for it.
     """
@@ -108,13 +108,13 @@ class GateMemory:
     latency_baseline_s: float | None = None
     latency_recent_s: float | None = None
     unclean_end_at: float | None = None
-    # Where it is not kept, the next holder assumes the latest time that it can have been.
+    # If it is not stored, the next holder assumes the latest possible time.
     last_start_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DelayInForce:
-    """The delay from one start to the next, and who asked for it."""
+    """The delay from one start to the next, and what set it."""
 
     seconds: float
     source: DelaySource
@@ -166,7 +166,7 @@ class Observation(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How fast a host answers, and the delay that follows from it (0: none of its own)."""
+    """How fast a host responds, and the delay that follows from it (0: none of its own)."""
 
     adaptive_delay_s: float = 0.0
     latency_baseline_s: float | None = None
@@ -200,7 +200,7 @@ class GateState(NamedTuple):
     starts: int
 
 
-# What became of a request, and whether it is tried again.
+# The result of a request, and whether it is retried.
 
 
 class GiveUpReason(StrEnum):

@@ -33,7 +33,7 @@ class Lease:
     """The sole right to talk to a host until `expires_at`.
 
     `token` is minted when the lease is taken and never by a heartbeat; every write made under
-    the lease names it, so that a hand that comes late changes nothing.
+    the lease names it, so that a late write changes nothing.
     """
 
     host_id: UUID
@@ -48,7 +48,7 @@ class Lease:
 
 
 class HostStatus(StrEnum):
-    """Where a host is in its life; `rules.host_transitions` says which moves are legal."""
+    """The status of a host; `rules.host_transitions` says which changes are legal."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -58,7 +58,7 @@ class HostStatus(StrEnum):
 
 
 class BlockReason(StrEnum):
-    """Why a host is left alone for a while; `rules.cooldown` says for how long."""
+    """Why a host is blocked for a while; `rules.cooldown` says for how long."""
 
     LOGIN_REQUIRED = "login_required"
     RATE_LIMITED = "rate_limited"
@@ -84,7 +84,7 @@ class CanonicalHost:
 
 @dataclass(frozen=True, slots=True)
 class HostProgress:
-    """What a stretch of crawling adds to a host's counters."""
+    """What a batch of visits adds to a host's counters."""
 
     pages_crawled: int = 0
     pages_discovered: int = 0
@@ -101,7 +101,7 @@ class HostProgress:
 
 @dataclass(frozen=True, slots=True)
 class HostEnding:
-    """How a host is left when its lease is given back."""
+    """The status of a host when its lease is released, and why."""
 
     status: HostStatus
     reason: BlockReason | None = None

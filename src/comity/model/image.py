@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class ImageFormat(StrEnum):
-    """The kinds of files that are kept as images."""
+    """The file formats that are stored as images."""
 
     PNG = "png"
     JPEG = "jpeg"
@@ -19,7 +19,7 @@ class ImageFormat(StrEnum):
 
     @property
     def extension(self) -> str:
-        """How the names of such files end."""
+        """The file name extension."""
         return "jpg" if self is ImageFormat.JPEG else str(self)
 
 
@@ -56,7 +56,7 @@ class StoredImage(NamedTuple):
 
 
 class RequestedImage(NamedTuple):
-    """What came of asking for an image; `image_id` is None if none came."""
+    """The result of requesting an image; `image_id` is None if none came."""
 
     url_key: int
     at: float

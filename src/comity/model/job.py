@@ -68,7 +68,7 @@ MISSION_TAGS: Final = (
 
 
 class SourceType(StrEnum):
-    """What a source's address answers with."""
+    """What a source's address returns."""
 
     HTML = "html"
     RSS = "rss"
@@ -76,7 +76,7 @@ class SourceType(StrEnum):
 
 
 class ExtractionMethod(StrEnum):
-    """How a job was recognised on its page, the surest first."""
+    """How a job was recognised on its page, the most reliable first."""
 
     HINT = "hint"
     JSON_LD = "json-ld"
@@ -130,7 +130,7 @@ FILLED_BY_SCRIPTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page of a source, read: its jobs, where it goes on, and why there are none."""
+    """One page of a source: its jobs, its next page, and why there are none."""
 
     kind: ListingKind
     jobs: tuple[JobFound, ...] = ()
@@ -144,7 +144,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class JobPosting:
-    """One job as it is kept: the page's words beside what they mean."""
+    """One job as it is stored: the page's words beside their meaning."""
 
     canonical_hash: str
     title: str

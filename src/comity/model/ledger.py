@@ -40,7 +40,7 @@ class Breach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that is wrong; `number` is the row's place in its host's chain, 0 where none is concerned."""
+    """One violation; `number` is the row's position in its host's chain, 0 if no row is concerned."""
 
     breach: Breach
     number: int
@@ -85,7 +85,7 @@ class RobotsNote:
 
 @dataclass(frozen=True, slots=True)
 class PolicyEntry:
-    """What an operator's policy said from a moment on; None where it was taken away."""
+    """What an operator's policy said from a time on; None if it was deleted."""
 
     valid_from: float
     limits: tuple[int, int] | None
@@ -143,7 +143,7 @@ class LedgerRow(NamedTuple):
 
 
 class LedgerNote(NamedTuple):
-    """A fact about a host that is no request."""
+    """A fact about a host that is not a request."""
 
     host_id: UUID
     host: str

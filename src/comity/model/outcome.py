@@ -18,7 +18,7 @@ from comity.model.ledger import LedgerRow
 
 
 class FetchRow(NamedTuple):
-    """A visit as it is remembered; a tuple, because every page makes one."""
+    """One row of `fetches`; a tuple, because every page makes one."""
 
     host_id: UUID
     host: str
@@ -43,7 +43,7 @@ class FetchRow(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The answer that ended a visit, after any redirects; a tuple, because every page makes one."""
+    """The response that ended a visit, after any redirects; a tuple, because every page makes one."""
 
     final_url: str
     redirect_count: int
@@ -59,7 +59,7 @@ class Answered(NamedTuple):
 
 
 class Trail:
-    """What a visit did on its way: requests started, decisions met, and cookies that its redirects set."""
+    """What a visit did: requests started, decisions made, and cookies set by redirects."""
 
     __slots__ = ("cookies", "evidence", "requests")
 
@@ -103,7 +103,7 @@ class ImageFetched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotModified:
-    """The page is as it was."""
+    """The page has not changed."""
 
     entry: QueuedUrl
     trail: Trail
@@ -131,7 +131,7 @@ class RateLimited:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """We would not ask: robots.txt, a takedown, an address that is not public, a redirect too many."""
+    """We did not request it: robots.txt, a takedown, an address that is not public, too many redirects."""
 
     entry: QueuedUrl
     trail: Trail
@@ -142,7 +142,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The site answered with something that we do not take: too large, of the wrong type, broken."""
+    """The site sent something that we do not accept: too large, of the wrong type, broken."""
 
     entry: QueuedUrl
     trail: Trail
@@ -156,7 +156,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No usable answer: the way failed, or the server did (5xx). May be tried again."""
+    """No usable response: the connection or the server (5xx) failed. May be retried."""
 
     entry: QueuedUrl
     trail: Trail

@@ -33,7 +33,7 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found: anything for its user, and addresses that the crawl should look at too."""
+    """What an extractor found: any value for its user, and addresses that the crawl should also visit."""
 
     data: Any = None
     links: Sequence[str] = ()
@@ -75,7 +75,7 @@ class PageRecord(NamedTuple):
 
 
 class PageLimit(StrEnum):
-    """A bound that a page ran into: something behind it was left out."""
+    """A limit that a page exceeded: what lies beyond it was left out."""
 
     BODY_BYTES = "body_bytes"
     ELEMENTS = "elements"
@@ -85,7 +85,7 @@ class PageLimit(StrEnum):
 
 
 class HtmlPage(NamedTuple):
-    """What a crawler wants to know of an HTML page; addresses are as written, not yet resolved.
+    """What a crawler needs from an HTML page; addresses are as written, not yet resolved.
 
     Only their queries are escaped already where the page is in an older encoding: a server expects them in that one.
     """
@@ -117,7 +117,7 @@ class HtmlPage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageDirectives:
-    """What a page and its headers ask this crawler to refrain from."""
+    """What a page and its headers ask this crawler not to do."""
 
     noindex: bool = False
     nofollow: bool = False
@@ -128,5 +128,5 @@ class PageDirectives:
     """The header and meta texts that asked for something, as written."""
 
     def forbids_keeping(self, now: datetime) -> bool:
-        """Tell whether the page must not be kept at a moment: noindex, or its announced end has passed."""
+        """Whether the page must not be stored at a time: noindex, or its announced end has passed."""
         return self.noindex or (self.unavailable_after is not None and now >= self.unavailable_after)

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class ApplicantSystem(StrEnum):
-    """Applicant systems whose pages or public answers are known by shape."""
+    """Applicant systems whose pages or public JSON are recognised by shape."""
 
     ASHBY = "ashby"
     BAMBOOHR = "bamboohr"
@@ -62,7 +62,7 @@ class JsonPath:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Text with paths in it; what one of them does not find makes the whole say nothing."""
+    """Text with paths in it; empty as a whole if one of them finds nothing."""
 
     parts: tuple[str | JsonPath, ...]
 
@@ -77,7 +77,7 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class SelectorHint:
-    """Where a page keeps its jobs; of several selectors for a field the first that finds something counts."""
+    """Where the jobs are on a page; of several selectors for a field, the first that finds something counts."""
 
     item: str
     fields: tuple[tuple[HintField, tuple[Selector, ...]], ...]
@@ -86,7 +86,7 @@ class SelectorHint:
 
 @dataclass(frozen=True, slots=True)
 class MappingHint:
-    """Where a JSON answer keeps its jobs; of several templates for a field the first that says something counts."""
+    """Where the jobs are in a JSON response; of several templates for a field, the first non-empty one counts."""
 
     items: JsonPath
     fields: tuple[tuple[HintField, tuple[Template, ...]], ...]

@@ -10,14 +10,14 @@ from comity.model.fetch import FailureKind
 
 
 class Confidence(StrEnum):
-    """How far a verdict rests on a robots.txt that was really read, whole."""
+    """Whether a verdict rests on a robots.txt that was read completely."""
 
     HIGH = "high"
     LOW = "low"
 
 
 class RobotsAccess(StrEnum):
-    """What the answer to a robots.txt request permits on its origin (RFC 9309 §2.3.1)."""
+    """What the response to a robots.txt request permits on its origin (RFC 9309 §2.3.1)."""
 
     PARSE = "parse"
     """The body came: its rules decide."""

@@ -31,14 +31,14 @@ class EndReason(StrEnum):
     TIME_LIMIT = "time_limit"
     HOST_PAGE_LIMIT = "host_page_limit"
     HOST_VISIT_LIMIT = "host_visit_limit"
-    # URLs are queued that cannot be asked for now.
+    # URLs are queued that cannot be requested now.
     HELD_ELSEWHERE = "held_elsewhere"
     LEASE_LOST = "lease_lost"
     ASKED_TO_WAIT = "asked_to_wait"
     PUT_OFF = "put_off"
     NOT_DUE = "not_due"
     NOT_TAKEN = "not_taken"
-    # The host is left alone.
+    # The host is blocked or unreachable.
     ROBOTS_UNREACHABLE = "robots_unreachable"
     RATE_LIMITED = "rate_limited"
     SERVER_ERRORS = "server_errors"
@@ -96,7 +96,7 @@ SENTENCES: Final[Mapping[EndReason, str]] = MappingProxyType(
 )
 
 # Which one is reported for a run whose hosts ended differently: what keeps the most from being done comes first, in
-# the order in which they are declared. "Nothing left" is last: it is said only where it holds for every host.
+# the order in which they are declared. "Nothing left" is last: it is reported only if it holds for every host.
 PRECEDENCE: Final[Mapping[EndReason, int]] = MappingProxyType({reason: rank for rank, reason in enumerate(EndReason)})
 
 FAILURES: Final = frozenset({EndReason.FAILED, EndReason.STATE_LOST, EndReason.PROCESSES_DIED, EndReason.DIED})
@@ -105,7 +105,7 @@ DONE: Final = frozenset({EndReason.TOO_DEEP, EndReason.ALREADY_DONE, EndReason.N
 
 
 def sentence_of(code: str) -> str:
-    """The sentence of a code; what is no code (an older row) is given back as it is."""
+    """The sentence of a code; any other text (of an older row) is returned unchanged."""
     try:
         return EndReason(code).sentence
     except ValueError:
@@ -153,7 +153,7 @@ class BudgetReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend at most. A page counts when it came; visits that brought none have a bound of their own."""
+    """What a run may spend at most. A page counts when it is fetched; visits without one have a limit of their own."""
 
     pages_per_run: int = 0
     pages_per_host: int = 0
@@ -162,7 +162,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a run has spent: pages that came, and visits that were begun, whatever came of them."""
+    """What a run has spent: pages fetched, and visits started, whatever their result."""
 
     started_at: float
     pages: int = 0
@@ -179,7 +179,7 @@ class WithinBudget:
 
 @dataclass(frozen=True, slots=True)
 class BudgetWarning:
-    """Go on, but a limit is near; add `reason` to what was warned of, and it is not said again."""
+    """Go on, but a limit is near; add `reason` to `Spent.warned` so that the warning is not repeated."""
 
     reason: BudgetReason
     sentence: str

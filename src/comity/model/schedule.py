@@ -13,7 +13,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class RevisitState:
-    """What a row remembers of how often a source changes: a Gamma belief over its rate, and the visits behind it.
+    """What a row stores about how often a source changes: a Gamma belief over its rate, and the visits behind it.
 
     `changes` in `exposure_days` is the belief (its shape and its rate), the prior included; their quotient is the
     estimate. `visits` counts the observations, for people.

@@ -26,7 +26,7 @@ MOST_FACET_VALUES: Final = 50  # of one facet, the most frequent first
 
 
 class SearchSort(StrEnum):
-    """In which order postings come; without words to search for, relevance is the same as newest."""
+    """The order of postings; without search words, relevance is the same as newest."""
 
     RELEVANCE = "relevance"
     NEWEST = "newest"
@@ -78,7 +78,7 @@ FILTERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SearchDocument:
-    """One posting as search keeps it."""
+    """One posting as the search index stores it."""
 
     id: UUID
     title: str
@@ -103,7 +103,7 @@ class SearchDocument:
 
     @property
     def newest_at(self) -> datetime:
-        """When it came up: as the page says, if it says so."""
+        """When it was posted, by the page if it says so, else when it was first seen."""
         return self.posted_at or self.first_seen_at
 
     def is_open(self, now: datetime) -> bool:
@@ -113,7 +113,7 @@ class SearchDocument:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text, and whether it is what was looked for."""
+    """A piece of text, and whether it matches the query."""
 
     text: str
     is_match: bool = False
@@ -124,7 +124,7 @@ Marked = tuple[Piece, ...]  # put together, the text as it is
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A posting that was found, with what was looked for marked in it."""
+    """A posting that was found, with the matches marked in it."""
 
     posting: SearchDocument
     title: Marked

@@ -29,7 +29,7 @@ class ChangeFrequency(StrEnum):
 
 
 class SitemapProblem(StrEnum):
-    """Why a sitemap is not all there: something was left out or mended."""
+    """Why a sitemap is incomplete: something was left out or repaired."""
 
     BODY_BYTES = "body_bytes"
     """Longer, when inflated, than what is read."""
@@ -63,7 +63,7 @@ class PageHints(NamedTuple):
 
 
 class SitemapState(StrEnum):
-    """How far a sitemap file of a host has come."""
+    """The state of a host's sitemap file."""
 
     PLANNED = "planned"
     READ = "read"
@@ -73,7 +73,7 @@ class SitemapState(StrEnum):
 
 
 class SitemapRow(NamedTuple):
-    """One sitemap file of a host, as the state remembers it."""
+    """One sitemap file of a host, as it is stored."""
 
     url: str
     key: int
@@ -89,7 +89,7 @@ class SitemapRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SitemapLimits:
-    """How much of one file is read. The defaults are the protocol's own bounds."""
+    """How much of one file is read. The defaults are the protocol's own limits."""
 
     most_entries: int = 50_000
     most_bytes: int = 52_428_800
@@ -112,7 +112,7 @@ class SitemapChunk:
 
 @dataclass(frozen=True, slots=True)
 class SitemapBounds:
-    """How many sitemaps of one host are asked for: each is a request like any other."""
+    """How many sitemaps of one host are requested: each is a request like any other."""
 
     most_files: int = 500
     most_depth: int = 3

@@ -31,7 +31,7 @@ class SourceStatus(StrEnum):
 
 
 class RunStatus(StrEnum):
-    """How a run of a source ended; `warn` ran, but is not believed as a whole."""
+    """How a run of a source ended; a run with `warn` is not believed as a whole."""
 
     OK = "ok"
     WARN = "warn"
@@ -77,7 +77,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """A page of a source as it was last believed: what to ask it with, and where it goes on."""
+    """A page of a source as last believed: its validators for a conditional request, and its next page."""
 
     number: int
     url: str
@@ -138,7 +138,7 @@ class Obstacle:
 
 @dataclass(slots=True)
 class Reading:
-    """What a run has seen of a source: pages in their order, and what ended it if it was not the last page."""
+    """What a run read of a source: pages in order, and what ended it if it was not the last page."""
 
     pages: list[PageRead] = field(default_factory=list)
     obstacle: Obstacle | None = None
@@ -163,13 +163,13 @@ class Reading:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether every page was answered with 304."""
+        """Whether every page returned 304."""
         return bool(self.pages) and all(page.unchanged is not None for page in self.pages)
 
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """What a reading is worth: what of it is stored, and what it says about the source."""
+    """The verdict on a reading: what of it is stored, and what it says about the source."""
 
     status: RunStatus
     message: str
@@ -227,7 +227,7 @@ class NotRun(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceSkipped:
-    """A source that was left alone this time; nothing was logged."""
+    """A source that was skipped this time; nothing was logged."""
 
     source_id: UUID
     why: NotRun

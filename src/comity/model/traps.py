@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class TrapCode(StrEnum):
-    """Why a link looks like one of endlessly many."""
+    """Why a link looks like part of an endless space."""
 
     URL_TOO_LONG = "url_too_long"
     PATH_TOO_DEEP = "path_too_deep"
@@ -43,7 +43,7 @@ class TrapRefusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrapTerms:
-    """Where the bounds lie. A large honest site stays far from all of them."""
+    """The limits. A large honest site stays far from all of them."""
 
     longest_target: int = 2000
     """Characters of path and query."""

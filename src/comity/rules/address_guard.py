@@ -124,14 +124,14 @@ _PUBLIC = AddressVerdict(True, "public")
 
 
 def parse_networks(networks: Iterable[str | Network]) -> tuple[Network, ...]:
-    """Read the setting that lists allowed networks; raise ValueError for one that is none."""
+    """Parse the setting that lists allowed networks; raise ValueError for an invalid one."""
     return tuple(
         network if isinstance(network, IPv4Network | IPv6Network) else ip_network(network) for network in networks
     )
 
 
 def decide(address: str, allowed_networks: Sequence[Network] = ()) -> AddressVerdict:
-    """Judge one address as it is about to be dialled; what cannot be read is refused."""
+    """Judge one address just before it is dialled; an unreadable one is refused."""
     text, _, _zone = address.partition("%")  # RFC 4007 §11: a zone names an interface, not another address
     try:
         parsed = ip_address(text)
@@ -149,7 +149,7 @@ def decide(address: str, allowed_networks: Sequence[Network] = ()) -> AddressVer
 
 
 def allows(refusal: str, allowed_networks: Sequence[Network]) -> bool:
-    """Whether what `decide` refused in these words is allowed by now."""
+    """Whether an address that `decide` refused with this reason is allowed now."""
     return bool(allowed_networks) and decide(refusal.partition(" ")[0], allowed_networks).allowed
 
 
@@ -163,7 +163,7 @@ def decide_port(port: int) -> AddressVerdict:
 def decide_name(hostname: str, allowed_networks: Sequence[Network] = ()) -> AddressVerdict:
     """Judge a URL's host without looking it up: all that can be done when a proxy dials.
 
-    Literal addresses and `localhost` (RFC 6761 §6.3) are judged; where any other name leads, only the proxy sees.
+    Literal addresses and `localhost` (RFC 6761 §6.3) are judged; only the proxy knows where other names lead.
     """
     bare = hostname.removeprefix("[").removesuffix("]").rstrip(".").lower()
     if bare == "localhost" or bare.endswith(".localhost"):

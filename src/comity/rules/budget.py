@@ -16,7 +16,7 @@ _UNWARNED: Final = frozenset({BudgetReason.VISIT_LIMIT, BudgetReason.HOST_VISIT_
 
 def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarning | Exhausted:
     """Decide on the next page: limits of the whole run before those of the host, ends before warnings."""
-    # A clock that went back takes nothing from what is spent, and gives nothing to it.
+    # A clock that went back does not change what is spent.
     minutes = max(0.0, now - spent.started_at) / 60.0
     near: BudgetWarning | None = None
     for reason, used, limit in (
@@ -36,7 +36,7 @@ def check(budget: Budget, spent: Spent, now: float) -> WithinBudget | BudgetWarn
 
 
 def most_visits(pages: int) -> int:
-    """How many visits a limit on pages allows, so that a site of dead links comes to an end. 0 means no limit."""
+    """How many visits a limit on pages allows, so that a crawl of dead links ends. 0 means no limit."""
     return max(LEAST_VISITS, VISITS_PER_PAGE * pages) if pages > 0 else 0
 
 
@@ -46,12 +46,12 @@ def warn_from(limit: float) -> float:
 
 
 def limit_reached(reason: BudgetReason, limit: float) -> Exhausted:
-    """The end by a limit."""
+    """The verdict when a limit is reached."""
     return Exhausted(reason, f"Stopped: the limit of {_shown(reason, limit)} was reached.")
 
 
 def limit_warning(reason: BudgetReason, used: float, limit: float) -> BudgetWarning:
-    """The warning of a limit."""
+    """The warning before a limit is reached."""
     return BudgetWarning(reason, f"{int(100 * used / limit)} % of the limit of {_shown(reason, limit)} is used.")
 
 

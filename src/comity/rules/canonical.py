@@ -21,55 +21,6 @@ from comity.model.errors import BadAddress
 from comity.model.host import CanonicalHost
 from comity.rules.tracking import TrackingRules, clean_query
 
-# The names of the Encoding Standard that Python has under others, or only as a narrower repertoire.
-_CODECS: Final = {
-    "shift_jis": "cp932",
-    "euc-kr": "cp949",
-    "big5": "big5hkscs",
-    "iso-8859-8-i": "iso8859-8",
-    "x-mac-cyrillic": "mac-cyrillic",
-    "windows-874": "cp874",
-}
-_UNICODE: Final = "utf"
-_ESCAPED: Final = frozenset({*range(0x21), *b"\"#'<>", *range(0x7F, 0x100)})  # the special-query percent-encode set
-_NOT_IN_REPERTOIRE: Final = "comity.query"
-
-
-def query_in(href: str, encoding: str) -> str:
-    """Escape what is not ASCII in an address's query by the encoding of the page; all else stays as written."""
-    address, hash_mark, fragment = href.partition("#")
-    path, mark, query = address.partition("?")
-    codec = None if query.isascii() else _codec(encoding)
-    if codec is None:
-        return href
-    data = codecs.encode(query, codec, _NOT_IN_REPERTOIRE)
-    escaped = "".join(f"%{byte:02X}" if byte in _ESCAPED else chr(byte) for byte in data)
-    return f"{path}{mark}{escaped}{hash_mark}{fragment}"
-
-
-@lru_cache(maxsize=64)
-def _codec(encoding: str) -> str | None:
-    """The codec for an encoding of the standard; None where queries are UTF-8 anyway."""
-    name = encoding.lower()
-    if name.startswith(_UNICODE):
-        return None
-    try:
-        return codecs.lookup(_CODECS.get(name, name)).name
-    except LookupError:
-        return None
-
-
-def _as_reference(error: UnicodeError) -> tuple[str, int]:
-    """A character that the encoding lacks is sent as an escaped character reference."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    unknown = error.object[error.start : error.end]
-    return "".join(f"%26%23{ord(character)}%3B" for character in unknown), error.end
-
-
-codecs.register_error(_NOT_IN_REPERTOIRE, _as_reference)
-
-
 LONGEST_URL: Final = 8192
 _LONGEST_LABEL: Final = 63  # RFC 1035 §2.3.4
 _LONGEST_NAME: Final = 253
@@ -87,10 +38,22 @@ _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 _BARE_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 _UNRESERVED: Final = frozenset(map(ord, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"))
 _UNSEEN: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\u3000\ufeff]")
+# The names of the Encoding Standard that Python has under others, or only as a narrower repertoire.
+_CODECS: Final = {
+    "shift_jis": "cp932",
+    "euc-kr": "cp949",
+    "big5": "big5hkscs",
+    "iso-8859-8-i": "iso8859-8",
+    "x-mac-cyrillic": "mac-cyrillic",
+    "windows-874": "cp874",
+}
+_UNICODE: Final = "utf"
+_ESCAPED: Final = frozenset({*range(0x21), *b"\"#'<>", *range(0x7F, 0x100)})  # the special-query percent-encode set
+_NOT_IN_REPERTOIRE: Final = "comity.query"
 
 
 class WebAddress(NamedTuple):
-    """A URL in its canonical form, with what the rooms ask of it most; a tuple, because a page makes many."""
+    """A URL in its canonical form, with its most used parts; a tuple, because a page makes many."""
 
     url: str
     origin: str
@@ -102,7 +65,7 @@ class WebAddress(NamedTuple):
 def canonical_host(text: str, *, collapse: bool = False) -> CanonicalHost:
     """The canonical form of a host, an authority or a URL; raise `BadAddress` if it has none.
 
-    The scheme, one `www.`, a default port and a trailing dot fall away; case and punycode are folded. With
+    The scheme, one `www.`, a default port and a trailing dot are dropped; case and punycode are folded. With
     `collapse`, sub-domains become their registrable domain.
     """
     shown = _without_password(text)
@@ -111,7 +74,7 @@ def canonical_host(text: str, *, collapse: bool = False) -> CanonicalHost:
 
 
 def host_in_url(host: str) -> str:
-    """A canonical host as a URL must name it: one that still begins with `www.` is reached by one more."""
+    """A canonical host as a URL must name it: one that still begins with `www.` needs another `www.`."""
     is_www = host.startswith("www.") and canonical_host(host).authority != host
     return f"www.{host}" if is_www else host
 
@@ -132,9 +95,9 @@ def web_address(text: str, *, collapse: bool = False) -> WebAddress:
 def resolve_link(
     href: str, base: str, *, collapse: bool = False, tracking: TrackingRules | None = None
 ) -> WebAddress | None:
-    """Resolve a link found on a page; None if it leads nowhere that a crawler goes.
+    """Resolve a link found on a page; None if it is not a web address.
 
-    With `tracking`, parameters that do not name the page fall away.
+    With `tracking`, parameters that do not identify the page are dropped.
     """
     if len(href) > LONGEST_URL:
         return None
@@ -179,10 +142,10 @@ def origin_of(url: str) -> str:
 
 
 def normalize_escapes(url: str) -> str:
-    """Spell escapes in one way: `%7E` becomes `~`, `%c3` becomes `%C3` (RFC 3986 §6.2.2).
+    """Normalize escapes: `%7E` becomes `~`, `%c3` becomes `%C3` (RFC 3986 §6.2.2).
 
     Escapes of all other characters stay: `%2F` and `/` name different pages. A parsed URL has no escaped dot segment
-    any more (WHATWG URL §4.4). Where a per cent sign is none of an escape, decoding could make it one: such a URL
+    any more (WHATWG URL §4.4). If a per cent sign is not part of an escape, decoding could make it one: such a URL
     stays as it is.
     """
     if "%" not in url or _BARE_PERCENT.search(url):
@@ -209,7 +172,7 @@ def _address(parsed: ada_url.URL, host: str) -> WebAddress:
 
 
 def _parse(shown: str, text: str) -> ada_url.URL:
-    """Parse what a person typed, refusing in words what a browser would mend in silence."""
+    """Parse what a user typed; refuse, with a reason, what a browser would silently repair."""
     if not text:
         raise BadAddress(shown, "empty; give a host such as example.com or a URL such as https://example.com/")
     if _UNSEEN.search(text):
@@ -238,7 +201,7 @@ def _parse(shown: str, text: str) -> ada_url.URL:
 
 
 def _without_password(text: str) -> str:
-    """What a message may repeat: messages end up in logs, and whatever stands before an @ may be a password."""
+    """The text for a message: messages end up in logs, and anything before an @ may be a password."""
     _before, at, after = text.rpartition("@")
     return f"…@{after}" if at else text
 
@@ -281,7 +244,7 @@ def _canonical_authority(shown: str, hostname: str, port: str, collapse: bool) -
 
 
 def _require_dns_name(shown: str, name: str) -> None:
-    """Refuse names that no resolver could be asked for (RFC 1035 §2.3.4, UTS 46)."""
+    """Refuse names that cannot be resolved (RFC 1035 §2.3.4, UTS 46)."""
     if not name:
         raise BadAddress(shown, "the host is empty")
     if len(name) > _LONGEST_NAME and all(len(label) <= _LONGEST_LABEL for label in name.split(".")):
@@ -320,5 +283,40 @@ def is_public_suffix(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _public_suffixes() -> PublicSuffixList:
-    """The public suffix list that the package carries; read once, when first asked for."""
+    """The bundled public suffix list, loaded on first use."""
     return PublicSuffixList()
+
+
+def query_in(href: str, encoding: str) -> str:
+    """Escape what is not ASCII in an address's query by the encoding of the page; all else stays as written."""
+    address, hash_mark, fragment = href.partition("#")
+    path, mark, query = address.partition("?")
+    codec = None if query.isascii() else _codec(encoding)
+    if codec is None:
+        return href
+    data = codecs.encode(query, codec, _NOT_IN_REPERTOIRE)
+    escaped = "".join(f"%{byte:02X}" if byte in _ESCAPED else chr(byte) for byte in data)
+    return f"{path}{mark}{escaped}{hash_mark}{fragment}"
+
+
+@lru_cache(maxsize=64)
+def _codec(encoding: str) -> str | None:
+    """The codec for an encoding of the standard; None where queries are UTF-8 anyway."""
+    name = encoding.lower()
+    if name.startswith(_UNICODE):
+        return None
+    try:
+        return codecs.lookup(_CODECS.get(name, name)).name
+    except LookupError:
+        return None
+
+
+def _as_reference(error: UnicodeError) -> tuple[str, int]:
+    """A character that the encoding lacks is sent as an escaped character reference."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    unknown = error.object[error.start : error.end]
+    return "".join(f"%26%23{ord(character)}%3B" for character in unknown), error.end
+
+
+codecs.register_error(_NOT_IN_REPERTOIRE, _as_reference)

@@ -30,7 +30,7 @@ _PATTERN = re.compile(rf"(?=[^/])(?:{_PART})(?:/(?=.)(?:{_PART}))?")  # RFC 6838
 
 @dataclass(frozen=True, slots=True)
 class ContentTypeVerdict:
-    """Taken or refused, and which pattern said so."""
+    """Accepted or refused, and by which pattern."""
 
     accepted: bool
     reason: str

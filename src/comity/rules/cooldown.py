@@ -17,29 +17,29 @@ COOLDOWNS: Mapping[BlockReason, timedelta] = {
     BlockReason.SERVER_ERRORS: timedelta(days=7),
     # robots.txt itself is read again at its own age; a change wakes the host sooner.
     BlockReason.ROBOTS_DENIED: timedelta(days=90),
-    # Nothing was refused: look again when the cache would.
+    # Nothing was refused: retry when the cached robots.txt expires.
     BlockReason.ROBOTS_UNREACHABLE: timedelta(hours=12),
     BlockReason.DNS_FAILURE: timedelta(days=7),
     BlockReason.CONNECTION_FAILURE: timedelta(days=7),
-    # Our own refusal; --allow-network lifts it at once.
+    # Our own refusal; allowing the network lifts it at once.
     BlockReason.ADDRESS_REFUSED: timedelta(days=7),
 }
 
 UNCOUNTED_REASONS = frozenset({BlockReason.ROBOTS_UNREACHABLE})
 UNREACHABLE_REASONS = frozenset({BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE, BlockReason.ADDRESS_REFUSED})
-# What another scheme or port of the same host may not suffer from.
+# Reasons that do not affect other schemes and ports of the same host.
 ORIGIN_REASONS = frozenset({BlockReason.DNS_FAILURE, BlockReason.CONNECTION_FAILURE, BlockReason.ROBOTS_UNREACHABLE})
 
 
 def status_for(reason: BlockReason) -> HostStatus:
-    """Whether a reason means that the host refuses us or that it cannot be found."""
+    """Whether a reason means that the host blocks us or that it is unreachable."""
     return HostStatus.UNREACHABLE if reason in UNREACHABLE_REASONS else HostStatus.BLOCKED
 
 
 def cooldown_ends_at(now: datetime, reason: BlockReason, retries_so_far: int) -> datetime | None:
-    """When the host is tried again by itself; None once the automatic retries are used up.
+    """When the host is retried automatically; None once the automatic retries are used up.
 
-    A robots.txt that cannot be read is no refusal: it is looked at again for as long as it takes.
+    A robots.txt that cannot be read is not a refusal: it is retried without limit.
     """
     if retries_so_far >= MAX_AUTOMATIC_RETRIES and reason not in UNCOUNTED_REASONS:
         return None
@@ -47,7 +47,7 @@ def cooldown_ends_at(now: datetime, reason: BlockReason, retries_so_far: int) ->
 
 
 def reason_for_status(http_status: int) -> BlockReason:
-    """Name what a run of refusing answers means for the host as a whole."""
+    """The block reason for repeated responses with this status."""
     if http_status == 429:
         return BlockReason.RATE_LIMITED
     if http_status == 401:

@@ -13,7 +13,7 @@ from comity.rules.cooldown import reason_for_status, status_for
 
 @dataclass(frozen=True, slots=True)
 class HostRunEnd:
-    """How a host was left. `queued` counts URLs that may be visited, and sitemaps that are still to be read."""
+    """One host at the end of a run. `queued` counts URLs that may be visited, and sitemaps still to be read."""
 
     queued: int
     too_deep: int = 0
@@ -25,7 +25,7 @@ class HostRunEnd:
 
 
 def host_reason(left: HostRunEnd) -> EndReason:
-    """Why a host was left: "nothing left" is said only where nothing is."""
+    """Why a host's part of a run ended; "nothing left" only if nothing is."""
     if left.block is not None:
         return EndReason(str(left.block))
     if not left.queued:
@@ -40,7 +40,7 @@ def host_reason(left: HostRunEnd) -> EndReason:
 
 
 def run_reason(ended_by: EndReason | None, hosts: Mapping[EndReason, int]) -> EndReason:
-    """Why a run ended: what ended it as a whole, else what its hosts were left for, by `PRECEDENCE`.
+    """Why a run ended: what ended it as a whole, else the reasons of its hosts, by `PRECEDENCE`.
 
     A limit that was reached when nothing was left to do ended nothing.
     """
@@ -50,7 +50,7 @@ def run_reason(ended_by: EndReason | None, hosts: Mapping[EndReason, int]) -> En
 
 
 def count_reasons(reasons: Iterable[EndReason]) -> dict[EndReason, int]:
-    """How many hosts were left for each reason, in the order of `PRECEDENCE`."""
+    """How many hosts ended for each reason, in the order of `PRECEDENCE`."""
     found = Counter(reasons)
     return {reason: found[reason] for reason in sorted(found, key=PRECEDENCE.__getitem__)}
 
@@ -67,9 +67,9 @@ def sentence_for(reason: EndReason, hosts: Mapping[EndReason, int], detail: str 
 
 
 def brought_nothing(pages: int, tried: int, hosts: Iterable[EndReason]) -> bool:
-    """Whether no page came although some were wanted: a command says so by its exit code.
+    """Whether no page was fetched although some were wanted: a command reports this by its exit code.
 
-    Hosts that are done, or that another worker crawls, and of which nothing was asked, are no failure.
+    Hosts that are done, or that another worker crawls, and that got no requests, are no failure.
     """
     return pages == 0 and (tried > 0 or not (DONE | {EndReason.HELD_ELSEWHERE}).issuperset(hosts))
 
@@ -83,7 +83,7 @@ _CAUSES = {"dns_failure": BlockReason.DNS_FAILURE, "address_refused": BlockReaso
 
 @dataclass(frozen=True, slots=True)
 class HostRecord:
-    """What a run saw of a host."""
+    """What a run observed of a host."""
 
     pages: int
     login_walls: int  # pages that asked for a login instead of what was asked for
@@ -97,15 +97,15 @@ class HostRecord:
 
 
 def host_ending(record: HostRecord, max_errors_in_a_row: int) -> HostEnding:
-    """Name the status that the host is left in, and why.
+    """The status of the host when its lease is released, and why.
 
     Exhausted means that the frontier is empty and nothing is in flight; a run that ended for any other reason
-    leaves the host active, to go on from its frontier.
+    leaves the host active, so that the next run continues from its frontier.
     """
     if record.errors_in_a_row >= max_errors_in_a_row and record.last_error is not None:
         return _left_alone(record.last_error)
     if record.robots_unreachable and record.pages == 0:
-        # What is queued stays so: a site whose robots.txt cannot be read today may answer tomorrow.
+        # Queued URLs stay queued: a site whose robots.txt cannot be read today may respond tomorrow.
         if record.last_error is not None and record.last_error[1] is None:
             return _left_alone(record.last_error)
         return HostEnding(HostStatus.BLOCKED, BlockReason.ROBOTS_UNREACHABLE, "robots.txt could not be read")
@@ -131,5 +131,5 @@ def _left_alone(error: tuple[str, int | None, str]) -> HostEnding:
 
 
 def _is_refusal(http_status: int | None) -> bool:
-    """Whether an error speaks for the whole host: no answer at all, or one that turns us away."""
+    """Whether an error concerns the whole host: no response at all, or a refusal."""
     return http_status is None or http_status in (401, 403, 429) or http_status >= 500

@@ -12,7 +12,7 @@ from comity.model.fetch import FailureKind
 
 NO_TLS: Final = "there is no TLS server"
 _SILENT: Final = frozenset({FailureKind.CONNECT_FAILURE, FailureKind.CONNECT_TIMEOUT})
-# What OpenSSL says where the other side is no TLS server: it answered in another protocol, or hung up.
+# OpenSSL's errors if the other side is no TLS server: it answered in another protocol, or hung up.
 _NOT_TLS: Final = (
     "wrong version number",
     "unexpected eof",
@@ -25,7 +25,7 @@ _NOT_TLS: Final = (
 
 
 def lacks_tls(kind: FailureKind, detail: str) -> bool:
-    """Whether an https request failed because nothing speaks TLS at its address."""
+    """Whether an https request failed because there is no TLS server at its address."""
     if kind in _SILENT:
         return True
     said = detail.lower()

@@ -39,7 +39,7 @@ def has_seeded_pages(queued: Iterable[QueuedUrl]) -> bool:
 
 
 class SitemapPlan:
-    """The sitemaps of one host that are still to be asked for."""
+    """The sitemaps of one host that are still to be requested."""
 
     def __init__(
         self,
@@ -76,11 +76,11 @@ class SitemapPlan:
                 self._add(resolve_link(url, base, collapse=collapse), 0, is_guess=True)
 
     def waiting(self) -> tuple[PlannedSitemap, ...]:
-        """What is still to be asked for, in its order."""
+        """What is still to be requested, in order."""
         return tuple(self._queue)
 
     def next(self) -> PlannedSitemap | None:
-        """Take the next sitemap to ask for; None when there is none, or enough was read."""
+        """Take the next sitemap to request; None if there is none, or enough were read."""
         while self._queue:
             planned = self._queue.popleft()
             # One guess that was right answers for the others.
@@ -95,7 +95,7 @@ class SitemapPlan:
         return None
 
     def left_out(self) -> tuple[PlannedSitemap, ...]:
-        """What will not be asked for, because enough was."""
+        """What will not be requested, because enough were."""
         return self._over
 
     def read(

@@ -42,7 +42,7 @@ _QUARANTINED: Final = {
 
 
 def judge(reading: Reading, *, last_found: int, empty_reads: int) -> RunVerdict:
-    """What a reading is worth; `last_found` postings were known, and `empty_reads` looks in a row doubted them."""
+    """Judge a reading; `last_found` postings were known, and `empty_reads` readings in a row doubted them."""
     verdict = _judged(reading, last_found, empty_reads)
     if reading.pages and reading.wants_scripts:
         return replace(verdict, message="; ".join(filter(None, (verdict.message, SCRIPTS_NOT_RUN))))
@@ -84,7 +84,7 @@ class _Before(NamedTuple):
     empty_reads: int
 
     def kept(self, status: RunStatus, message: str, **changes: Any) -> RunVerdict:
-        """A verdict that leaves what was known as it is, but for some changes."""
+        """A verdict that keeps what was known, except for some changes."""
         known: dict[str, Any] = {"last_found": self.last_found, "empty_reads": self.empty_reads}
         return RunVerdict(status, message, **(known | changes))
 

@@ -42,10 +42,10 @@ WHOLE_REFRESH: Final = RefreshTerms(REFRESH_AFTER)
 
 
 def revisit_rank(hints: PageHints | None, seen: SeenPage | None, now: datetime, terms: RefreshTerms) -> int | None:
-    """How urgently a known page is asked for again, higher is sooner; None if it is not.
+    """How urgently a known page is requested again, higher is sooner; None if it is not.
 
     A page that was never visited to an end (refused, or failed each time) gets another chance. One that is gone is
-    asked for again when a sitemap says that it changed since. Without `only_stale` all ranks are equal: depth decides.
+    requested again if a sitemap says that it changed since. Without `only_stale` all ranks are equal: depth decides.
     """
     if seen is None:
         return HIGHEST_RANK // 2 if terms.only_stale else 0

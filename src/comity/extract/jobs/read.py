@@ -8,9 +8,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from turbohtml import Document, parse
-
-from comity.extract.decode import MAX_BODY_BYTES, byte_order_mark, charset_of, decode_body
+from comity.extract.decode import MAX_BODY_BYTES, byte_order_mark, decode_body, parse_html
 from comity.extract.jobs.addresses import posting_key, same_page
 from comity.extract.jobs.feeds.feed import FeedRead, is_feed, no_jobs_because, read_feed
 from comity.extract.jobs.feeds.xml_tree import read_xml
@@ -27,7 +25,6 @@ MOST_JOBS: Final = 5_000
 _BY_LOOKS: Final = frozenset({ExtractionMethod.TABLE, ExtractionMethod.LIST, ExtractionMethod.CARDS})
 
 
-MAX_DETECTED_BYTES: Final = 512 * 1024
 _FEED_ROOT: Final = re.compile(r"<(?:\?xml|rss|feed|rdf:RDF|workzag-jobs|source|jobs|channel)\b", re.IGNORECASE)
 # The root of a feed, behind declarations and comments; servers call feeds text/html as well.
 _FEED_FIRST: Final = re.compile(
@@ -61,7 +58,7 @@ def read_listing(
     elif kind is BodyKind.XML:
         listing = _read_xml(body, url, content_type, source_type, hint)
     else:
-        listing = read_page(parse_page(body, content_type), body=body, url=url, hint=hint)
+        listing = read_page(parse_html(body[:MAX_BODY_BYTES], content_type), body=body, url=url, hint=hint)
     return _tidied(listing, url, is_page=kind is BodyKind.HTML)
 
 
@@ -91,30 +88,13 @@ def body_kind(body: bytes, content_type: str | None) -> BodyKind:
     return BodyKind.JSON if "json" in header and text[0] in '"-0123456789tfn' else BodyKind.HTML
 
 
-def parse_page(body: bytes, content_type: str | None) -> Document:
-    """Build the tree of a page; the encoding follows the WHATWG rules."""
-    body = body[:MAX_BODY_BYTES]
-    for label in (charset_of(content_type), None):
-        try:
-            return parse(
-                body,
-                encoding=label,
-                detect_encoding=len(body) <= MAX_DETECTED_BYTES,
-                positions=False,
-                allow_declarative_shadow_roots=False,
-            )
-        except LookupError:
-            continue
-    return parse(b"", positions=False)
-
-
 def _read_xml(
     body: bytes, url: str, content_type: str | None, source_type: SourceType, hint: ParserHint | None
 ) -> Listing:
     text = decode_body(body, content_type)
     root = read_xml(text)
     if root.name == "html" or (not is_feed(root) and source_type is SourceType.HTML):
-        return read_page(parse_page(body, content_type), body=body, url=url, hint=hint)
+        return read_page(parse_html(body[:MAX_BODY_BYTES], content_type), body=body, url=url, hint=hint)
     feed = read_feed(root, url=url)
     if not (feed.jobs or is_feed(root)):
         return Listing(ListingKind.UNREADABLE, message="not a readable feed")

@@ -23,7 +23,7 @@ _MOST_LAYERS: Final = 2  # files that are stored compressed and compressed once 
 _MOST_MEMBERS: Final = 1_000
 _ISAL_ERROR: type[Exception] = igzip_lib.error  # type: ignore[assignment]  # its stub gives an instance
 # In these a byte of markup may be part of a character; the text is converted to UTF-8 before it is scanned.
-_CONVERTED: Final = re.compile(r"utf-(?:16|32)-[lb]e|cp932|iso2022_jp")
+_CONVERTED: Final = re.compile(r"utf-(?:16|32)-?[lb]e|cp932|iso2022_jp")
 
 
 @dataclass(slots=True)

@@ -15,10 +15,32 @@ from comity.extract.sitemap.markup import MarkupScanner
 from comity.extract.sitemap.root import recognise
 from comity.model.sitemap import SitemapChunk, SitemapEntry, SitemapKind, SitemapLimits, SitemapProblem
 
+CHUNK_ENTRIES: Final = 500
+_DEFAULT_LIMITS: Final = SitemapLimits()
 _WINDOW_BYTES: Final = 1 << 18
 _LINE: Final = re.compile(rb"[^\s][^\r\n]*")
 _COMMENT: Final = b"#"  # not in the format, but generators write a first line of their own
 _ADDRESS: Final = re.compile(rb"https?://[^\s/?#]\S*\s*", re.IGNORECASE)
+
+
+def iter_entries(
+    body: bytes,
+    *,
+    content_type: str | None,
+    limits: SitemapLimits = _DEFAULT_LIMITS,
+    chunk_entries: int = CHUNK_ENTRIES,
+) -> Iterator[SitemapChunk]:
+    """Read a sitemap chunk by chunk; there is at least one, and the last one's kind holds."""
+    source: DecodedSitemap | None = None
+    for source in decode_sitemap(body, content_type, limits.most_bytes):
+        if source is None:
+            yield SitemapChunk(SitemapKind.NOT_A_SITEMAP)
+    assert source is not None
+    recognised = recognise(source.data)
+    if recognised is not None:
+        yield from MarkupScanner(source, recognised, limits, chunk_entries).chunks()
+        return
+    yield from iter_lines(source, limits, chunk_entries)
 
 
 def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int) -> Iterator[SitemapChunk]:
@@ -55,27 +77,3 @@ def iter_lines(source: DecodedSitemap, limits: SitemapLimits, chunk_entries: int
         yield SitemapChunk(SitemapKind.TEXT, tuple(entries))
         entries.clear()
     yield SitemapChunk(SitemapKind.TEXT, problems=frozenset(problems))
-
-
-CHUNK_ENTRIES: Final = 500
-_DEFAULT_LIMITS: Final = SitemapLimits()
-
-
-def iter_entries(
-    body: bytes,
-    *,
-    content_type: str | None,
-    limits: SitemapLimits = _DEFAULT_LIMITS,
-    chunk_entries: int = CHUNK_ENTRIES,
-) -> Iterator[SitemapChunk]:
-    """Read a sitemap chunk by chunk; there is at least one, and the last one's kind holds."""
-    source: DecodedSitemap | None = None
-    for source in decode_sitemap(body, content_type, limits.most_bytes):
-        if source is None:
-            yield SitemapChunk(SitemapKind.NOT_A_SITEMAP)
-    assert source is not None
-    recognised = recognise(source.data)
-    if recognised is not None:
-        yield from MarkupScanner(source, recognised, limits, chunk_entries).chunks()
-        return
-    yield from iter_lines(source, limits, chunk_entries)

@@ -27,6 +27,8 @@ from comity.rules.jobs.words import LONGEST_SNIPPET, LONGEST_TITLE, alike, plain
 from comity.rules.jobs.zones import zone_named
 from comity.rules.tracking import DEFAULT_TRACKING, clean_query
 
+_READ_OF_SNIPPET: Final = 1_000  # terms and tags stand at the beginning of a description
+_UNSAFE_SCHEMES: Final = ("javascript:", "data:", "vbscript:", "file:", "blob:")
 # Phrases that are true only on the day they are read ("Posted 3 days ago", "12 views"). In a stored snippet they
 # would be wrong the next day, and every run would find every posting changed.
 
@@ -63,19 +65,6 @@ _STEMS: Final = (
     *("closed", "ends ", "ends:", "ending", "ended", "expir", "ferme", "cierra", "vence", "encerra", "endet"),
     *("view", "applicant", "visit", "hits", "vues", "aufrufe", "bewerber"),
 )
-
-
-def without_fleeting(text: str) -> str:
-    """The text without what the next day makes untrue; blanks around it closed up."""
-    lower = f" {text.lower()} "
-    if not any(stem in lower for stem in _STEMS):
-        return text
-    shorter = _FLEETING.sub(" ", text)
-    return " ".join(shorter.split()) if shorter != text else text
-
-
-_READ_OF_SNIPPET: Final = 1_000  # terms and tags stand at the beginning of a description
-_UNSAFE_SCHEMES: Final = ("javascript:", "data:", "vbscript:", "file:", "blob:")
 
 
 def normalize(
@@ -189,3 +178,12 @@ def _apply_url(url: str) -> str:
     if bare.lower().startswith(_UNSAFE_SCHEMES):
         return ""
     return clean_query(bare, DEFAULT_TRACKING)
+
+
+def without_fleeting(text: str) -> str:
+    """The text without what the next day makes untrue; blanks around it closed up."""
+    lower = f" {text.lower()} "
+    if not any(stem in lower for stem in _STEMS):
+        return text
+    shorter = _FLEETING.sub(" ", text)
+    return " ".join(shorter.split()) if shorter != text else text

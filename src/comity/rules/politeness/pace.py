@@ -47,6 +47,14 @@ from comity.model.gate import (
 )
 from comity.rules.politeness.backoff import RETRY_AFTER_CEILING_S, retry_delay
 
+START: Final = Start()
+NO_BLOCK: Final = Block()
+NO_DELAY: Final = DelayInForce(0.0, DelaySource.NONE)
+LONGEST_DELAY_S: Final = 31 * 86_400.0
+CARRIED_AHEAD_S: Final = 600.0  # a row's next_fetch_at further ahead comes from a wrong clock
+STEP_MOST: Final = 1_000
+REACHED_WITHIN_S: Final = 0.05
+REACHED_OF_DELAY: Final = 0.05
 ADAPTIVE_DELAY_CAP_S: Final = 60.0
 OUTLIER_FACTOR: Final = 3.0
 LEAST_LATENCY_S: Final = 0.05  # below this, a change in response time means nothing
@@ -57,46 +65,6 @@ RISE_WEIGHT: Final = 0.5
 FALL_WEIGHT: Final = 0.05
 BASELINE_FALL_WEIGHT: Final = 0.1
 BASELINE_RISE_WEIGHT: Final = 0.01
-
-
-def adapted(pace: Pace, latency_s: float, floor_s: float) -> Pace:
-    """The pace after one more response time; `floor_s` is the fixed delay under which it never acts."""
-    delay_s, baseline_s, recent_s = pace
-    if not 0.0 <= latency_s < inf:
-        return pace
-    if baseline_s is None or recent_s is None:
-        return Pace(delay_s, latency_s, latency_s)
-    usual_s = baseline_s if baseline_s > LEAST_LATENCY_S else LEAST_LATENCY_S
-    clip_s = OUTLIER_FACTOR * (recent_s if recent_s > LEAST_LATENCY_S else LEAST_LATENCY_S)
-    seen_s = latency_s if latency_s < clip_s else clip_s
-    recent_s += RECENT_WEIGHT * (seen_s - recent_s)
-    excess_s = recent_s - TOLERANCE * usual_s
-    if excess_s > 0.0 or delay_s > 0.0:
-        delay_s = _moved(delay_s, excess_s, floor_s)
-    baseline_weight = BASELINE_FALL_WEIGHT if seen_s < baseline_s else BASELINE_RISE_WEIGHT
-    return Pace(delay_s, baseline_s + baseline_weight * (seen_s - baseline_s), recent_s)
-
-
-def _moved(delay_s: float, excess_s: float, floor_s: float) -> float:
-    """One step of the delay towards its target: quickly up, slowly down."""
-    most_s = max(ADAPTIVE_DELAY_CAP_S, floor_s)
-    target_s = min(floor_s + GAIN * max(0.0, excess_s), most_s)
-    current_s = min(max(delay_s, floor_s), most_s)
-    weight = RISE_WEIGHT if target_s > current_s else FALL_WEIGHT
-    moved_s = current_s + weight * (target_s - current_s)
-    if excess_s <= 0.0 and moved_s <= floor_s * 1.01 + 0.01:
-        return 0.0
-    return moved_s
-
-
-START: Final = Start()
-NO_BLOCK: Final = Block()
-NO_DELAY: Final = DelayInForce(0.0, DelaySource.NONE)
-LONGEST_DELAY_S: Final = 31 * 86_400.0
-CARRIED_AHEAD_S: Final = 600.0  # a row's next_fetch_at further ahead comes from a wrong clock
-STEP_MOST: Final = 1_000
-REACHED_WITHIN_S: Final = 0.05
-REACHED_OF_DELAY: Final = 0.05
 
 
 def limits_for(
@@ -416,3 +384,33 @@ def _known(value: float | None, otherwise: float) -> float:
 
 def _or_none(moment: float) -> float | None:
     return moment if isfinite(moment) else None
+
+
+def adapted(pace: Pace, latency_s: float, floor_s: float) -> Pace:
+    """The pace after one more response time; `floor_s` is the fixed delay under which it never acts."""
+    delay_s, baseline_s, recent_s = pace
+    if not 0.0 <= latency_s < inf:
+        return pace
+    if baseline_s is None or recent_s is None:
+        return Pace(delay_s, latency_s, latency_s)
+    usual_s = baseline_s if baseline_s > LEAST_LATENCY_S else LEAST_LATENCY_S
+    clip_s = OUTLIER_FACTOR * (recent_s if recent_s > LEAST_LATENCY_S else LEAST_LATENCY_S)
+    seen_s = latency_s if latency_s < clip_s else clip_s
+    recent_s += RECENT_WEIGHT * (seen_s - recent_s)
+    excess_s = recent_s - TOLERANCE * usual_s
+    if excess_s > 0.0 or delay_s > 0.0:
+        delay_s = _moved(delay_s, excess_s, floor_s)
+    baseline_weight = BASELINE_FALL_WEIGHT if seen_s < baseline_s else BASELINE_RISE_WEIGHT
+    return Pace(delay_s, baseline_s + baseline_weight * (seen_s - baseline_s), recent_s)
+
+
+def _moved(delay_s: float, excess_s: float, floor_s: float) -> float:
+    """One step of the delay towards its target: quickly up, slowly down."""
+    most_s = max(ADAPTIVE_DELAY_CAP_S, floor_s)
+    target_s = min(floor_s + GAIN * max(0.0, excess_s), most_s)
+    current_s = min(max(delay_s, floor_s), most_s)
+    weight = RISE_WEIGHT if target_s > current_s else FALL_WEIGHT
+    moved_s = current_s + weight * (target_s - current_s)
+    if excess_s <= 0.0 and moved_s <= floor_s * 1.01 + 0.01:
+        return 0.0
+    return moved_s

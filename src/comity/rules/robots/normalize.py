@@ -38,17 +38,17 @@ _NORMAL_FORMS: Final = _normal_forms()
 
 
 def is_normalized(text: str) -> bool:
-    """Tell whether settling would change nothing; nearly always true, and quicker than settling."""
+    """Whether normalizing would change nothing; nearly always true, and faster than normalizing."""
     return not text.encode("utf-8", "surrogatepass").translate(None, _NORMAL_BYTES)
 
 
 def normalize(text: str) -> str:
-    """Spell a path, or a stretch of a pattern that holds no wildcard, in its one comparable form."""
+    """The normal form of a path, or of a part of a pattern without wildcards."""
     return text if is_normalized(text) else _ABNORMAL.sub(lambda match: _NORMAL_FORMS[match[0]], text)
 
 
 def normalized_target(target: str) -> str:
-    """Give the settled path and query of an absolute URL, or of a path that begins with a slash."""
+    """The normalized path and query of an absolute URL, or of a path that begins with a slash."""
     if target[:1] != "/":
         target = _path_and_query(target)
     if "#" in target:

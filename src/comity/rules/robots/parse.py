@@ -37,7 +37,7 @@ _KEY_BEGINNINGS: Final = (
     (_SITEMAP, ("sitemap", "site-map")),
     (_CRAWL_DELAY, ("crawl-delay", "crawldelay", "crawl delay")),
 )
-# The spellings that nearly every line uses skip the search above.
+# The forms that nearly every line uses skip the search above.
 _USUAL_KEYS: Final = {
     "User-agent": _USER_AGENT,
     "User-Agent": _USER_AGENT,
@@ -107,7 +107,7 @@ def readable(text: str) -> str:
 
 
 def read_lines(body: bytes, max_bytes: int = MAX_BYTES) -> WrittenRobots:
-    """Read robots.txt bytes; every line that makes sense counts and every other line is passed over."""
+    """Parse robots.txt bytes; lines that make no sense are skipped."""
     truncated = len(body) > max_bytes
     if truncated:
         body = _whole_lines(body, max_bytes)

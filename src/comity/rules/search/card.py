@@ -15,7 +15,7 @@ _TIMES: Final = ("first_seen_at", "deadline", "posted_at", "closed_at")
 
 
 def card_of(document: SearchDocument) -> dict[str, Any]:
-    """The card of a document, of what JSON knows only; what is empty is left out."""
+    """The JSON card of a document; empty values are left out."""
     found: dict[str, Any] = {}
     for name in _NAMES:
         value = getattr(document, name)
@@ -31,7 +31,7 @@ def card_of(document: SearchDocument) -> dict[str, Any]:
 
 
 def document_from(card: Mapping[str, Any]) -> SearchDocument:
-    """The document of a card; ValueError, KeyError or TypeError if it is none."""
+    """The document of a card; ValueError, KeyError or TypeError if the card is invalid."""
     values = {name: card[name] for name in _NAMES if card.get(name) is not None}
     for name in _TIMES:
         if name in values:

@@ -21,7 +21,7 @@ _YES_OR_NO: Final[dict[Any, str]] = {True: "true", False: "false", "1": "true", 
 
 
 def facet_counts(name: str, counts: Counter[Any]) -> tuple[FacetCount, ...]:
-    """The values of one facet, the most frequent first; where nothing is known is not counted."""
+    """The values of one facet, the most frequent first; unknown values are not counted."""
     if name == "mission_tags":
         counts = _by_tag(counts)
     elif name == "international_eligible":

@@ -26,7 +26,7 @@ Span = tuple[int, int]
 
 
 def hit_of(document: SearchDocument, terms: Terms) -> SearchHit:
-    """A posting that was found, with what was looked for marked in it."""
+    """A posting that was found, with the matches marked in it."""
     marker = Marker(terms)
     return SearchHit(
         posting=document,

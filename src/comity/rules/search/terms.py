@@ -63,7 +63,7 @@ class SearchPlan:
 
 
 def read_terms(text: str) -> Terms:
-    """Read a query's text; never fails, and gives no more terms than the bound."""
+    """Parse a query's text; never fails, and returns a bounded number of terms."""
     wanted: list[Term] = []
     unwanted: list[Term] = []
     last_word: Term | None = None
@@ -84,7 +84,7 @@ def read_terms(text: str) -> Terms:
 
 
 def plan_of(query: SearchQuery) -> SearchPlan:
-    """Make a query answerable: words folded, names and codes as they are kept."""
+    """Turn a query into a plan: words folded, names and codes as they are indexed."""
     terms = read_terms(query.text)
     values = ((name, _values(name, getattr(query, name))) for name in FILTERS)
     is_by_relevance = query.sort is SearchSort.RELEVANCE

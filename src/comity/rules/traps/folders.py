@@ -39,7 +39,7 @@ class Folder:
 
 
 class FolderTable:
-    """Remembers folders, as far as its memory goes; a folder that was forgotten is looked at again."""
+    """Remembers folders within its memory limit; a forgotten folder is examined again."""
 
     def __init__(self, terms: TrapTerms, patterns: PatternTable, today: date) -> None:
         self._terms = terms

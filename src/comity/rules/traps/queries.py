@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from comity.rules.traps.shapes import is_token, names_date, read_iso_date
 
-# Other orders, sizes and dresses of one page.
+# Other orders, sizes and styles of one page.
 _VARIANT_NAMES: Final = frozenset(
     (
         *(
@@ -33,7 +33,7 @@ _VARIANT_NAMES: Final = frozenset(
         *("product_list_order", "product_list_dir", "product_list_mode", "product_list_limit"),
     )
 )
-# Leafing through a list: any number of values is honest, and none of them chooses anything.
+# Paging through a list: any number of values is fine, and none of them selects anything.
 _PAGING_NAMES: Final = frozenset(
     (
         *("page", "p", "pg", "paged", "pagenum", "page_num", "pagenumber", "page_number", "pageno", "page_no", "seite"),
@@ -73,12 +73,12 @@ class QueryParts(NamedTuple):
         return any(is_token(value) or read_iso_date(value) is not None for _name, value in self.filters)
 
     def leafs(self) -> bool:
-        """Whether its parameters only leaf through a list or a calendar, and so may go on without end."""
+        """Whether its parameters only page through a list or a calendar, and so may go on without end."""
         return all(names_date(name) for name, _value in self.filters)
 
 
 def read_query(query: str) -> QueryParts:
-    """Take a query apart."""
+    """Parse a query."""
     parameters = query.split("&")
     filters: list[tuple[str, str]] = []
     names: list[str] = []
@@ -100,7 +100,7 @@ def read_query(query: str) -> QueryParts:
 
 
 def is_filter(written: str) -> bool:
-    """Whether a parameter neither leafs nor sorts, by its name."""
+    """Whether a parameter neither pages nor sorts, by its name."""
     return _named(written)[1] is _Role.FILTER
 
 

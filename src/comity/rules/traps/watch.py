@@ -32,7 +32,7 @@ _NESTED_ESCAPE: Final = "%2525"
 
 
 class TrapWatch:
-    """Judges the links of one host, one after the other, and learns from the pages that came."""
+    """Judges the links of one host, one after the other, and learns from fetched pages."""
 
     def __init__(self, terms: TrapTerms = _DEFAULT_TERMS, *, today: date) -> None:
         self._terms = terms

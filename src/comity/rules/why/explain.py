@@ -11,6 +11,8 @@ from comity.model.frontier import FoundBy, UnqueuedCode
 from comity.rules.why.decide import decide
 from comity.rules.why.words import minute, named_by
 
+_IS_NEXT: Final = frozenset({"queued", "waits_for_first_crawl", "budget"})
+"""Codes after which the next crawl of the host asks for the URL."""
 _LONGEST: Final = 30  # steps of the past; of more, the first and the last are shown
 _SEEN: Final[dict[str, str]] = {
     UnqueuedCode.OTHER_HOST: "skipped, because it is on another host",
@@ -41,8 +43,42 @@ _DECIDED: Final = {
 }
 
 
+def explain_url(facts: UrlFacts, folded: UrlFacts | None = None, parameters: str = "") -> Explanation:
+    """Name what decided last, the chain from discovery to now, and what would change it (spec 2.10).
+
+    `folded` is known where `parameters` of the URL do not name a page: the URL is visited without them, under
+    another address. It decides unless the URL was met as it is.
+    """
+    if folded is not None and not _is_known(facts) and facts.takedown is None:
+        decided = _folded(folded, parameters)
+        return _explanation(facts, decided, folded)
+    return _explanation(facts, decide(facts), facts)
+
+
+def _explanation(requested: UrlFacts, decided: Decision, chain_facts: UrlFacts) -> Explanation:
+    return Explanation(
+        requested.url,
+        requested.host_name,
+        decided.code,
+        decided.sentence,
+        chain_of(chain_facts),
+        decided.remedy,
+        decided.code in _IS_NEXT,
+    )
+
+
+def _is_known(facts: UrlFacts) -> bool:
+    return bool(facts.queue or facts.visits or facts.decisions or facts.source or facts.image or facts.sitemap)
+
+
+def _folded(folded: UrlFacts, parameters: str) -> Decision:
+    below = decide(folded)
+    sentence = f"It is treated as {folded.url}: {parameters} does not identify a page. {below.sentence}"
+    return Decision("folded", sentence, below.remedy)
+
+
 def chain_of(facts: UrlFacts) -> tuple[Step, ...]:
-    """Every step, oldest first; what holds now has no time and comes last."""
+    """Every step, oldest first; what is true now has no time and comes last."""
     past: list[tuple[datetime, int, Step]] = []
     # Of the same moment, discovery comes first, then what was decided, then what came of it.
     past += [(each.at, 0, _sighting(each)) for each in facts.sightings]
@@ -59,7 +95,7 @@ def chain_of(facts: UrlFacts) -> tuple[Step, ...]:
 
 
 def _without_repeats(steps: Iterable[Step]) -> list[Step]:
-    """The same once: each hop of a redirect asks the same questions."""
+    """Each step once: every hop of a redirect makes the same checks."""
     kept: list[Step] = []
     for step in steps:
         if not kept or (kept[-1].what, kept[-1].sentence) != (step.what, step.sentence):
@@ -129,41 +165,3 @@ def _now(facts: UrlFacts) -> list[Step]:
         later = f", not before {minute(queue.not_before)}" if queue.not_before and queue.not_before > facts.now else ""
         steps.append(("queue", f"{queue.state}{later}" if queue.state == "queued" else queue.state))
     return [Step(None, what, text) for what, text in steps]
-
-
-_IS_NEXT: Final = frozenset({"queued", "waits_for_first_crawl", "budget"})
-"""Codes after which the next crawl of the host asks for the URL."""
-
-
-def explain_url(facts: UrlFacts, folded: UrlFacts | None = None, parameters: str = "") -> Explanation:
-    """Name what decided last, the chain from discovery to now, and what would change it (spec 2.10).
-
-    `folded` is known where `parameters` of the URL do not name a page: the URL is visited without them, under
-    another address. It decides unless the URL was met as it is.
-    """
-    if folded is not None and not _is_known(facts) and facts.takedown is None:
-        decided = _folded(folded, parameters)
-        return _explanation(facts, decided, folded)
-    return _explanation(facts, decide(facts), facts)
-
-
-def _explanation(requested: UrlFacts, decided: Decision, chain_facts: UrlFacts) -> Explanation:
-    return Explanation(
-        requested.url,
-        requested.host_name,
-        decided.code,
-        decided.sentence,
-        chain_of(chain_facts),
-        decided.remedy,
-        decided.code in _IS_NEXT,
-    )
-
-
-def _is_known(facts: UrlFacts) -> bool:
-    return bool(facts.queue or facts.visits or facts.decisions or facts.source or facts.image or facts.sitemap)
-
-
-def _folded(folded: UrlFacts, parameters: str) -> Decision:
-    below = decide(folded)
-    sentence = f"It is treated as {folded.url}: {parameters} does not identify a page. {below.sentence}"
-    return Decision("folded", sentence, below.remedy)

@@ -215,7 +215,7 @@ def _where(facts: UrlFacts, visit: VisitFacts) -> str:
 
 
 def _came(facts: UrlFacts, visit: VisitFacts) -> Decision:
-    """A page came: what it asked for decides, else that it came."""
+    """A page was fetched: its own directives decide, else the fetch itself."""
     host, at, status = facts.host_name, minute(visit.at), visit.status
     said = {each.type: each for each in facts.decisions if each.at >= visit.at}
     revisit = _REVISIT.format(host=host)

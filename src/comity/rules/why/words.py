@@ -38,6 +38,6 @@ def named_by(found_by: FoundBy, found_at: str | None) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text that others wrote, as a sentence of one line."""
+    """Foreign text as a sentence on one line."""
     plain = " ".join(text.split()).rstrip(".")
     return f"{plain[:1].upper()}{plain[1:]}." if plain else ""

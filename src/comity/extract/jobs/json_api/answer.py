@@ -35,6 +35,9 @@ from comity.extract.jobs.words.titles import is_job_title
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind
 from comity.model.parser_hint import MappingHint, ParserHint, SystemHint
 
+_NAMES: Final = "jobs results items data offers content postings jobpostings result vacancies positions openings"
+_COUNTED: Final = "the response counts {}, but lists none"
+_LISTS_OF_JOBS: Final = frozenset(_NAMES.split())
 _LEAST_KEYS: Final = 2
 _LONGEST_KEY: Final = 40
 _SAMPLE: Final = 20
@@ -50,6 +53,117 @@ _ONWARD_NAMES: Final = "page p pg offset start from skip startrow startindex fir
 _ONWARD: Final = frozenset(_ONWARD_NAMES.split())
 _IDENTIFIERS: Final = ("id", "jobid", "slug", "code", "reference", "number", "shortcode", "requisitionid", "key")
 CALLBACK: Final = re.compile(r"^[\w$.]{1,80}\(\s*(?=[\[{])")
+
+
+def read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
+    """Read the jobs of an answer."""
+    value = parse_json(text)
+    if value is None:
+        return Listing(ListingKind.UNREADABLE, message="the response is not valid JSON")
+    listing = _read(value, url, hint)
+    if not listing.jobs and (trouble := trouble_in(value)):
+        return Listing(ListingKind.ERROR_PAGE, message=trouble)  # an empty list beside it says nothing about jobs
+    if listing.kind is ListingKind.NO_OPENINGS and (count := counts_more(value, url)):
+        return Listing(ListingKind.LAYOUT_CHANGED, message=_COUNTED.format(count))
+    return listing
+
+
+def with_unusable(jobs: list[JobFound], items: int, following: str, what: str) -> Listing:
+    """Jobs of a page with so many items; where most items cannot be used, those that are gone may be among them."""
+    listing = Listing(ListingKind.JOBS, tuple(jobs), following or None)
+    if len(jobs) >= MOST_JOBS and items > len(jobs):
+        return replace(listing, is_cut=True, message=f"more than {MOST_JOBS:,} jobs on one page")
+    if items > 2 * len(jobs):
+        return replace(listing, is_cut=True, message=f"{items - len(jobs)} of {items} {what} cannot be used")
+    return listing
+
+
+def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
+    if isinstance(hint, MappingHint):
+        return _by_hint(value, url, hint)
+    known = find_system(value, url, hint.system if isinstance(hint, SystemHint) else None)
+    if known is not None:
+        row, context = known
+        jobs, items = system_jobs(value, row, context, url=url), system_items(value, row)
+        if not jobs and items:
+            missing = missing_in_system(items, row, context)
+            message = f"{row.system} returned {count_items(len(items))}, but {missing}"
+            return Listing(ListingKind.LAYOUT_CHANGED, message=message)
+        following = (
+            next_offset(value, row, url)
+            or resolve(first_filled(row.mapping.next, value), url)
+            or next_in_json(value, url)
+        )
+        if not jobs:
+            return Listing(ListingKind.NO_OPENINGS, message=f"{row.system} lists no jobs")
+        return with_unusable(jobs, len(items), following, "items")
+    if is_json_feed(value) and next(postings_in(value), None) is None:
+        return _feed(value, url)
+    jobs, count = counted_jobs(value, url=url)
+    if jobs:
+        return with_unusable(jobs, count, next_in_json(value, url), "items")
+    if _is_empty_list(value):
+        return Listing(ListingKind.NO_OPENINGS, message="the response contains an empty list")
+    if unread := unread_items(value, url):
+        kind = ListingKind.LAYOUT_CHANGED if unread.is_unusable else ListingKind.NOTHING_FOUND
+        return Listing(kind, message=unread.message)
+    if count := counts_more(value, url):
+        return Listing(ListingKind.LAYOUT_CHANGED, message=_COUNTED.format(count))
+    return Listing(ListingKind.NOTHING_FOUND, message="nothing in the response looks like jobs")
+
+
+def _by_hint(value: object, url: str, hint: MappingHint) -> Listing:
+    context = {"origin": "/".join(url.split("/", 3)[:3]), "url": url}
+    if jobs := mapped_jobs(value, hint, url=url, found_by=ExtractionMethod.HINT, context=context):
+        following = (
+            resolve(first_filled(hint.next, value, {"url": url}), url) if hint.next else next_in_json(value, url)
+        )
+        return with_unusable(jobs, members_at(value, hint), following, "items")
+    if not has_items(value, hint):
+        kind = ListingKind.LAYOUT_CHANGED if unread_items(value, url) else ListingKind.NOTHING_FOUND
+        return Listing(kind, message="the hint's path “items” is not in the response")
+    if count := members_at(value, hint):
+        missing = missing_in(items_of(value, hint), hint, context)
+        message = f"the hint's path “items” leads to {count_items(count)}, but the hint finds no {missing} there"
+        return Listing(ListingKind.LAYOUT_CHANGED, message=message)
+    return Listing(ListingKind.NO_OPENINGS, message="the response contains no items")
+
+
+def _feed(value: object, url: str) -> Listing:
+    feed = read_json_feed(value, url=url)
+    if other := no_jobs_because(feed.jobs, title=feed.title, url=url, recordings=feed.recordings):
+        return Listing(ListingKind.NOTHING_FOUND, message=other)
+    if feed.jobs:
+        return with_unusable(feed.jobs, feed.items, next_in_json(value, url), "items")
+    if feed.items:
+        return Listing(
+            ListingKind.LAYOUT_CHANGED, message=f"the feed contains {count_items(feed.items)} without a title"
+        )
+    return Listing(ListingKind.NO_OPENINGS, message="the feed contains no items")
+
+
+def _is_empty_list(value: object) -> bool:
+    """An answer whose only list is empty: of jobs there are none."""
+    if isinstance(value, list):
+        return not value
+    if isinstance(value, dict):
+        lists = {key.lower(): inner for key, inner in value.items() if isinstance(inner, list)}
+        return bool(lists) and not any(lists.values()) and not lists.keys().isdisjoint(_LISTS_OF_JOBS)
+    return False
+
+
+def parse_json(text: str) -> object | None:
+    """Read a JSON answer, also behind the usual guards and callbacks; None if it is none."""
+    text = text.strip().removeprefix("\ufeff")
+    for guard in (")]}',", ")]}'", "while(1);", "for(;;);"):
+        text = text.removeprefix(guard)
+    if callback := CALLBACK.match(text):
+        text = text[callback.end() :].rstrip().rstrip(";").rstrip().removesuffix(")")
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
 
 
 class UnusableItems(NamedTuple):
@@ -169,119 +283,3 @@ def _title_key(members: list[dict[str, object]]) -> str:
         if rank > best[0]:
             best = (rank, key[:_LONGEST_KEY])
     return best[1]
-
-
-_NAMES: Final = "jobs results items data offers content postings jobpostings result vacancies positions openings"
-_COUNTED: Final = "the response counts {}, but lists none"
-_LISTS_OF_JOBS: Final = frozenset(_NAMES.split())
-
-
-def read_json(text: str, url: str, hint: ParserHint | None) -> Listing:
-    """Read the jobs of an answer."""
-    value = parse_json(text)
-    if value is None:
-        return Listing(ListingKind.UNREADABLE, message="the response is not valid JSON")
-    listing = _read(value, url, hint)
-    if not listing.jobs and (trouble := trouble_in(value)):
-        return Listing(ListingKind.ERROR_PAGE, message=trouble)  # an empty list beside it says nothing about jobs
-    if listing.kind is ListingKind.NO_OPENINGS and (count := counts_more(value, url)):
-        return Listing(ListingKind.LAYOUT_CHANGED, message=_COUNTED.format(count))
-    return listing
-
-
-def with_unusable(jobs: list[JobFound], items: int, following: str, what: str) -> Listing:
-    """Jobs of a page with so many items; where most items cannot be used, those that are gone may be among them."""
-    listing = Listing(ListingKind.JOBS, tuple(jobs), following or None)
-    if len(jobs) >= MOST_JOBS and items > len(jobs):
-        return replace(listing, is_cut=True, message=f"more than {MOST_JOBS:,} jobs on one page")
-    if items > 2 * len(jobs):
-        return replace(listing, is_cut=True, message=f"{items - len(jobs)} of {items} {what} cannot be used")
-    return listing
-
-
-def _read(value: object, url: str, hint: ParserHint | None) -> Listing:
-    if isinstance(hint, MappingHint):
-        return _by_hint(value, url, hint)
-    known = find_system(value, url, hint.system if isinstance(hint, SystemHint) else None)
-    if known is not None:
-        row, context = known
-        jobs, items = system_jobs(value, row, context, url=url), system_items(value, row)
-        if not jobs and items:
-            missing = missing_in_system(items, row, context)
-            message = f"{row.system} returned {count_items(len(items))}, but {missing}"
-            return Listing(ListingKind.LAYOUT_CHANGED, message=message)
-        following = (
-            next_offset(value, row, url)
-            or resolve(first_filled(row.mapping.next, value), url)
-            or next_in_json(value, url)
-        )
-        if not jobs:
-            return Listing(ListingKind.NO_OPENINGS, message=f"{row.system} lists no jobs")
-        return with_unusable(jobs, len(items), following, "items")
-    if is_json_feed(value) and next(postings_in(value), None) is None:
-        return _feed(value, url)
-    jobs, count = counted_jobs(value, url=url)
-    if jobs:
-        return with_unusable(jobs, count, next_in_json(value, url), "items")
-    if _is_empty_list(value):
-        return Listing(ListingKind.NO_OPENINGS, message="the response contains an empty list")
-    if unread := unread_items(value, url):
-        kind = ListingKind.LAYOUT_CHANGED if unread.is_unusable else ListingKind.NOTHING_FOUND
-        return Listing(kind, message=unread.message)
-    if count := counts_more(value, url):
-        return Listing(ListingKind.LAYOUT_CHANGED, message=_COUNTED.format(count))
-    return Listing(ListingKind.NOTHING_FOUND, message="nothing in the response looks like jobs")
-
-
-def _by_hint(value: object, url: str, hint: MappingHint) -> Listing:
-    context = {"origin": "/".join(url.split("/", 3)[:3]), "url": url}
-    if jobs := mapped_jobs(value, hint, url=url, found_by=ExtractionMethod.HINT, context=context):
-        following = (
-            resolve(first_filled(hint.next, value, {"url": url}), url) if hint.next else next_in_json(value, url)
-        )
-        return with_unusable(jobs, members_at(value, hint), following, "items")
-    if not has_items(value, hint):
-        kind = ListingKind.LAYOUT_CHANGED if unread_items(value, url) else ListingKind.NOTHING_FOUND
-        return Listing(kind, message="the hint's path “items” is not in the response")
-    if count := members_at(value, hint):
-        missing = missing_in(items_of(value, hint), hint, context)
-        message = f"the hint's path “items” leads to {count_items(count)}, but the hint finds no {missing} there"
-        return Listing(ListingKind.LAYOUT_CHANGED, message=message)
-    return Listing(ListingKind.NO_OPENINGS, message="the response contains no items")
-
-
-def _feed(value: object, url: str) -> Listing:
-    feed = read_json_feed(value, url=url)
-    if other := no_jobs_because(feed.jobs, title=feed.title, url=url, recordings=feed.recordings):
-        return Listing(ListingKind.NOTHING_FOUND, message=other)
-    if feed.jobs:
-        return with_unusable(feed.jobs, feed.items, next_in_json(value, url), "items")
-    if feed.items:
-        return Listing(
-            ListingKind.LAYOUT_CHANGED, message=f"the feed contains {count_items(feed.items)} without a title"
-        )
-    return Listing(ListingKind.NO_OPENINGS, message="the feed contains no items")
-
-
-def _is_empty_list(value: object) -> bool:
-    """An answer whose only list is empty: of jobs there are none."""
-    if isinstance(value, list):
-        return not value
-    if isinstance(value, dict):
-        lists = {key.lower(): inner for key, inner in value.items() if isinstance(inner, list)}
-        return bool(lists) and not any(lists.values()) and not lists.keys().isdisjoint(_LISTS_OF_JOBS)
-    return False
-
-
-def parse_json(text: str) -> object | None:
-    """Read a JSON answer, also behind the usual guards and callbacks; None if it is none."""
-    text = text.strip().removeprefix("\ufeff")
-    for guard in (")]}',", ")]}'", "while(1);", "for(;;);"):
-        text = text.removeprefix(guard)
-    if callback := CALLBACK.match(text):
-        text = text[callback.end() :].rstrip().rstrip(";").rstrip().removesuffix(")")
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value

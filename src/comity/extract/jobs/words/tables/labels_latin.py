@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# Meanings are those of `words_labels`; English, French, Spanish, German, Portuguese, Italian and Dutch stand there.
+# Meanings are those of `words.labels`; English, French, Spanish, German, Portuguese, Italian and Dutch stand there.
 LABELS: Final[dict[str, dict[str, str]]] = {
     "en": {
         "title": "vacancy name|job position|role title|call|assignment title|announcement",

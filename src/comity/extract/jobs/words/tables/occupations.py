@@ -1,4 +1,4 @@
-"""Words for what people do for a living, by language: beginnings of words; see `words_occupations` for the rest."""
+"""Words for what people do for a living, by language: beginnings of words; `words.titles` compiles them."""
 
 from __future__ import annotations
 
