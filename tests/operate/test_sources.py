@@ -246,7 +246,7 @@ def test_a_source_under_a_takedown_is_refused_by_every_path(bureau: Office) -> N
     ):
         with pytest.raises(BadInput, match=r"is taken down \(gone\.example\)$") as error:
             refused()
-            assert error.value.remedy == Remedy(RemedyCode.LIFT_TAKEDOWN, "gone.example")
+        assert error.value.remedy == Remedy(RemedyCode.LIFT_TAKEDOWN, "gone.example")
     statuses = [row["status"] for row in bureau.rows("SELECT status FROM sources ORDER BY status")]
     assert statuses == ["active", "paused"]
 

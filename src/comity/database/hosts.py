@@ -347,10 +347,15 @@ def ask_refresh(connection: Connection, hosts: Collection[str], now: datetime | 
 
 
 def left_within(
-    connection: Connection, max_depth: int, now: datetime | None, hosts: Collection[str] | None, limit: int
-) -> list[UUID]:
+    connection: Connection,
+    max_depth: int,
+    now: datetime | None,
+    hosts: Collection[str] | None,
+    limit: int,
+    after: UUID | None = None,
+) -> Sequence[Any]:
     """Hosts that are done, that no worker holds, and whose links that were left lie no deeper than is followed now."""
-    statement = select(domains.c.id).where(
+    statement = select(domains.c.id, domains.c.domain).where(
         domains.c.left_at_depth <= max_depth,
         domains.c.status == HostStatus.EXHAUSTED,
         or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)),
@@ -361,8 +366,10 @@ def left_within(
         statement = statement.where(domains.c.is_seeded)
     if connection.dialect.name == "postgresql":
         statement = statement.with_for_update(skip_locked=True)
+    if after is not None:
+        statement = statement.where(domains.c.id > after)
     parameters = {} if hosts is None else {"hosts": list(hosts)}
-    return list(connection.execute(statement.order_by(domains.c.id).limit(limit), parameters).scalars())
+    return connection.execute(statement.order_by(domains.c.id).limit(limit), parameters).all()
 
 
 def wake_for_depth(connection: Connection, host_id: UUID, found: int) -> None:

@@ -168,7 +168,7 @@ class _Look:
     def _queue(self, host_id: UUID, entry: Any) -> QueueFacts:
         found_by = FoundBy(entry.found_by)
         return QueueFacts(
-            _STATES.get(entry.state, "too_deep"),  # kept, and not handed out: deeper than crawls went so far
+            _STATES[entry.state],
             entry.depth,
             entry.attempts,
             entry.not_before,

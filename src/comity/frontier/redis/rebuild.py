@@ -21,7 +21,8 @@ from comity.database.tables import DONE, QUEUED
 from comity.frontier.redis.layout import data_keys, pack_entry, pack_kept, stem_of
 from comity.frontier.redis.link import RedisLink
 from comity.frontier.store import FrontierUnavailable
-from comity.model.frontier import IMAGE_PRIORITY
+from comity.model.discovery import FoundBy
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, IMAGE_PRIORITY
 from comity.model.host import HostStatus
 from comity.rules.canonical import address_of_host, web_address
 
@@ -82,9 +83,12 @@ def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str,
         last = rows[-1]
     if last is None or not (is_finished or has_queued):  # nowhere else to begin
         with database.read() as connection:
-            origins = journal_table.origins_of(connection, host) or [address_of_host(host).origin]
-        for root in (web_address(f"{origin}/") for origin in origins):
-            _take_in(link, stem, epoch, _item(root.url, root.key, 0, QUEUED), None, newer=False)
+            origins = journal_table.origins_of(connection, host)
+        # Without a robots.txt that was read, the scheme is a guess, as it is for a seed without one.
+        priority, found_by = (0, FoundBy.UNKNOWN) if origins else (GUESSED_SCHEME_PRIORITY, FoundBy.SEED)
+        for root in (web_address(f"{origin}/") for origin in origins or [address_of_host(host).origin]):
+            item = _item(root.url, root.key, 0, QUEUED, priority, found_by)
+            _take_in(link, stem, epoch, item, None, newer=False)
 
 
 def _load_images(database: Database, link: RedisLink, stem: str, epoch: str, host_id: UUID) -> None:
@@ -106,8 +110,8 @@ def _load_images(database: Database, link: RedisLink, stem: str, epoch: str, hos
         last = rows[-1].url_key
 
 
-def _item(url: str, key: int, depth: int, state: int, priority: int = 0) -> list[bytes]:
-    return [pack_entry(url, key, depth, priority), pack_kept(state, 0, None), b""]
+def _item(url: str, key: int, depth: int, state: int, priority: int = 0, found_by: int = 0) -> list[bytes]:
+    return [pack_entry(url, key, depth, priority, found_by), pack_kept(state, 0, None), b""]
 
 
 def _take_in(
