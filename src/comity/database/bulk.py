@@ -83,7 +83,7 @@ def _aware(seconds: float) -> datetime:
 
 
 def _text_time(seconds: float) -> str:
-    """An instant as SQLite keeps it, to the microsecond as `datetime` rounds it; a second is spelled once."""
+    """An instant as SQLite keeps it, to the microsecond as `datetime` rounds it; a second is formatted once."""
     fraction, whole = modf(seconds)
     microseconds = round(fraction * 1e6)
     if not 0 <= microseconds < 1_000_000:
@@ -100,5 +100,5 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def _json(value: Any) -> str:
-    """A document as text; what is text already was written as JSON by whoever made it."""
+    """A document as text; text is JSON already, and stays as it is."""
     return value if isinstance(value, str) else _encode(value)

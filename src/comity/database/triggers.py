@@ -15,7 +15,7 @@ _REPLACED: Final = "(replaced)"
 
 Moves = Mapping[str, Sequence[str]]
 
-# A host that was done or left alone and is to be crawled again is due now, also where only its status was set by hand
+# A host that was done or left alone and is to be crawled again is due now, also where only its status was set in SQL
 # (an operator need write nothing else): the time that it was to wait until was that of its former status.
 _WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active')"
 

@@ -244,7 +244,7 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def recover(self, limit: int = 1000) -> int:
-        """Finish what anybody left half-way, for at most `limit` hosts; gives how many hosts that were."""
+        """Finish what any process left half-way, for at most `limit` hosts; gives how many hosts that were."""
         ...
 
     def close(self) -> None:

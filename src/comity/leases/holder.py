@@ -42,7 +42,7 @@ def is_dead(holder: str) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        pass  # it runs as somebody else; its start time tells whether it is the same process
+        pass  # it runs as another user; its start time tells whether it is the same process
     found = started_at(process)
     return found is not None and start != "0" and found != start
 

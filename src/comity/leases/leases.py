@@ -86,11 +86,11 @@ class Leases:
             return leasing.has_candidate(connection, self._now())
 
     def has_new_candidate(self, connection: Connection) -> bool:
-        """Whether a host waits that nobody has begun with; `claim` puts those that are under way first."""
+        """Whether a host waits that was never crawled; `claim` puts those that are under way first."""
         return leasing.has_new_candidate(connection, self._now())
 
     def take(self, hosts: Collection[str]) -> list[Lease]:
-        """Lease the named hosts, whatever their status; those that somebody else holds are left out."""
+        """Lease the named hosts, whatever their status; those that another worker holds are left out."""
         asked_at = self._clock.now()
         with self._database.write() as connection:
             rows = leasing.take(

@@ -185,9 +185,9 @@ def load_seed_set(
                 good.append((member, seed))
                 continue
             if not skip_bad:
-                raise BadInput(f"{seeds.key}: {_shown(member)}: {seed.reason}; nothing was taken out with it")
+                raise BadInput(f"{seeds.key}: {_printable(member)}: {seed.reason}; nothing was taken out with it")
             bad_count += 1
-            bad += [(_shown(member), seed.reason)] if len(bad) < _BAD_KEPT else []
+            bad += [(_printable(member), seed.reason)] if len(bad) < _BAD_KEPT else []
         if good:
             report += add_seeds(
                 database, clock, [seed for _, seed in good], source=source, weights=weights, frontier=frontier
@@ -213,6 +213,6 @@ def _read(member: bytes, rank: int | None, collapse: bool) -> Seed | BadLine:
     return replace(seed, rank=rank) if isinstance(seed, Seed) and seed.rank is None else seed
 
 
-def _shown(member: bytes) -> str:
+def _printable(member: bytes) -> str:
     text = member[:100].decode("utf-8", "replace")
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -89,7 +89,7 @@ class RunLine:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is counted in the state itself; `stuck` are leases that ran out and nobody took over."""
+    """What is counted in the state itself; `stuck` are leases that ran out and were not taken over."""
 
     hosts: tuple[QueueLine, ...]
     claims: int
@@ -210,7 +210,7 @@ def _run(row: Any) -> RunLine:
 
 
 def outbox_status(database: Database) -> OutboxStatus:
-    """What search is still to be told."""
+    """Changes that search has yet to index."""
     with database.read() as connection:
         return search_outbox.status(connection)
 

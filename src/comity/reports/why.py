@@ -237,9 +237,9 @@ def _spellings(url: str) -> Iterator[str]:
     for end in ends:
         for each in (scheme, "http" if scheme == "https" else "https"):
             for name in names:
-                spelled = f"{each}://{name}{slash}{end}{mark}{query}"
-                if spelled != url:
-                    yield spelled
+                variant = f"{each}://{name}{slash}{end}{mark}{query}"
+                if variant != url:
+                    yield variant
 
 
 def _last_run(connection: Connection, host: Any) -> tuple[str | None, int | None]:

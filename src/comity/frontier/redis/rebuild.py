@@ -1,7 +1,7 @@
 """A host's frontier made anew from the database, when Redis has lost it.
 
 What was visited is known from `fetches`, images from `image_urls`, what is under way from the journal. Pages that were
-found and never visited are known to nobody: so, unless the host was exhausted, its pages are queued again, and its
+found and never visited are lost: so, unless the host was exhausted, its pages are queued again, and its
 sitemaps are read again, because these are what the lost URLs were found on. It costs the site a second visit, and loses
 nothing that it links.
 """
@@ -35,13 +35,15 @@ _TRIED_AGAIN: Final = ("failed", "rate_limited")
 
 
 def rebuild(database: Database, link: RedisLink, host_id: UUID, epoch: str) -> None:
-    """Begin a new life of a host's frontier; the journal is applied on top by whoever called."""
+    """Start a new epoch of a host's frontier; the caller applies the journal on top."""
     stem = stem_of(host_id)
     # One at a time: two would undo each other's work without end.
     is_ours = link.command("SET", f"{stem}:building", epoch, "NX", "PX", _ALONE_MS)
     # Where the answer was lost and the command sent once more, it is our own that is in the way.
     if not is_ours and link.command("GET", f"{stem}:building") != epoch.encode():
-        raise FrontierUnavailable(f"the frontier of host {host_id} at {link.shown} is being rebuilt by another worker")
+        raise FrontierUnavailable(
+            f"the frontier of host {host_id} at {link.location} is being rebuilt by another worker"
+        )
     try:
         with database.write() as connection:
             mark = journal_table.begin_epoch(connection, host_id, epoch)
@@ -119,7 +121,7 @@ def _take_in(
 ) -> None:
     after = "" if applied is None else applied
     if link.run("take_in", stem, epoch, _BUILDING, after, int(newer), *items) not in (b"OK", b"DONE"):
-        raise FrontierUnavailable(f"the frontier at {link.shown} was rebuilt by another worker at the same time")
+        raise FrontierUnavailable(f"the frontier at {link.location} was rebuilt by another worker at the same time")
 
 
 def unlink(link: RedisLink, stem: str, said: Sequence[bytes | None]) -> None:
