@@ -1,4 +1,4 @@
-"""Writing many rows at once, at the speed of the driver.
+"""Bulk inserts at the speed of the driver.
 
 Settling writes a few rows for every page. The statements are still built from the tables, once for each database; the
 values go to the driver as it wants them, without a type's processor for each.

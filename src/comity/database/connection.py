@@ -1,4 +1,4 @@
-"""Opening the state and beginning transactions on it.
+"""Open the state and start transactions on it.
 
 Embedded: one SQLite file in WAL mode, every commit synced. Shared: PostgreSQL, with bounded waits. A write
 transaction takes its lock when it begins, so that two writers queue instead of failing half-way.

@@ -1,4 +1,4 @@
-"""Statements on `domains` other than those of leases: making hosts known, reading and changing them."""
+"""Statements on `domains` other than those of leases: add, read and change hosts."""
 
 from __future__ import annotations
 

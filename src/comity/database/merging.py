@@ -1,4 +1,4 @@
-"""Statements that fold one host's row into another's."""
+"""Statements that merge one host's row into another's."""
 
 from __future__ import annotations
 

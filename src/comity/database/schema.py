@@ -1,4 +1,4 @@
-"""The age of a database: reading it, moving it, and refusing one that this code cannot read."""
+"""The schema version of a database: read it, migrate it, and refuse one that this code cannot use."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
     if revision is not None:
         if not inspect(connection).has_table(_TELLTALE):
             raise BadInput(
-                f"the database at {database.location} belongs to another program: its alembic_version is {revision}, and "
-                "it has none of Comity's tables; name another database"
+                f"the database at {database.location} belongs to another program: its alembic_version is {revision}, "
+                "and it has none of Comity's tables; name another database"
             )
         return
     if database.is_shared:
@@ -99,7 +99,8 @@ def ensure_current(database: Database) -> None:
         return
     if database.is_shared:
         raise SchemaMismatch(
-            f"the state at {database.location} has schema {revision or 'none'}, and this Comity needs {head_revision()}",
+            f"the state at {database.location} has schema {revision or 'none'}, "
+            f"and this Comity needs {head_revision()}",
             remedy=Remedy(RemedyCode.UPGRADE_SCHEMA),
         )
     if revision is not None or not _make(database):

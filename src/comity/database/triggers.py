@@ -1,4 +1,4 @@
-"""What the database itself guards: the life of a host, the age of its row, and the history of policies.
+"""Triggers: legal status changes of hosts, the time of their last change, and the history of policies.
 
 The statements are generated from the table of legal moves, so that hand-written SQL is held to
 the same rules as the code. A new row is checked as well as a change, and SQLite's REPLACE as well as both.

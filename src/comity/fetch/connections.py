@@ -1,4 +1,4 @@
-"""Which sockets are open, to which host, and which of them are dead: libcurl keeps connections but does not say which.
+"""Which sockets are open, to which host, and which of them are dead: libcurl does not say.
 
 Noted when a socket is opened, with its inode, because a descriptor's number alone may long mean another file.
 libcurl looks for dead connections only once a second. In between it would send a request into one and then,

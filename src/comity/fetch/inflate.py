@@ -1,4 +1,4 @@
-"""Content codings undone under a cap: coded bytes enter, the plain body leaves, or `Undecodable` is raised.
+"""Decode content codings under a size cap: coded bytes enter, the plain body leaves, or `Undecodable` is raised.
 
 Small bodies are inflated whole when they are complete, which costs least; large ones piece by piece as they
 arrive, so that a bomb is stopped after the cap and neither the coded nor the plain body is ever held twice.

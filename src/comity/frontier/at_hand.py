@@ -1,4 +1,4 @@
-"""A host's URLs at hand: the front of its frontier, in memory.
+"""The head of a host's frontier, in memory.
 
 The frontier itself is in the database. While everything queued there is also here, new links join at once; as soon
 as there is more than fits, they wait in the database and are read when this runs dry: memory is bounded.

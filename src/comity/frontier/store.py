@@ -1,4 +1,4 @@
-"""What a frontier does, whichever store keeps it: a host's URLs, those still to visit and those done.
+"""What every frontier store does: a host's URLs, those still to visit and those done.
 
 URLs of hosts enter in batches; they leave by being looked at, which removes nothing, and by being settled. Two stores
 behave alike: the tables of the database, and Redis beside a database. All of it blocks; one thread at a time uses a

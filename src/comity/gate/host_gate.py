@@ -1,4 +1,4 @@
-"""The gate of one leased host: a clock, chance and a line of waiting tasks round the rules of politeness.
+"""The gate of one leased host: a clock, a random source and a queue of waiting tasks around the politeness rules.
 
 Belongs to one event loop. There is no `await` between the question and the reservation, so no number of tasks
 gets two starts inside the delay.

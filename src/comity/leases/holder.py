@@ -1,4 +1,4 @@
-"""Who holds a lease: a name from which any process of the same machine can tell whether the holder lives.
+"""The holder of a lease: a name by which any process on the same machine can tell whether the holder is alive.
 
 The name is `machine:process:start:nonce`. The machine part covers the boot and the PID namespace, so that
 a process number is only ever looked up where it means something: another container or machine is

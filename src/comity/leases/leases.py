@@ -1,4 +1,4 @@
-"""Taking, keeping and giving back the right to talk to hosts.
+"""Claim, renew and release leases: the right to talk to hosts.
 
 A `Leases` object is one holder: a process makes one, and every lease in it dies with it. All methods are
 plain blocking calls on the database; the walk runs them beside its loop.

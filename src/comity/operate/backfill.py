@@ -1,4 +1,4 @@
-"""Filling `domains` from what older crawls left: their fetches, and the images they kept.
+"""Fill `domains` from what older crawls left: their fetches, and the images they stored.
 
 The log is read once, in batches; every host's sums are then held against its row. A host without a row gets one, as it
 was left; a row keeps everything but counters that the evidence proves too low. Interrupted, it goes on where it

@@ -1,4 +1,4 @@
-"""Bringing the URLs of a state from its own tables to a store beside it, or back, while nothing is crawled.
+"""Move the URLs of a state from its own tables to Redis, or back, while nothing is crawled.
 
 Each step is one transaction: some URLs of a host become a change of the other store and leave the tables; on the way
 back these are whole hosts. So each URL is in one place at any moment, and a move that was cut off goes on where it was.

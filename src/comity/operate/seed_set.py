@@ -1,4 +1,4 @@
-"""Seeds from Redis: what other programs put into a set, sorted set or list there flows into the table of hosts.
+"""Seeds from Redis: members of a set, sorted set or list that other programs fill are added as hosts.
 
 Members enter, a host or URL each; those that are stored are removed from Redis. A batch is read, committed and only
 then removed: a process that dies in between reads it once more, which changes nothing. Members that cannot be used

@@ -1,4 +1,4 @@
-"""Taking hosts and URLs down: never fetched, queued or served again, from this moment on.
+"""Take down hosts and URLs: never fetched, queued or served again, from this moment on.
 
 A posting whose link is covered is closed and leaves search; once the entry is removed, the next run brings it back.
 """

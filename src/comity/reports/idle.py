@@ -1,4 +1,4 @@
-"""Why a host that was asked for was left alone, and what would change it."""
+"""Why a requested host was not crawled, and what would change it."""
 
 from __future__ import annotations
 

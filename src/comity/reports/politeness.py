@@ -1,4 +1,4 @@
-"""The check of the politeness ledger: complete, unaltered, and within everything that was in force.
+"""Audit the politeness ledger: complete, unaltered, and within the limits that were in force.
 
 Each host is read twice, in bounded memory: in the order of its chain, and in the order of its starts.
 """

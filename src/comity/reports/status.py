@@ -1,4 +1,4 @@
-"""How the whole state stands: who works, what is held, what waits, how fast it goes, what went wrong.
+"""The status of the whole state: workers, leases, queues, throughput, errors.
 
 Reads a bounded part of the state, so that it can be asked every few seconds. What is estimated says so.
 """

@@ -1,4 +1,4 @@
-"""Gathering what the state knows of a URL, for `rules.why` to explain.
+"""Collect what the state knows of a URL, for `rules.why` to explain.
 
 Nothing is asked of the site, and every question to the state is answered by an index: it takes a few milliseconds
 however large the state is.

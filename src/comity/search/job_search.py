@@ -1,4 +1,4 @@
-"""Search as it is served: an engine's answer without anything that is taken down. Reads only; no request leaves us."""
+"""Search for users: an engine's answer without anything that is taken down. Reads only; makes no web requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search by a Meilisearch server, spoken to by its documented HTTP API.
+"""Search by a Meilisearch server, through its documented HTTP API.
 
 It gets the words folded as every engine does, so that the same queries find the same; its own ranking and its
 forgiveness of slips in typing come on top.

@@ -1,4 +1,4 @@
-"""Pages from one kind of store to another: what a reader shows enters, a new file or folder leaves.
+"""Export pages from one format to another: a reader's rows enter, a new file or folder leaves.
 
 A new file is there whole or not at all. A DuckDB file that exists is added to, and what it has already is passed over.
 """

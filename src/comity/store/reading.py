@@ -1,4 +1,4 @@
-"""Pages that were crawled, as the table `pages` of a DuckDB that can read them and nothing else.
+"""Crawled pages as the table `pages` of a DuckDB connection that can read them and nothing else.
 
 A place enters, and which URLs are not to be shown; rows leave. Nothing is written, no extension is fetched, and the
 network is out of reach.

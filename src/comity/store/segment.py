@@ -1,4 +1,4 @@
-"""Segments: pages appended as they come, safe on disk before anything says that they are done.
+"""Segments: pages appended as they come, synced to disk before they count as stored.
 
 A record is a small header, its fields as JSON and its body, compressed as the site sent it. Reading stops at the first
 record that is cut short or damaged: that is where a crash ended the file. Whoever writes or reads a whole segment

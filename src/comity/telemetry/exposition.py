@@ -1,4 +1,4 @@
-"""Readings as a monitoring system takes them: the text formats of Prometheus and OpenMetrics."""
+"""Readings in the text formats of Prometheus and OpenMetrics."""
 
 from __future__ import annotations
 

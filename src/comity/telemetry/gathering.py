@@ -1,4 +1,4 @@
-"""Several processes as one: each writes its readings into a pipe, a line at a time; one process keeps and joins them.
+"""The readings of several processes as one: each writes lines into a pipe, and one process merges them.
 
 What a process counted stays counted when it ends, so that no counter ever goes back.
 """

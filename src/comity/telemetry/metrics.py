@@ -1,4 +1,4 @@
-"""Every number that is shown to a monitoring system: its name, its kind and what it means.
+"""Every metric: its name, its kind and what it means.
 
 `docs/observability.md` has this table; alerts depend on these names, so they do not change.
 """

@@ -1,4 +1,4 @@
-"""Sources that are due: found every five minutes, locked one by one, run a few at once.
+"""Run the sources that are due: found every five minutes, locked one by one, run a few at once.
 
 Any number of processes may share a state: the one that inserts a source's lock runs it, and a lock left by a crash
 expires.

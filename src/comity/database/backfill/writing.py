@@ -1,4 +1,4 @@
-"""Statements of a backfill: the sums of an old log are held against `domains`, which is brought up to them.
+"""Statements of a backfill that compare the sums of an old log with `domains`, and raise `domains` to them.
 
 The sums wait in work tables of their own, beside a note of how far the reading has come, so that an interrupted
 backfill goes on where it stopped. They are no part of the schema: made when a backfill begins, dropped when it is

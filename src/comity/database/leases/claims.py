@@ -1,4 +1,4 @@
-"""The statements that take leases, built once for each kind and given their values when they are run.
+"""The statements that claim leases, built once for each kind and run with bound values.
 
 Building one costs more than the database takes to run it, so that they are kept. `parameters` gives the values.
 """

@@ -1,4 +1,4 @@
-"""Statements on `domains` that take, keep and give back leases.
+"""Statements on `domains` that claim, renew and release leases.
 
 Each takes the lease's token into its WHERE: a hand that comes late finds no row, and changes nothing.
 """

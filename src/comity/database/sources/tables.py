@@ -1,4 +1,4 @@
-"""The tables of sources: pages that are re-read on a schedule, what was found there, and what search is still to hear.
+"""The tables of sources: pages that are re-read on a schedule, what was found there, and what search has yet to index.
 
 Apart from `tables`, so that a crawl does not load them; `declared` knows both.
 """

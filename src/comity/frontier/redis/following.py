@@ -1,4 +1,4 @@
-"""Redis follows the database: batches are applied in their order, missing ones from the journal, lost hosts anew.
+"""Redis follows the database: batches are applied in order, missing ones come from the journal, lost hosts are rebuilt.
 
 A host's mark (which life of its frontier is the right one, and how many batches it was sent) is in the database; what
 Redis has of it is in every reply. A caller that finds Redis behind brings it up to date before going on.

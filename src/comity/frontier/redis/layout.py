@@ -1,4 +1,4 @@
-"""How one host's frontier is written down in Redis: names of keys, and URLs as bytes.
+"""The layout of one host's frontier in Redis: names of keys, and URLs as bytes.
 
 Every key of a host carries its id as hash tag, so that a cluster keeps them together, and the version of this layout.
 """

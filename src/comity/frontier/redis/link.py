@@ -1,4 +1,4 @@
-"""The line to Redis: bounded connections, a time limit on every call, a bounded number of tries, scripts by their hash.
+"""The Redis client: bounded connections, a timeout on every call, bounded retries, scripts by their hash.
 
 Commands enter; replies leave, or `FrontierUnavailable`. A script that was cut off is safe to run again: each knows
 whether it was run.

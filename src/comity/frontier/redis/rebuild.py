@@ -1,4 +1,4 @@
-"""A host's frontier made anew from the database, when Redis has lost it.
+"""Rebuild a host's frontier from the database, when Redis has lost it.
 
 What was visited is known from `fetches`, images from `image_urls`, what is under way from the journal. Pages that were
 found and never visited are lost: so, unless the host was exhausted, its pages are queued again, and its

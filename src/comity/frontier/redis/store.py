@@ -1,4 +1,4 @@
-"""The frontier in Redis, beside a database that is the truth.
+"""The frontier in Redis; the database is the source of truth.
 
 A change is committed to the database first, as rows of the journal, and applied to Redis after. If Redis does not
 answer then, the change is committed anyway: the next reader of the host applies it before anything is read.

@@ -1,4 +1,4 @@
-"""The columns that a page has in every kind of store: a `PageRecord` enters, the values of its row leave."""
+"""The columns of a page in every format: a `PageRecord` enters, the values of its row leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is at a place for pages, part by part, and whether it is as its notes say. A place enters, findings leave.
+"""List the parts of a page store, and check each against its note. A place enters, findings leave.
 
 A quick look compares sizes and reads no part. A thorough one reads every byte and compares digests.
 """

@@ -1,4 +1,4 @@
-"""Finished parts become the file that was asked for, each exactly once, whichever process gets round to it.
+"""Join finished parts into the requested file, each exactly once, in whichever process is first.
 
 Parts are joined one process at a time. What is about to be appended is noted before, with the length of the file: a
 process that dies in the middle leaves a note by which the next one cuts the half part off and begins it again.

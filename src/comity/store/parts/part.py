@@ -1,4 +1,4 @@
-"""Parts: finished files of pages. One is there whole or not at all, whatever happens while it is written."""
+"""Parts: finished files of pages. Each appears whole or not at all, whatever happens while it is written."""
 
 from __future__ import annotations
 
