@@ -16,9 +16,8 @@ from pydantic import AliasChoices, Field, ValidationError, field_validator, mode
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from comity import __version__
-from comity.model.budget import HOST_PAGES
 from comity.model.errors import BadInput, Remedy, RemedyCode
-from comity.model.scope import HTML_TYPES
+from comity.model.run import HOST_PAGES, HTML_TYPES
 from comity.rules.content_type import is_pattern
 from comity.rules.priority import PriorityWeights
 from comity.rules.user_agent import agent_token

@@ -18,8 +18,7 @@ from comity.frontier.redis.link import RedisTerms
 from comity.frontier.redis.store import RedisFrontier
 from comity.frontier.sql_store import SqlFrontier
 from comity.frontier.store import FrontierUnavailable
-from comity.model.discovery import FoundBy
-from comity.model.frontier import GUESSED_SCHEME_PRIORITY
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy
 from comity.model.host import HostStatus
 from comity.model.sitemap import ChangeFrequency, PageHints
 from comity.operate.move_frontier import move_frontier_back

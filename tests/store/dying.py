@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store import pages
 from comity.store.parts import joining
 from comity.store.parts.part import PartWriter

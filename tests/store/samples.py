@@ -13,7 +13,7 @@ import duckdb
 from warcio.archiveiterator import ArchiveIterator
 
 from comity.fetch.inflate import inflate_coded
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.pages import PageStore, open_sink, recover
 from comity.store.parts.manifest import joined_path
 

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from comity.model.errors import BadInput, ComityError
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store import pages as pages_module
 from comity.store.pages import PageStore, open_sink
 from comity.store.parts import duckdb_table, joining, part

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats import parquet
 from comity.store.formats.columns import NAMES
 from comity.store.formats.parquet import ParquetPart

@@ -36,7 +36,7 @@ from comity.database.instants import from_seconds
 from comity.database.tables import metadata
 from comity.database.types import RowNumber, UtcDateTime, count, written_at
 from comity.model.frontier import SeenPage
-from comity.model.image import AskedImage, Sighting, StoredImage
+from comity.model.image import RequestedImage, Sighting, StoredImage
 
 # Images, each content once, whatever addresses it has.
 images: Final = Table(
@@ -193,7 +193,7 @@ def has_image(connection: Connection, host_id: UUID, image_id: int) -> bool:
     return connection.execute(statement).first() is not None
 
 
-def note_asked(connection: Connection, host_id: UUID, asked: AskedImage) -> int | None:
+def note_asked(connection: Connection, host_id: UUID, asked: RequestedImage) -> int | None:
     """Note what came of asking; gives the image that was at the address before, if another is there now."""
     column = image_urls.c
     mine = (column.domain_id == host_id, column.url_key == asked.url_key)

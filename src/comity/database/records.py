@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Row, Select, func, or_, select
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.tables import domains, evidence, fetches
 from comity.model.evidence import Evidence
-from comity.model.fetch_row import FetchRow
 from comity.model.frontier import SeenPage
+from comity.model.outcome import FetchRow
 
 _FETCH = (
     "run_id",

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from comity.model.fetch import FetchRequest, Headers
-from comity.rules.retry_after import parse_http_date
+from comity.rules.politeness.backoff import parse_http_date
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 _UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")

@@ -16,7 +16,7 @@ from math import inf
 from typing import Final, Protocol
 
 from comity.model.gate import (
-    Answer,
+    AnswerKind,
     GateLimits,
     GateMemory,
     Observation,
@@ -26,13 +26,13 @@ from comity.model.gate import (
     Wait,
     WaitReason,
 )
-from comity.rules import politeness
-from comity.rules.politeness import START, finished, may_start, started
+from comity.rules.politeness import pace
+from comity.rules.politeness.pace import START, finished, may_start, started
 
 LINE_MOST: Final = 10_000
 TIMER_LEAST_S: Final = 0.0005
 TIMER_MOST_S: Final = 60.0  # looks again now and then, should the injected clock be moved
-UNSENT: Final = Observation(Answer.UNSENT)
+UNSENT: Final = Observation(AnswerKind.UNSENT)
 
 
 class Timer(Protocol):
@@ -62,7 +62,7 @@ class HostGate:
         self._clock = clock
         self._chance = chance
         self._call_later = call_later
-        self._state = politeness.opened(memory, limits, clock(), chance(), lease_ends_at)
+        self._state = pace.opened(memory, limits, clock(), chance(), lease_ends_at)
         self._under_way: set[int] = set()
         self._unsent: set[int] = set()  # let go, but still on the way to the host
         self._late_s: dict[int, float] = {}  # how much later than it was let go a request went out
@@ -101,14 +101,14 @@ class HostGate:
 
     def memory(self) -> GateMemory:
         """What the host's row should remember."""
-        return politeness.to_memory(self._state)
+        return pace.to_memory(self._state)
 
     def next_start_at(self) -> float:
         """When to ask again; infinite while only a finished request can free a slot."""
         self._now()
         if self._is_one_unsent():
             return inf
-        return politeness.next_start_at(self._state)
+        return pace.next_start_at(self._state)
 
     def wait_now(self) -> Wait | None:
         """What a request that asks at this moment waits for; None if it may start at once."""
@@ -161,17 +161,17 @@ class HostGate:
             now = self._now()
             if number == self._state.starts:
                 self._late_s[number] = max(0.0, now - reservation.started_at)
-            self._state = politeness.sent(self._state, number, now)
+            self._state = pace.sent(self._state, number, now)
             self._rouse()
 
     def update_limits(self, limits: GateLimits) -> None:
         """Put new bounds in force, also on the wait that is under way."""
-        self._state = politeness.with_limits(self._state, limits)
+        self._state = pace.with_limits(self._state, limits)
         self._rouse()
 
     def extend_lease(self, lease_ends_at: float) -> None:
         """The lease holds until then."""
-        self._state = politeness.with_lease(self._state, lease_ends_at)
+        self._state = pace.with_lease(self._state, lease_ends_at)
         self._rouse()
 
     def close(self) -> None:
@@ -214,7 +214,7 @@ class HostGate:
     def _now(self) -> float:
         now = self._clock()
         if now < self._state.seen_at:
-            self._state = politeness.rebased(self._state, now)
+            self._state = pace.rebased(self._state, now)
         return now
 
     def _is_one_unsent(self) -> bool:
@@ -243,7 +243,7 @@ class HostGate:
         verdict = self._verdict(now)
         if isinstance(verdict, Wait) and verdict.until == inf:
             return verdict
-        until = max(now, politeness.next_start_at(self._state))
+        until = max(now, pace.next_start_at(self._state))
         return Wait(until + max(self._state.delay.seconds, TIMER_LEAST_S), WaitReason.DELAY)
 
     def _rouse(self) -> None:

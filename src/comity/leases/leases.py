@@ -23,8 +23,7 @@ from comity.database.ledger import ledger
 from comity.leases.holder import is_dead, machine_name, new_holder
 from comity.model.errors import LeaseLost
 from comity.model.gate import GateMemory
-from comity.model.host import HostEnding, HostProgress, HostStatus
-from comity.model.lease import Lease
+from comity.model.host import HostEnding, HostProgress, HostStatus, Lease
 from comity.rules.cooldown import REFRESH_AFTER
 
 

@@ -8,7 +8,7 @@ from comity.clock import Clock
 from comity.database import policies
 from comity.database.connection import Database
 from comity.model.errors import BadInput
-from comity.model.policy import HostPolicy
+from comity.model.host import HostPolicy
 
 _LEAST: Final = {"max_concurrency": 1, "min_request_interval_ms": 0, "max_pages": 0, "max_kb_per_page": 1}
 _MOST: Final = {

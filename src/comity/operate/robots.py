@@ -7,8 +7,8 @@ from comity.database.connection import Database
 from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.robots import RobotsUnreachable
 from comity.rules.canonical import WebAddress
-from comity.walk.robots_in_force import RobotsInForce
-from comity.walk.robots_keeper import robots_from_row
+from comity.walk.robots.in_force import RobotsInForce
+from comity.walk.robots.keeper import robots_from_row
 
 
 def cached_robots(database: Database, address: WebAddress, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:

@@ -17,9 +17,8 @@ from comity.database import hosts, robots, takedowns
 from comity.database.connection import Database
 from comity.frontier.sql_store import own_frontier
 from comity.frontier.store import FrontierChange, FrontierStore
-from comity.model.discovery import FoundBy
 from comity.model.errors import BadInput
-from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FrontierEntry
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy, FrontierEntry
 from comity.model.host import CanonicalHost, Seed
 from comity.rules.canonical import origin_of, web_address
 from comity.rules.priority import HostSignals, PriorityWeights, priority_score

@@ -18,8 +18,8 @@ from comity.database.sources import postings as postings_table
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import source_from
 from comity.model.errors import AlreadyThere, BadInput, HostBusy, NotFound, Remedy, RemedyCode
+from comity.model.host import SCRIPTS_NOT_RUN
 from comity.model.job import JobPosting, ListingKind, SourceType
-from comity.model.policy import SCRIPTS_NOT_RUN
 from comity.model.source import (
     ORG_TYPES,
     HeadRead,
@@ -37,7 +37,7 @@ from comity.rules.nearest import one_of
 from comity.rules.next_run import base_days
 
 if TYPE_CHECKING:
-    from comity.walk.read_source import SourceDesk
+    from comity.walk.sources.runner import SourceRunner
 
 SHOWN_OF_A_SIMULATION: Final = 3
 _LONGEST: Final = {"org_name": 300, "org_type": 40, "parser_hint": 20_000, "time_window": 32, "time_zone": 64}
@@ -198,7 +198,7 @@ def ignored_settings(database: Database, source: Source) -> list[str]:
     return found
 
 
-async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
+async def run_now(desk: SourceRunner, source: Source) -> SourceReport:
     """Run a source now, due or not; `HostBusy` if it is being run or its host is leased."""
     result = await desk.run(source.id)
     if isinstance(result, SourceReport):
@@ -208,12 +208,12 @@ async def run_now(desk: SourceDesk, source: Source) -> SourceReport:
     raise HostBusy(f"{source.careers_url} was not run: {result.reason}")
 
 
-async def test_fetch(desk: SourceDesk, url: str) -> HeadRead:
+async def test_fetch(desk: SourceRunner, url: str) -> HeadRead:
     """Ask for the head of a page only: status, size, ETag, Last-Modified."""
     return await desk.head(_whole_address(url))
 
 
-async def simulate_extract(desk: SourceDesk, source: Source) -> Simulation:
+async def simulate_extract(desk: SourceRunner, source: Source) -> Simulation:
     """Read the first page and show its first jobs; no source and no posting is written."""
     reading = await desk.simulate(source)
     if not reading.pages:

@@ -11,8 +11,8 @@ from comity.clock import Clock
 from comity.database import hosts as hosts_table
 from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
-from comity.model.end_reason import EndReason
 from comity.model.host import HostStatus
+from comity.model.run import EndReason
 from comity.rules.takedown import Takedowns
 
 

@@ -17,8 +17,8 @@ from sqlalchemy import Connection
 
 from comity.database.connection import Database
 from comity.database.ledger import reading
-from comity.model.audit import Breach, Violation
 from comity.model.errors import BadInput
+from comity.model.ledger import Breach, Violation
 from comity.reports.politeness import HostAudit
 from comity.rules.ledger_chain import START, chained
 

@@ -19,12 +19,10 @@ from comity.database import policies, robots
 from comity.database.connection import Database
 from comity.database.instants import to_seconds
 from comity.database.ledger import reading
-from comity.model.audit import Breach, LedgerLine, PolicyEntry, RobotsNote, Violation
-from comity.model.ledger import NoteKind
+from comity.model.ledger import Breach, LedgerLine, NoteKind, PolicyEntry, RobotsNote, Violation
 from comity.rules.ledger_chain import ChainCheck, RequestNumbers, content_digest
-from comity.rules.politeness_audit import audit
-from comity.rules.politeness_law import PolicyLaw, RobotsLaw
-from comity.rules.robots import parsed_part
+from comity.rules.politeness.audit import PolicyLaw, RobotsLaw, audit
+from comity.rules.robots.verdict import parsed_part
 
 _BATCH: Final = 5000
 _SHOWN: Final = 1000

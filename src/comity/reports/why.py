@@ -21,7 +21,6 @@ from comity.database.connection import Database
 from comity.database.frontier import unqueued
 from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
-from comity.model.discovery import FoundBy
 from comity.model.explanation import (
     DecisionFacts,
     Explanation,
@@ -35,11 +34,11 @@ from comity.model.explanation import (
     UrlFacts,
     VisitFacts,
 )
-from comity.model.frontier import IMAGE_PRIORITY
+from comity.model.frontier import IMAGE_PRIORITY, FoundBy
 from comity.model.robots import RobotsAccess
 from comity.rules.canonical import WebAddress, address_of_host, resolve_link, url_key
-from comity.rules.policy_reach import reach_of
-from comity.rules.robots import parse_robots
+from comity.rules.politeness.policy import reach_of
+from comity.rules.robots.verdict import parse_robots
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules, clean_query
 from comity.rules.why import explain_url

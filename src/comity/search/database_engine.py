@@ -14,8 +14,8 @@ from comity.database.connection import Database
 from comity.database.search import index as search_index
 from comity.database.search import queries as search_queries
 from comity.model.search import FacetCount, SearchDocument, SearchPage, SearchQuery
-from comity.rules.search_marks import hit_of
-from comity.rules.search_terms import SearchPlan, plan_of
+from comity.rules.search.highlight import hit_of
+from comity.rules.search.terms import SearchPlan, plan_of
 
 # Counting a large result costs more than showing a page of it: its counts may be half a minute old.
 LARGE_RESULT: Final = 5_000

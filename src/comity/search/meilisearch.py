@@ -28,10 +28,10 @@ from comity.model.search import (
     SearchQuery,
     SearchSort,
 )
-from comity.rules.search_card import card_of, document_from
-from comity.rules.search_marks import hit_of
-from comity.rules.search_terms import SearchPlan, Term, plan_of
-from comity.rules.search_words import fields_of, name_key
+from comity.rules.search.card import card_of, document_from
+from comity.rules.search.fold import fields_of, name_key
+from comity.rules.search.highlight import hit_of
+from comity.rules.search.terms import SearchPlan, Term, plan_of
 
 _BATCH: Final = 500
 _WORDS: Final = ("title_words", "org_words", "about_words", "body_words")

@@ -17,7 +17,7 @@ from uuid import UUID
 from xxhash import xxh3_128_hexdigest
 
 from comity.model.errors import BadInput, ComityError
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats.columns import NAMES
 from comity.store.formats.writers import writer_of
 from comity.store.parts.manifest import write_finished

@@ -17,7 +17,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import BinaryIO, Final
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats.writers import part_writer
 from comity.store.parts.joining import join_parts
 from comity.store.parts.manifest import (

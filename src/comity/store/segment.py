@@ -20,7 +20,7 @@ from uuid import UUID
 
 from xxhash import xxh3_64_intdigest
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.parts.part import sync_folder
 
 Decode = Callable[[bytes, str], bytes]  # a coded body and its coding; gives the body

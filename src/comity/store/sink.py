@@ -7,7 +7,7 @@ from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from typing import Protocol
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 
 
 def is_full(error: BaseException | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.sink import PageSink
 
 Take = Callable[[Sequence[PageRecord]], None]

@@ -39,8 +39,7 @@ from comity.database.tables import CANDIDATE, domains
 from comity.database.types import UtcDateTime
 from comity.model.errors import IllegalTransition
 from comity.model.gate import GateMemory
-from comity.model.host import HostEnding, HostProgress, HostStatus
-from comity.model.lease import Lease
+from comity.model.host import HostEnding, HostProgress, HostStatus, Lease
 from comity.rules.cooldown import cooldown_ends_at
 
 _MEMORY: Final = (

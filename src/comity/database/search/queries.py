@@ -29,9 +29,9 @@ from comity.database.search.index import search_words
 from comity.database.search.tables import search_cards, search_documents
 from comity.database.types import UtcDateTime
 from comity.model.search import FacetCount, SearchDocument, SearchSort
-from comity.rules.search_card import document_from
-from comity.rules.search_facets import counted
-from comity.rules.search_terms import SearchPlan, Term
+from comity.rules.search.card import document_from
+from comity.rules.search.filters import facet_counts
+from comity.rules.search.terms import SearchPlan, Term
 
 _DOCUMENT: Final = search_documents.c
 # The title before the organisation, before place and tags, before the description.
@@ -73,7 +73,7 @@ def facets(
         total, counts = _grouped(connection, plan, now, [_DOCUMENT[name] for name in names])
     else:
         total, counts = _listed(connection, plan, now, [_DOCUMENT[name] for name in names])
-    return total, {name: counted(name, counter) for name, counter in zip(names, counts, strict=True)}
+    return total, {name: facet_counts(name, counter) for name, counter in zip(names, counts, strict=True)}
 
 
 def _listed(

@@ -21,8 +21,7 @@ from comity.database.tables import DONE, QUEUED
 from comity.frontier.redis.layout import data_keys, pack_entry, pack_kept, stem_of
 from comity.frontier.redis.link import RedisLink
 from comity.frontier.store import FrontierUnavailable
-from comity.model.discovery import FoundBy
-from comity.model.frontier import GUESSED_SCHEME_PRIORITY, IMAGE_PRIORITY
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, IMAGE_PRIORITY, FoundBy
 from comity.model.host import HostStatus
 from comity.rules.canonical import address_of_host, web_address
 

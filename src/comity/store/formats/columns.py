@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats.body_text import as_text
 
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 
 from isal import isal_zlib
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats.columns import body_as_text, microseconds, valid_unicode
 from comity.store.parts.part import PartWriter
 

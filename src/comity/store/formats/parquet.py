@@ -18,7 +18,7 @@ from uuid import UUID
 import zstandard
 
 from comity import __version__
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats.columns import COLUMNS, NAMES, ColumnKind, PageColumn, all_utf8, body_as_columns, microseconds
 from comity.store.parts.part import PartWriter
 

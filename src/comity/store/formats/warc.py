@@ -18,7 +18,7 @@ from uuid import UUID, uuid5
 from isal import isal_zlib
 
 from comity import __version__
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats.columns import utf8
 from comity.store.formats.json_lines import format_time
 from comity.store.parts.part import PartWriter

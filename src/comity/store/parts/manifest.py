@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from xxhash import xxh3_128
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 from comity.store.formats.columns import microseconds
 from comity.store.parts.part import PartTally, PartWriter, sync_folder
 from comity.store.target import Target

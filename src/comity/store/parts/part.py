@@ -13,7 +13,7 @@ from uuid import UUID
 
 from xxhash import xxh3_128
 
-from comity.model.page_record import PageRecord
+from comity.model.page import PageRecord
 
 TEMPORARY: Final = ".tmp"
 _NO_LINKS: Final = (EPERM, EOPNOTSUPP, ENOSYS, EMLINK)  # what file systems say that have none
