@@ -373,7 +373,7 @@ class Settings(BaseSettings):
 
 
 def read_settings(**options: Any) -> Settings:
-    """Read the environment, with options that somebody gave (None means not given) on top."""
+    """Read the environment, with the options that are set (None means not set) on top."""
     given = {name: value for name, value in options.items() if value is not None}
     try:
         return Settings(**given)

@@ -43,7 +43,7 @@ def test_postgresql_is_known_by_its_usual_spellings(where: str) -> None:
     database = open_database(where)
     assert database.is_shared
     assert database.engine.url.drivername == "postgresql+psycopg"
-    assert ":p@" not in database.shown
+    assert ":p@" not in database.location
     database.close()
 
 
@@ -131,7 +131,7 @@ def test_behind_a_pooler_nothing_is_kept_on_a_connection(postgres_url: str) -> N
     found = {}
     for said in ("", "&pgbouncer=true", "&pgbouncer=false"):
         database = open_database(postgres_url + said)
-        assert "pgbouncer" not in database.shown
+        assert "pgbouncer" not in database.location
         with database.read() as connection:
             for _ in range(8):
                 prepared, timeout = connection.execute(kept).one()

@@ -220,7 +220,7 @@ def test_a_database_of_a_newer_comity_is_refused_in_words(new_database: Database
     for act in (schema.ensure_current, schema.upgrade, lambda database: schema.downgrade(database, "base")):
         with pytest.raises(SchemaMismatch, match=r"newer Comity \(schema 9999.*upgrade Comity") as caught:
             act(new_database)
-        assert new_database.shown in str(caught.value)
+        assert new_database.location in str(caught.value)
     with new_database.read() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["9999"]
 

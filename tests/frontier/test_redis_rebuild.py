@@ -18,6 +18,7 @@ from comity.frontier.redis.link import RedisTerms
 from comity.frontier.redis.store import RedisFrontier
 from comity.frontier.sql_store import SqlFrontier
 from comity.frontier.store import FrontierUnavailable
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, FoundBy
 from comity.model.host import HostStatus
 from comity.model.sitemap import ChangeFrequency, PageHints
 from comity.operate.move_frontier import move_frontier_back
@@ -162,6 +163,10 @@ def test_the_root_is_queued_where_nothing_was_visited(room: Room, redis_url: str
     room.store.recover()
     lose(redis_url)
     assert room.paths() == [""]
+    with room.store.reading() as reads:
+        found = reads.find([room.host], key_of(""))
+    assert found is not None
+    assert (found.priority, found.found_by) == (GUESSED_SCHEME_PRIORITY, FoundBy.SEED), "as a seed without a scheme"
 
 
 def test_what_is_in_the_journal_comes_on_top(room: Room, redis_url: str) -> None:

@@ -172,8 +172,8 @@ def test_a_server_that_still_reads_its_log_is_waited_for(embedded_database: Data
             with suppress(OSError):
                 while True:
                     with server.accept()[0] as connection:
-                        while octets := connection.recv(65_536):
-                            for asked in octets.split(b"*")[1:]:
+                        while content := connection.recv(65_536):
+                            for asked in content.split(b"*")[1:]:
                                 said = b"loading:1\r\naof_enabled:0\r\n"
                                 is_greeting = b"SETINFO" in asked
                                 connection.sendall(b"+OK\r\n" if is_greeting else b"$%d\r\n%s\r\n" % (len(said), said))
@@ -245,8 +245,8 @@ def test_a_million_urls_would_take_less_than_200_megabytes(embedded_database: Da
                 room.settle(done=keys[first : first + 5000])
             done = (client.info("memory")["used_memory"] - before) / urls
             biggest = max(client.hlen(name) for name in client.scan_iter(match="*:e:*", count=1000))
-        assert queued < 200, f"{queued:.0f} octets a queued URL"
-        assert done < 110, f"{done:.0f} octets a URL that is done"
+        assert queued < 200, f"{queued:.0f} content a queued URL"
+        assert done < 110, f"{done:.0f} content a URL that is done"
         assert biggest < 256, "no bucket grows out of its compact form"
         store.close()
 

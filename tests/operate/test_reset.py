@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from comity.database import hosts, robots, takedowns
 from comity.database.tables import DONE, DROPPED, QUEUED, domain_frontier
-from comity.model.errors import BadInput, HostBusy, NotFound
+from comity.model.errors import BadInput, HostBusy, NotFound, Remedy, RemedyCode
 from comity.model.host import HostStatus
 from comity.operate.hosts import reset_host
 from comity.operate.takedown import add_takedowns
@@ -60,8 +60,9 @@ def test_whatever_its_status_a_host_is_ready_to_be_crawled_from_the_start(state:
 
 
 def test_an_unknown_host_is_not_found(state: State) -> None:
-    with pytest.raises(NotFound, match=r"comity seeds add nobody\.example"):
+    with pytest.raises(NotFound, match=r"nobody\.example is not known here") as refused:
         reset_host(state.database, state.clock, "nobody.example")
+    assert refused.value.remedy == Remedy(RemedyCode.ADD_SEED, "nobody.example")
 
 
 def test_a_host_that_is_being_crawled_is_left_alone(state: State) -> None:
@@ -79,7 +80,7 @@ def test_a_host_that_is_being_crawled_is_left_alone(state: State) -> None:
 def test_a_change_at_the_same_moment_is_told(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     state.add("host.example", status=HostStatus.BLOCKED)
     monkeypatch.setattr(hosts, "change", lambda *_, **__: False)
-    with pytest.raises(HostBusy, match="changed by somebody else"):
+    with pytest.raises(HostBusy, match="changed by another process"):
         reset_host(state.database, state.clock, "host.example")
     assert state.row("host.example")["status"] is HostStatus.BLOCKED
 

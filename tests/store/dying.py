@@ -30,8 +30,8 @@ def on_name(method: Callable[..., Any], prefix: str) -> Callable[..., Any]:
 
 
 def half_copied(source: Any, file: Any, _length: int) -> None:
-    octets = source.read()
-    file.write(octets[: len(octets) // 2])
+    content = source.read()
+    file.write(content[: len(content) // 2])
     file.flush()
     die()
 

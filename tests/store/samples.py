@@ -48,19 +48,19 @@ def recovered(place: Path, committed: Callable[[PageRecord], bool | None] | Iter
 
 
 def kept(place: Path) -> Kept:
-    """Every page at a place as a reader of its kind finds it: URL and body as octets, in the order of URLs."""
+    """Every page at a place as a reader of its kind finds it: URL and body as content, in the order of URLs."""
     if place.name.endswith(".jsonl") or place.name.endswith(".jsonl.gz"):
-        found = [(row["url"], _octets(row["body"], row["body_bytes"])) for row in json_rows(place)]
+        found = [(row["url"], _bytes_of(row["body"], row["body_bytes"])) for row in json_rows(place)]
     elif ".warc" in place.name:
         found = warc_pages(place)
     else:
-        found = [(row["url"], _octets(row["body"], row["body_bytes"])) for row in sql_rows(place)]
+        found = [(row["url"], _bytes_of(row["body"], row["body_bytes"])) for row in sql_rows(place)]
     return sorted(found, key=lambda pair: pair[0])
 
 
 def json_rows(place: Path) -> list[dict[str, Any]]:
-    octets = place.read_bytes()
-    plain = gzip.decompress(octets) if place.name.endswith(".gz") else octets
+    content = place.read_bytes()
+    plain = gzip.decompress(content) if place.name.endswith(".gz") else content
     return [json.loads(line) for line in plain.splitlines()]
 
 
@@ -106,7 +106,7 @@ def _belongs(place: Path, path: Path) -> bool:
     return path == joined_path(place)
 
 
-def _octets(text: str | None, octets: str | bytes | None) -> bytes | None:
+def _bytes_of(text: str | None, content: str | bytes | None) -> bytes | None:
     if text is not None:
         return text.encode()
-    return b64decode(octets) if isinstance(octets, str) else octets
+    return b64decode(content) if isinstance(content, str) else content

@@ -206,7 +206,7 @@ def test_records_of_an_older_kind_are_still_read(folder: Path) -> None:
     path = folder / "segment-x-000001.open"
     path.write_bytes(struct.pack("<4sIIIQ", header[:4], 1, len(older), len(body), digest) + older + body)
     with path.open("rb") as file:
-        assert [each.decoded(lambda octets, _coding: octets) for each in read_kept(file)] == [page(1)]
+        assert [each.decoded(lambda content, _coding: content) for each in read_kept(file)] == [page(1)]
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 40, b"CSG1", b"CSG1" + b"\xff" * 20, b"rubbish " * 100])

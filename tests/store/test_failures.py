@@ -55,9 +55,9 @@ def small_disk(tmp_path: Path) -> Iterator[Disk]:
         return
     really_write, room = os.write, SMALL_DISK_BYTES
 
-    def write(descriptor: int, octets: Any) -> int:
+    def write(descriptor: int, content: Any) -> int:
         nonlocal room
-        count: int = really_write(descriptor, octets[:room]) if room > 0 else no_space()
+        count: int = really_write(descriptor, content[:room]) if room > 0 else no_space()
         room -= count
         return count
 

@@ -120,11 +120,11 @@ def test_the_parts_of_a_file_are_noted_one_after_the_other(
 
 
 @pytest.mark.parametrize("name", FILES[:-1])
-def test_octets_that_changed_in_a_file_are_found(tmp_path: Path, name: str) -> None:
+def test_bytes_that_changed_in_a_file_are_found(tmp_path: Path, name: str) -> None:
     store_all(tmp_path / name, [page(number) for number in range(9)])
-    octets = bytearray((tmp_path / name).read_bytes())
-    octets[len(octets) // 2] ^= 1
-    (tmp_path / name).write_bytes(octets)
+    content = bytearray((tmp_path / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / name).write_bytes(content)
     assert conditions(tmp_path / name, thorough=False) == [WHOLE]
     assert one(tmp_path / name).reason == "its digest is not the one noted"
 
@@ -197,9 +197,9 @@ def spoilt(tmp_path: Path) -> Path:
         store_all(place, [page(number * 10 + each) for each in range(3 if name == "first" else 2)], f"m:1:1:{name}")
     part = {name: place / f"part-m-1-1-{name}-000001.parquet" for name in ("cut", "first", "flipped", "gone", "old")}
     os.truncate(part["cut"], part["cut"].stat().st_size - 7)
-    octets = bytearray(part["flipped"].read_bytes())
-    octets[40] ^= 0xFF
-    part["flipped"].write_bytes(octets)
+    content = bytearray(part["flipped"].read_bytes())
+    content[40] ^= 0xFF
+    part["flipped"].write_bytes(content)
     part["gone"].unlink()
     note_path(part["old"]).unlink()
     shutil.copy(part["first"], place / "part-first (copy).parquet")

@@ -138,8 +138,8 @@ def test_a_file_that_is_broken_is_told_in_one_line(tmp_path: Path, name: str) ->
 
 def test_a_line_that_is_being_written_is_not_there_yet(tmp_path: Path) -> None:
     store_all(tmp_path / "pages.jsonl", [page(1), page(2)])
-    octets = (tmp_path / "pages.jsonl").read_bytes()
-    (tmp_path / "pages.jsonl").write_bytes(octets[:-50])
+    content = (tmp_path / "pages.jsonl").read_bytes()
+    (tmp_path / "pages.jsonl").write_bytes(content[:-50])
     assert urls(tmp_path / "pages.jsonl") == [page(1).url]
 
 

@@ -56,7 +56,7 @@ def test_a_body_reads_so(body: bytes, content_type: str | None, encoding: str | 
         (b"a\0b", None),
     ],
 )
-def test_what_is_no_text_stays_octets(body: bytes, content_type: str | None) -> None:
+def test_what_is_no_text_stays_bytes(body: bytes, content_type: str | None) -> None:
     assert as_text(body, content_type, None) is None
 
 

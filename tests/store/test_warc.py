@@ -132,10 +132,10 @@ def test_every_record_is_a_gzip_member_of_its_own(tmp_path: Path) -> None:
     store_all(tmp_path / "pages.warc.gz", [page(number) for number in range(5)])
     with (tmp_path / "pages.warc.gz").open("rb") as file:
         offsets = [record.stream_pos for record in FastIterator(file)]
-    octets = (tmp_path / "pages.warc.gz").read_bytes()
+    content = (tmp_path / "pages.warc.gz").read_bytes()
     assert len(offsets) == 6
-    for begin, end in zip(offsets, [*offsets[1:], len(octets)], strict=True):
-        assert gzip.decompress(octets[begin:end]).startswith(b"WARC/1.1\r\n")
+    for begin, end in zip(offsets, [*offsets[1:], len(content)], strict=True):
+        assert gzip.decompress(content[begin:end]).startswith(b"WARC/1.1\r\n")
 
 
 def test_record_names_differ_and_stay_the_same(tmp_path: Path) -> None:

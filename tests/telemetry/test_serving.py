@@ -84,7 +84,7 @@ async def test_what_is_not_there_or_not_understood_is_said(address: Address, ask
 
 
 async def test_a_client_that_says_nothing_is_sent_away(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(serving, "_CLIENT_TIMEOUT_S", 0.1)
     reader, writer = await asyncio.open_connection(address.host, address.port)
     writer.write(b"GET /well HT")
     assert await asyncio.wait_for(reader.read(), 5) == b""

@@ -1,1 +1,1 @@
-"""The only room that speaks SQL: tables, connections, migrations and one file of named statements per table."""
+"""The only room with SQL: tables, connections, migrations, and a module or package of named statements per table."""

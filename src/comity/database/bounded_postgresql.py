@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL whose waits end: a server that hangs is noticed, although its machine still answers.
+"""PostgreSQL connections with bounded waits: a hung server is noticed, although its machine still answers.
 
 Keepalives find a machine that vanished. A server that is suspended, or a proxy in front of it that stopped forwarding,
 keeps its connections open and says nothing; libpq would wait for ever. So a connection that waits long checks whether

@@ -1,4 +1,4 @@
-"""Writing many rows at once, at the speed of the driver.
+"""Bulk inserts at the speed of the driver.
 
 Settling writes a few rows for every page. The statements are still built from the tables, once for each database; the
 values go to the driver as it wants them, without a type's processor for each.
@@ -95,7 +95,7 @@ def _text_instant(microseconds: int) -> str:
 
 
 def _text_time(seconds: float) -> str:
-    """An instant as SQLite keeps it, to the microsecond as `datetime` rounds it; a second is spelled once."""
+    """An instant as SQLite keeps it, to the microsecond as `datetime` rounds it; a second is formatted once."""
     fraction, whole = modf(seconds)
     microseconds = round(fraction * 1e6)
     if not 0 <= microseconds < 1_000_000:
@@ -112,5 +112,5 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def _json(value: Any) -> str:
-    """A document as text; what is text already was written as JSON by whoever made it."""
+    """A document as text; text is JSON already, and stays as it is."""
     return value if isinstance(value, str) else _encode(value)

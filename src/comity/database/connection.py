@@ -1,4 +1,4 @@
-"""Opening the state and beginning transactions on it.
+"""Open the state and start transactions on it.
 
 Embedded: one SQLite file in WAL mode, every commit synced. Shared: PostgreSQL, with bounded waits. A write
 transaction takes its lock when it begins, so that two writers queue instead of failing half-way.
@@ -69,7 +69,7 @@ class Database:
         self.is_shared = engine.dialect.name == "postgresql"
 
     @property
-    def shown(self) -> str:
+    def location(self) -> str:
         """Where the state is, without any password."""
         if self.is_shared:
             return self.engine.url.render_as_string(hide_password=True)
@@ -185,7 +185,7 @@ class _SqliteWithIndexHints(SQLiteCompiler):
 def _use_write_ahead_log(cursor: Any) -> None:
     """Have readers and the writer not wait for each other; of processes that make a file together, one is first.
 
-    SQLite does not wait for a lock here, whatever it was told, so this does.
+    SQLite does not wait for a lock here, whatever its timeout, so this does.
     """
     for turn in range(_WAL_TRIES):
         try:
@@ -255,7 +255,7 @@ def _clear_errors(database: Database) -> Iterator[None]:
         raise StateUnavailable(_sentence(database, error)) from error
     except NoConnectionFree as error:
         raise StateUnavailable(
-            f"every connection to the state at {database.shown} is in use; try again later"
+            f"every connection to the state at {database.location} is in use; try again later"
         ) from error
     except DBAPIError as error:
         if error.connection_invalidated or _is_damaged_or_full(error) or _is_set_up_wrongly(error):
@@ -280,4 +280,4 @@ def _sentence(database: Database, error: DBAPIError) -> str:
     """Say which state failed and why, in one line."""
     lines = str(error.orig).strip().splitlines() or [type(error.orig).__name__]
     advice = _POOLER_ADVICE if any(words in lines[0] for words in _FROM_A_POOLER) else ""
-    return f"the state at {database.shown} cannot be used: {lines[0]}{advice}"
+    return f"the state at {database.location} cannot be used: {lines[0]}{advice}"

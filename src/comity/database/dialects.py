@@ -1,4 +1,4 @@
-"""SQL that the two databases spell differently, under one name each."""
+"""SQL that differs between the two databases, under one name each."""
 
 from __future__ import annotations
 

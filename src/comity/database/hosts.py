@@ -1,4 +1,4 @@
-"""Statements on `domains` other than those of leases: making hosts known, reading and changing them."""
+"""Statements on `domains` other than those of leases: add, read and change hosts."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def note_checkpoint(connection: Connection, host_id: UUID, checkpoint_id: str | 
 
 
 def is_leased(connection: Connection, host_id: UUID, now: datetime | None) -> bool:
-    """Whether somebody holds the host at this moment, by the clock that rules the leases."""
+    """Whether the host is leased now, by the clock that rules the leases."""
     statement = select(domains.c.id).where(
         domains.c.id == host_id, domains.c.claim_expires_at > instant(connection, now)
     )
@@ -181,7 +181,7 @@ def is_leased(connection: Connection, host_id: UUID, now: datetime | None) -> bo
 
 
 def leased_now(connection: Connection, now: datetime | None) -> str | None:
-    """Some host that somebody holds at this moment."""
+    """Some host that is leased now."""
     statement = select(domains.c.domain).where(domains.c.claim_expires_at > instant(connection, now)).limit(1)
     found: str | None = connection.execute(statement).scalar()
     return found
@@ -228,7 +228,7 @@ def ranked_by_yield(connection: Connection, limit: int) -> Sequence[Row[Any]]:
 def change(
     connection: Connection, host_id: UUID, values: Mapping[str, Any], *, expected_version: int | None = None
 ) -> bool:
-    """Change a host's row outside of a lease; with a version, only if nobody changed it in between."""
+    """Change a host's row outside of a lease; with a version, only if it did not change in between."""
     statement = (
         update(domains)
         .where(domains.c.id == host_id)
@@ -328,7 +328,7 @@ def end_cooldowns(connection: Connection, now: datetime | None, *, refresh: bool
 
 
 def ask_refresh(connection: Connection, hosts: Collection[str], now: datetime | None) -> list[str]:
-    """Make those of the hosts due that are done and that nobody holds; gives their names.
+    """Make those of the hosts due that are done and not leased; gives their names.
 
     A host that was done, and woke because a page of it was named just now, is refreshed with it.
     """
@@ -341,16 +341,21 @@ def ask_refresh(connection: Connection, hosts: Collection[str], now: datetime | 
     woken = due.where(domains.c.status == HostStatus.PENDING, domains.c.pages_crawled > 0).values(**marked)
     done = due.where(domains.c.status == HostStatus.EXHAUSTED).values(**marked, status=HostStatus.PENDING)
     names: list[str] = []
-    for statement in (woken, done):  # whoever was done is not woken twice
+    for statement in (woken, done):  # a host that was done is not woken twice
         names += connection.execute(statement.returning(domains.c.domain), asked).scalars()
     return sorted(names)
 
 
 def left_within(
-    connection: Connection, max_depth: int, now: datetime | None, hosts: Collection[str] | None, limit: int
-) -> list[UUID]:
+    connection: Connection,
+    max_depth: int,
+    now: datetime | None,
+    hosts: Collection[str] | None,
+    limit: int,
+    after: UUID | None = None,
+) -> Sequence[Any]:
     """Hosts that are done, that no worker holds, and whose links that were left lie no deeper than is followed now."""
-    statement = select(domains.c.id).where(
+    statement = select(domains.c.id, domains.c.domain).where(
         domains.c.left_at_depth <= max_depth,
         domains.c.status == HostStatus.EXHAUSTED,
         or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= instant(connection, now)),
@@ -361,8 +366,10 @@ def left_within(
         statement = statement.where(domains.c.is_seeded)
     if connection.dialect.name == "postgresql":
         statement = statement.with_for_update(skip_locked=True)
+    if after is not None:
+        statement = statement.where(domains.c.id > after)
     parameters = {} if hosts is None else {"hosts": list(hosts)}
-    return list(connection.execute(statement.order_by(domains.c.id).limit(limit), parameters).scalars())
+    return connection.execute(statement.order_by(domains.c.id).limit(limit), parameters).all()
 
 
 def wake_for_depth(connection: Connection, host_id: UUID, found: int) -> None:

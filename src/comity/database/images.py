@@ -108,7 +108,7 @@ _TURN: Final = 0x636F6D69_696D67  # "comi" "img", as a PostgreSQL advisory lock
 
 
 def take_turn(connection: Connection) -> None:
-    """Wait until nobody else writes images; the turn ends with the transaction. An embedded state has one writer."""
+    """Wait for the turn to write images, which ends with the transaction. An embedded state has one writer."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:turn)"), {"turn": _TURN})
 
@@ -253,13 +253,13 @@ def _add_from(connection: Connection, found: Any) -> None:
 
 
 def drop_sightings(connection: Connection, host_id: UUID, url_key: int) -> None:
-    """No image came, and none will: nobody waits for it any more."""
+    """No image came, and none will: forget the pages that wait for it."""
     waiting = image_sightings.c
     connection.execute(delete(image_sightings).where(waiting.domain_id == host_id, waiting.url_key == url_key))
 
 
 def found_again(connection: Connection, host_id: UUID, image_ids: Collection[int], at: datetime) -> None:
-    """A refresh met images as they were, where the pages of a host show them."""
+    """A refresh found images unchanged, on the pages of a host that show them."""
     rest, column = iter(sorted(set(image_ids))), provenance.c
     while some := list(islice(rest, _BATCH)):
         found = select(
@@ -282,7 +282,7 @@ def see_again(connection: Connection, image_ids: Collection[int], at: datetime) 
 
 
 def on_pages(connection: Connection, page_keys: Collection[int]) -> set[int]:
-    """The images of pages that are as they were."""
+    """The images of pages that did not change."""
     found: set[int] = set()
     rest = iter(page_keys)
     while some := list(islice(rest, _BATCH)):

@@ -1,4 +1,4 @@
-"""Which clock a statement goes by.
+"""The clock that a statement uses.
 
 On a shared server the database's own clock rules, so that machines whose clocks differ agree on who holds
 a lease. An embedded state has one machine and takes the time from the caller, as tests do everywhere.

@@ -1,4 +1,4 @@
-"""Statements that fold one host's row into another's."""
+"""Statements that merge one host's row into another's."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _checkpoint_of(row: Row[Any]) -> str | None:
 
 
 def note_size(connection: Connection, host_id: UUID, queued: int) -> None:
-    """Note how many URLs a folded host has queued, unless somebody crawls it by now."""
+    """Note how many URLs a folded host has queued, unless a worker crawls it by now."""
     still = (domains.c.id == host_id, domains.c.claimed_by.is_(None))
     connection.execute(update(domains).where(*still).values(frontier_size=queued))
 

@@ -101,8 +101,8 @@ def last_contents(connection: Connection, host: str, limit: int) -> list[tuple[s
 
 
 _BATCH: Final = 500
-# A visit that told something of the page; one that failed leaves what was known before.
-_TOLD: Final = ("fetched", "not_modified", "gone", "rejected")
+# Outcomes that say something about the page; a visit that failed leaves what was known before.
+_INFORMATIVE: Final = ("fetched", "not_modified", "gone", "rejected")
 _GONE: Final = (404, 410)
 _BY_SOURCE: Final = "source"  # what the run of a source saw is no page of a crawl
 
@@ -129,7 +129,7 @@ def last_seen(connection: Connection, keys: Collection[int]) -> dict[int, SeenPa
                 column.images_read,
                 number.label("number"),
             )
-            .where(column.url_key.in_(some), column.outcome.in_(_TOLD), column.discovery_type != _BY_SOURCE)
+            .where(column.url_key.in_(some), column.outcome.in_(_INFORMATIVE), column.discovery_type != _BY_SOURCE)
             .subquery()
         )
         for row in connection.execute(select(ranked).where(ranked.c.number == 1)):

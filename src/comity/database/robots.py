@@ -1,4 +1,4 @@
-"""Statements on `robots_cache`: the robots.txt of each origin, as it was last read."""
+"""Statements on `robots_cache`: the robots.txt of each origin, as last read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The age of a database: reading it, moving it, and refusing one that this code cannot read."""
+"""The schema version of a database: read it, migrate it, and refuse one that this code cannot use."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _is_known(revision: str) -> bool:
 def _refuse_newer(database: Database, revision: str | None) -> None:
     if revision is not None and not _is_known(revision):
         raise SchemaMismatch(
-            f"the state at {database.shown} was written by a newer Comity (schema {revision}; "
+            f"the state at {database.location} was written by a newer Comity (schema {revision}; "
             f"this is Comity {__version__} with schema {head_revision()}): upgrade Comity, or use another state"
         )
 
@@ -73,8 +73,8 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
     if revision is not None:
         if not inspect(connection).has_table(_TELLTALE):
             raise BadInput(
-                f"the database at {database.shown} belongs to another program: its alembic_version is {revision}, and "
-                "it has none of Comity's tables; name another database"
+                f"the database at {database.location} belongs to another program: its alembic_version is {revision}, "
+                "and it has none of Comity's tables; name another database"
             )
         return
     if database.is_shared:
@@ -84,7 +84,7 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
         found = sorted(named & metadata.tables.keys())
         if found:
             raise BadInput(
-                f"the database at {database.shown} has tables of another program under Comity's names "
+                f"the database at {database.location} has tables of another program under Comity's names "
                 f"({', '.join(found[:3])}); name another database, or another schema by ?options=-csearch_path%3Dcomity"
             )
 
@@ -99,7 +99,8 @@ def ensure_current(database: Database) -> None:
         return
     if database.is_shared:
         raise SchemaMismatch(
-            f"the state at {database.shown} has schema {revision or 'none'}, and this Comity needs {head_revision()}",
+            f"the state at {database.location} has schema {revision or 'none'}, "
+            f"and this Comity needs {head_revision()}",
             remedy=Remedy(RemedyCode.UPGRADE_SCHEMA),
         )
     if revision is not None or not _make(database):

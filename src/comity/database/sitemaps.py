@@ -1,4 +1,4 @@
-"""Statements on `sitemaps`: which files of a host were asked for, and which are still to be."""
+"""Statements on `sitemaps`: the files of a host that were requested, and those still to request."""
 
 from __future__ import annotations
 

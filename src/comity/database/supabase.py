@@ -118,10 +118,10 @@ def _table(table: Table) -> Iterator[str]:
 
 def _missing(table: Table, column: str) -> str:
     """An older table may have rows: a column that must not be empty but has no default is added as one that may be."""
-    spelled = _text(CreateColumn(table.c[column]))
+    declared = _text(CreateColumn(table.c[column]))
     if table.c[column].server_default is None:
-        spelled = spelled.removesuffix(" NOT NULL")
-    return f"ALTER TABLE {table.name} ADD COLUMN IF NOT EXISTS {spelled};"
+        declared = declared.removesuffix(" NOT NULL")
+    return f"ALTER TABLE {table.name} ADD COLUMN IF NOT EXISTS {declared};"
 
 
 def _constraint(table: Table, constraint: Constraint) -> str:

@@ -1,6 +1,6 @@
 """The state, as tables. One declaration serves both databases; `migrations` bring a database to it.
 
-Every column has the default that a row written by hand would expect.
+Every column has the default that a row inserted in SQL would expect.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ robots_cache: Final = Table(
     Column("origin", String(280), primary_key=True),
     Column("host", String(260), nullable=False),
     Column("robots_txt", Text()),
-    # The octets as they came, where text cannot hold them.
+    # The bytes as received, where text cannot hold them.
     Column("raw", LargeBinary()),
     Column("fetched_at", UtcDateTime()),
     Column("expires_at", UtcDateTime()),
@@ -238,7 +238,7 @@ robots_cache: Final = Table(
     # Why a request for the file failed; NULL where an answer came.
     Column("failure", String(24)),
     Column("lacks_tls", Boolean(), nullable=False, server_default=false()),
-    # Identifies the ledger note that says what this row puts in force; a row edited by hand no longer fits it.
+    # Identifies the ledger note that says what this row puts in force; a row edited in SQL no longer matches it.
     Column("noted", String(32)),
     Index("idx_robots_cache_host", "host"),
 )
@@ -317,7 +317,7 @@ frontier_journal: Final = Table(
     Column("payload", LargeBinary(), nullable=False),
 )
 
-# The sitemap files of a host: those that were asked for, and those that an index named and nobody asked for yet.
+# The sitemap files of a host: those that were requested, and those that an index named and that were not requested yet.
 sitemaps: Final = Table(
     "sitemaps",
     metadata,

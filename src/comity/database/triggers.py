@@ -1,4 +1,4 @@
-"""What the database itself guards: the life of a host, the age of its row, and the history of policies.
+"""Triggers: legal status changes of hosts, the time of their last change, and the history of policies.
 
 The statements are generated from the table of legal moves, so that hand-written SQL is held to
 the same rules as the code. A new row is checked as well as a change, and SQLite's REPLACE as well as both.
@@ -15,7 +15,7 @@ _REPLACED: Final = "(replaced)"
 
 Moves = Mapping[str, Sequence[str]]
 
-# A host that was done or left alone and is to be crawled again is due now, also where only its status was set by hand
+# A host that was done or left alone and is to be crawled again is due now, also where only its status was set in SQL
 # (an operator need write nothing else): the time that it was to wait until was that of its former status.
 _WOKEN: Final = "NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active')"
 

@@ -1,9 +1,9 @@
-"""Which sockets are open, to which host, and which of them are dead: libcurl keeps connections but tells nobody.
+"""Which sockets are open, to which host, and which of them are dead: libcurl does not say.
 
 Noted when a socket is opened, with its inode, because a descriptor's number alone may long mean another file.
 libcurl looks for dead connections only once a second. In between it would send a request into one and then,
 unseen by the gate, send it again; so the ends that our event loop hears of are remembered by local port, and a
-transfer that is about to use such a connection is told in time.
+transfer that is about to use such a connection is warned in time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""libcurl's event loop inside ours: easy handles enter, their endings are told to a callback.
+"""libcurl's event loop inside ours: easy handles enter, a callback gets their results.
 
 libcurl says which sockets it waits for and when it wants to be called next. On Linux its sockets live in an epoll
 set of their own, of which asyncio sees one descriptor: a burst of answers is one wake-up, and a connection that
@@ -212,7 +212,7 @@ class _EpollWatcher:
         self._after()
 
     def _on_idle(self, descriptor: int, events: int) -> None:
-        """Something happened on a kept connection: its end, or words that nobody asked for."""
+        """Something happened on a kept connection: it closed, or sent unrequested data."""
         ended = bool(events & (select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR))
         spoke = bool(events & select.EPOLLIN)
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The head of an answer and the head of a question: raw lines enter, parsed fields leave, and the reverse."""
+"""Response and request headers: raw lines enter, parsed fields leave, and the reverse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content codings undone under a cap: coded bytes enter, the plain body leaves, or `Undecodable` is raised.
+"""Decode content codings under a size cap: coded bytes enter, the plain body leaves, or `Undecodable` is raised.
 
 Small bodies are inflated whole when they are complete, which costs least; large ones piece by piece as they
 arrive, so that a bomb is stopped after the cap and neither the coded nor the plain body is ever held twice.
@@ -277,7 +277,7 @@ def _zstd_size(wire: bytes) -> int:
 _ISAL_ERROR: type[Exception] = igzip_lib.error  # type: ignore[assignment]  # its stub gives an instance
 _CODEC_ERRORS: Final = (_ISAL_ERROR, brotli.error, zstandard.ZstdError)
 _ALIASES: Final = {"x-gzip": "gzip"}
-# Servers that were told wrongly name charsets and transfer encodings here, which leave the octets as they are.
+# Misconfigured servers name charsets and transfer encodings here, which leave the bytes unchanged.
 _NO_CODINGS: Final = frozenset(
     {"", "identity", "none", "utf-8", "utf8", "iso-8859-1", "windows-1252", "us-ascii", "7bit", "8bit", "binary"}
 )

@@ -1,4 +1,4 @@
-"""How the fetcher behaves for as long as it lives; built once by the assembly."""
+"""The fetcher's settings, built once by `assemble`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from comity.rules.content_type import judge
 _URL: Final = pycurl.URL
 _GO_ON: Final[int] = pycurl.PREREQFUNC_OK
 _ABORT: Final[int] = pycurl.PREREQFUNC_ABORT
-_STOP: Final = -1  # told to libcurl, ends the transfer
+_STOP: Final = -1  # returned to libcurl, ends the transfer
 _PROTOCOLS: Final = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS
 # Up to here a body is collected and inflated whole; beyond, it is inflated as it comes.
 _STREAM_FROM_BYTES: Final = 262_144

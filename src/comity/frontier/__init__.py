@@ -1,1 +1,1 @@
-"""The frontier: a host's URLs still to visit. A pop is only a look; the acknowledgement is part of settling."""
+"""The frontier: a host's URLs still to visit. Reading removes nothing; settling acknowledges what was visited."""

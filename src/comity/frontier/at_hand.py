@@ -1,4 +1,4 @@
-"""A host's URLs at hand: the front of its frontier, in memory.
+"""The head of a host's frontier, in memory.
 
 The frontier itself is in the database. While everything queued there is also here, new links join at once; as soon
 as there is more than fits, they wait in the database and are read when this runs dry: memory is bounded.
@@ -55,7 +55,7 @@ class HostQueue:
         return key in self._keys
 
     def is_met_too_deep(self, key: int) -> bool:
-        """Note a link that lies deeper than is followed; nearer to a seed it is a new one all the same."""
+        """Note a link that lies deeper than is followed; nearer to a seed it still counts as new."""
         if key in self._keys or key in self._deep:
             return True
         if len(self._deep) >= self._keys_most:

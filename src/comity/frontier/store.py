@@ -1,4 +1,4 @@
-"""What a frontier does, whichever store keeps it: a host's URLs, those still to visit and those done.
+"""What every frontier store does: a host's URLs, those still to visit and those done.
 
 URLs of hosts enter in batches; they leave by being looked at, which removes nothing, and by being settled. Two stores
 behave alike: the tables of the database, and Redis beside a database. All of it blocks; one thread at a time uses a
@@ -244,7 +244,7 @@ class FrontierStore(FrontierReads, Protocol):
         ...
 
     def recover(self, limit: int = 1000) -> int:
-        """Finish what anybody left half-way, for at most `limit` hosts; gives how many hosts that were."""
+        """Finish what any process left half-way, for at most `limit` hosts; gives how many hosts that were."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The gate of one leased host: a clock, chance and a line of waiting tasks round the rules of politeness.
+"""The gate of one leased host: a clock, a random source and a queue of waiting tasks around the politeness rules.
 
 Belongs to one event loop. There is no `await` between the question and the reservation, so no number of tasks
 gets two starts inside the delay.
@@ -175,7 +175,7 @@ class HostGate:
         self._rouse()
 
     def close(self) -> None:
-        """The lease is given back or lost: nothing starts any more, and nobody waits for it."""
+        """The lease is given back or lost: nothing starts any more, and no task waits for it."""
         self.extend_lease(-inf)
 
     async def reserve(self, timeout_s: float | None = None) -> Reservation | SlotTimeout | Wait:
@@ -218,7 +218,7 @@ class HostGate:
         return now
 
     def _is_one_unsent(self) -> bool:
-        """Whether a request that was let go has yet to go out, so that nobody knows from when to count."""
+        """Whether a request that was let go has yet to go out, so that the time to count from is not known."""
         return bool(self._unsent) and self._state.delay.seconds > 0.0
 
     def _verdict(self, now: float) -> Start | Wait:
@@ -268,7 +268,7 @@ class HostGate:
         elif isinstance(verdict, Wait):
             self._set_timer(min(verdict.until, line.next_deadline()), now)
         else:
-            # It stays first until it has come, and nobody passes it; then it rouses the next.
+            # It stays first until it has come, and no task passes it; then it wakes the next.
             if not first.turn.done():
                 first.turn.set_result(None)
             self._set_timer(line.next_deadline(), now)
@@ -339,7 +339,7 @@ class WaitingLine:
         return next(iter(self._waiters), None)
 
     def next_deadline(self) -> float:
-        """When somebody in line runs out of patience; infinite if nobody will."""
+        """When the first waiting task gives up; infinite if none will."""
         while self._deadlines and self._deadlines[0][2] not in self._waiters:
             heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else inf

@@ -1,4 +1,4 @@
-"""Hosts by the time at which they may next be asked.
+"""Hosts ordered by the time of their next allowed request.
 
 The walk keeps one of these instead of a sleeping task per URL: hosts go in with a time, hosts that are due come out.
 """

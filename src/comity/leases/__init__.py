@@ -1,1 +1,1 @@
-"""Leases: who may talk to a host, for how long, and how a late hand is refused."""
+"""Leases: who may talk to a host, for how long, and how a late write is refused."""

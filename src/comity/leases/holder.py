@@ -1,4 +1,4 @@
-"""Who holds a lease: a name from which any process of the same machine can tell whether the holder lives.
+"""The holder of a lease: a name by which any process on the same machine can tell whether the holder is alive.
 
 The name is `machine:process:start:nonce`. The machine part covers the boot and the PID namespace, so that
 a process number is only ever looked up where it means something: another container or machine is
@@ -42,7 +42,7 @@ def is_dead(holder: str) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:
-        pass  # it runs as somebody else; its start time tells whether it is the same process
+        pass  # it runs as another user; its start time tells whether it is the same process
     found = started_at(process)
     return found is not None and start != "0" and found != start
 

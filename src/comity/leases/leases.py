@@ -1,4 +1,4 @@
-"""Taking, keeping and giving back the right to talk to hosts.
+"""Claim, renew and release leases: the right to talk to hosts.
 
 A `Leases` object is one holder: a process makes one, and every lease in it dies with it. All methods are
 plain blocking calls on the database; the walk runs them beside its loop.
@@ -85,11 +85,11 @@ class Leases:
             return leasing.has_candidate(connection, self._now())
 
     def has_new_candidate(self, connection: Connection) -> bool:
-        """Whether a host waits that nobody has begun with; `claim` puts those that are under way first."""
+        """Whether a host waits that was never crawled; `claim` puts those that are under way first."""
         return leasing.has_new_candidate(connection, self._now())
 
     def take(self, hosts: Collection[str]) -> list[Lease]:
-        """Lease the named hosts, whatever their status; those that somebody else holds are left out."""
+        """Lease the named hosts, whatever their status; those that another worker holds are left out."""
         asked_at = self._clock.now()
         with self._database.write() as connection:
             rows = leasing.take(

@@ -1,4 +1,4 @@
-"""Filling `domains` from what older crawls left: their fetches, and the images they kept.
+"""Fill `domains` from what older crawls left: their fetches, and the images they stored.
 
 The log is read once, in batches; every host's sums are then held against its row. A host without a row gets one, as it
 was left; a row keeps everything but counters that the evidence proves too low. Interrupted, it goes on where it
@@ -54,7 +54,7 @@ def backfill(
     """Fill the table of hosts and give the validation report.
 
     A dry run writes nothing. With `anew`, what an interrupted backfill had read is forgotten. `bars` makes a bar for a
-    title and a total, and is told how much is done.
+    title and a total, and is called with how much is done.
     """
     show = bars or (lambda _title, _total: _show_nothing)
     if not dry_run:
@@ -127,7 +127,7 @@ class _Backfill:
             steps = {"fetches": self._read_fetches, "spellings": self._read_spellings, "images": self._count_images}
             while self._notes["phase"] in steps:
                 steps[self._notes["phase"]]()
-            self._look_at_names()
+            self._read_names()
             self._compare()
             with self._database.read() as connection:
                 report = backfill_report(connection, self._notes, dry_run=self._dry_run, resumed=found is not None)
@@ -165,7 +165,7 @@ class _Backfill:
             with self._database.read() as connection:
                 first = reading.next_fetch(connection, self._notes["next_fetch"])
                 if first is None or first > high:
-                    break  # what is written meanwhile is counted by whoever writes it
+                    break  # what is written meanwhile is counted by its writer
                 last = min(first + _FETCHES - 1, high)
                 groups = reading.sums_of_fetches(connection, first, last)
             sums, read = self._by_host(groups)
@@ -243,7 +243,7 @@ class _Backfill:
         with self._step(phase="hosts"):
             pass
 
-    def _look_at_names(self) -> None:
+    def _read_names(self) -> None:
         """Note which rows go by a name that today's rules would not give them: they are to be merged first."""
         with self._step() as connection:
             reading.forget_spellings(connection, "domains")
@@ -269,7 +269,7 @@ class _Backfill:
         with self._step(before=before):
             pass
         advance, done = self._show("Comparing hosts", total), 0
-        for _pass in range(_PASSES):  # again for rows that somebody was writing to
+        for _pass in range(_PASSES):  # again for rows that another process was writing to
             after = ""
             while True:
                 with self._step() as connection:
@@ -293,7 +293,7 @@ class _Backfill:
         for row in rows:
             known = stored.get(row.host)
             if known is None and row.host in present:
-                continue  # somebody is writing to it: the next pass may do better
+                continue  # another process is writing to it: the next pass may succeed
             covering = down.covering_host(row.host) if known is None else None
             if row.host in otherwise:
                 results[row.host] = ("misnamed", otherwise[row.host])
@@ -321,7 +321,7 @@ class _Backfill:
 
 
 def _show_nothing(_done: int) -> None:
-    """Nobody is looking."""
+    """Show no progress."""
 
 
 SOURCE: Final = "backfill_fetches"
@@ -405,7 +405,7 @@ def add_group(sums: dict[str, dict[str, Any]], host: str, parent: str | None, gr
 
 
 def skip_rows(skipped: dict[str, list[Any]], error: BadAddress, rows: int) -> None:
-    """Count rows that name no host; reasons that quote the address could be many, and only so many are told apart."""
+    """Count rows that name no host; reasons that quote the address could be many, and only so many are kept apart."""
     is_full = error.reason not in skipped and len(skipped) >= _REASONS_KEPT
     line = skipped.setdefault(_OTHER_REASONS if is_full else error.reason, [0, error.text])
     line[0] += rows
@@ -413,7 +413,7 @@ def skip_rows(skipped: dict[str, list[Any]], error: BadAddress, rows: int) -> No
 
 @lru_cache(maxsize=65_536)
 def host_of_url(text: str, collapse: bool) -> CanonicalHost | BadAddress:
-    """The host of a URL that was fetched, of which the beginning is enough; what is no web address is told why."""
+    """The host of a URL that was fetched, of which the beginning is enough; what is not a web address gets a reason."""
     absolute = _ABSOLUTE.match(text)
     try:
         if absolute is not None:

@@ -70,7 +70,7 @@ def reset_host(
         if is_legal(row.status, HostStatus.PENDING):
             values["status"] = HostStatus.PENDING
         if not hosts_table.change(connection, row.id, values, expected_version=row.version):
-            raise HostBusy(f"{host} was changed by somebody else at the same moment; try again")
+            raise HostBusy(f"{host} was changed by another process at the same moment; try again")
         requeued = change.requeue_all(row.id) - len(covered.get(DONE, ()))
         for keys in covered.values():
             change.change_state(row.id, keys, QUEUED, DROPPED)

@@ -1,4 +1,4 @@
-"""Bringing the URLs of a state from its own tables to a store beside it, or back, while nobody crawls.
+"""Move the URLs of a state from its own tables to Redis, or back, while nothing is crawled.
 
 Each step is one transaction: some URLs of a host become a change of the other store and leave the tables; on the way
 back these are whole hosts. So each URL is in one place at any moment, and a move that was cut off goes on where it was.
@@ -34,7 +34,7 @@ _HOSTS: Final = 100
 def move_frontier(
     database: Database, clock: Clock, to: FrontierStore, on_moved: Callable[[int], None] | None = None
 ) -> int:
-    """Bring every URL to another store; gives how many. `HostBusy` while somebody crawls."""
+    """Bring every URL to another store; gives how many. `HostBusy` while a host is leased."""
     moved = 0
     while some := _move_some(database, clock, to):
         moved += some
@@ -60,7 +60,7 @@ def _move_some(database: Database, clock: Clock, to: FrontierStore) -> int:
 def move_frontier_back(
     database: Database, clock: Clock, store: RedisFrontier, on_moved: Callable[[int], None] | None = None
 ) -> int:
-    """Bring every URL from Redis into the tables; gives how many. `HostBusy` while somebody crawls."""
+    """Bring every URL from Redis into the tables; gives how many. `HostBusy` while a host is leased."""
     moved = 0
     while True:
         with database.read() as connection:
@@ -69,7 +69,7 @@ def move_frontier_back(
             return moved
         store.take_up(waiting)  # whatever is still on its way there
         came = _move_some_back(database, clock, store, waiting)
-        with suppress(FrontierUnavailable):  # what stays there is in nobody's way
+        with suppress(FrontierUnavailable):  # what stays there does no harm
             for host_id in came:
                 store.wipe(host_id)
         moved += sum(came.values())

@@ -1,4 +1,4 @@
-"""Setting what one host may be asked for. An edit takes effect on the next request."""
+"""Set the limits of one host. An edit takes effect on the next request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What robots.txt means for one page, by the copy that is kept; nothing is asked of the host."""
+"""What the cached robots.txt says of one page; makes no request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and moving the age of a state's tables, by hand."""
+"""Show and change the schema version of a state."""
 
 from __future__ import annotations
 
@@ -41,4 +41,4 @@ def downgrade_schema(database: Database, target: str) -> SchemaAge:
 
 
 def _age(database: Database, revision: str | None) -> SchemaAge:
-    return SchemaAge(revision, schema.head_revision(), database.shown, database.is_shared)
+    return SchemaAge(revision, schema.head_revision(), database.location, database.is_shared)

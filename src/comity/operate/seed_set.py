@@ -1,4 +1,4 @@
-"""Seeds from Redis: what other programs put into a set, sorted set or list there flows into the table of hosts.
+"""Seeds from Redis: members of a set, sorted set or list that other programs fill are added as hosts.
 
 Members enter, a host or URL each; those that are stored are removed from Redis. A batch is read, committed and only
 then removed: a process that dies in between reads it once more, which changes nothing. Members that cannot be used
@@ -185,9 +185,9 @@ def load_seed_set(
                 good.append((member, seed))
                 continue
             if not skip_bad:
-                raise BadInput(f"{seeds.key}: {_shown(member)}: {seed.reason}; nothing was taken out with it")
+                raise BadInput(f"{seeds.key}: {_printable(member)}: {seed.reason}; nothing was taken out with it")
             bad_count += 1
-            bad += [(_shown(member), seed.reason)] if len(bad) < _BAD_KEPT else []
+            bad += [(_printable(member), seed.reason)] if len(bad) < _BAD_KEPT else []
         if good:
             report += add_seeds(
                 database, clock, [seed for _, seed in good], source=source, weights=weights, frontier=frontier
@@ -213,6 +213,6 @@ def _read(member: bytes, rank: int | None, collapse: bool) -> Seed | BadLine:
     return replace(seed, rank=rank) if isinstance(seed, Seed) and seed.rank is None else seed
 
 
-def _shown(member: bytes) -> str:
+def _printable(member: bytes) -> str:
     text = member[:100].decode("utf-8", "replace")
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -210,7 +210,7 @@ def store_seeds(
 ) -> SeedReport:
     """Store a list that was checked, in one transaction: all of it, or nothing."""
 
-    def told() -> Iterator[list[Seed]]:
+    def batches() -> Iterator[list[Seed]]:
         stored = 0
         for batch in checked.batches():
             yield batch
@@ -218,7 +218,7 @@ def store_seeds(
             if on_stored is not None:
                 on_stored(stored)
 
-    return add_seed_batches(database, clock, told(), source=source, weights=weights, frontier=frontier)
+    return add_seed_batches(database, clock, batches(), source=source, weights=weights, frontier=frontier)
 
 
 def _lines(stream: BinaryIO, name: str, on_bytes: Callable[[int], None] | None) -> Iterator[str]:

@@ -82,7 +82,7 @@ class Simulation:
 
 
 def check_columns(**given: Any) -> dict[str, Any]:
-    """Columns of a source, as given by somebody; `BadInput` names what cannot be."""
+    """Check the columns of a source as entered; `BadInput` names the first that cannot be used."""
     values: dict[str, Any] = {}
     for name, value in given.items():
         values[name] = _text(name, value) if isinstance(value, str) else value
@@ -160,7 +160,7 @@ def approve_source(database: Database, clock: Clock, source_id: UUID) -> Source:
 
 
 def pause_source(database: Database, clock: Clock, source_id: UUID) -> Source:
-    """Read a source no more until somebody resumes it."""
+    """Stop reading a source until it is resumed."""
     return _set(database, clock, source_id, status=str(SourceStatus.PAUSED))
 
 
@@ -199,7 +199,7 @@ def ignored_settings(database: Database, source: Source) -> list[str]:
 
 
 async def run_now(desk: SourceRunner, source: Source) -> SourceReport:
-    """Run a source now, due or not; `HostBusy` if somebody runs it or talks to its host."""
+    """Run a source now, due or not; `HostBusy` if it is being run or its host is leased."""
     result = await desk.run(source.id)
     if isinstance(result, SourceReport):
         return result

@@ -1,4 +1,4 @@
-"""Taking hosts and URLs down: never fetched, queued or served again, from this moment on.
+"""Take down hosts and URLs: never fetched, queued or served again, from this moment on.
 
 A posting whose link is covered is closed and leaves search; once the entry is removed, the next run brings it back.
 """
@@ -77,9 +77,9 @@ def remove_takedowns(database: Database, texts: Iterable[str], *, frontier: Fron
     entries = {read_entry(text).text: text for text in texts}
     store = frontier or own_frontier(database)
     with database.read() as connection:
-        spelled = [row.domain_or_url for row in takedowns.entries(connection)]
-    # An entry written by hand may be spelled otherwise: take it as it stands, too.
-    still = Takedowns.of(each for each in spelled if each not in entries and each not in entries.values())
+        stored = [row.domain_or_url for row in takedowns.entries(connection)]
+    # An entry inserted in SQL may not be in canonical form: match its stored text, too.
+    still = Takedowns.of(each for each in stored if each not in entries and each not in entries.values())
     covered = [_covered(database, store, read_entry(entry), DROPPED, but=still) for entry in entries]
     with store.change() as change:
         for entry, text in entries.items():
@@ -136,7 +136,7 @@ def _unblock_sources(connection: Connection, still: Takedowns) -> None:
 
 
 def _close_postings(connection: Connection, entry: TakedownEntry) -> int:
-    """Close what leads to where nobody may be sent; gives how many."""
+    """Close postings that lead to what is taken down; gives how many."""
     covered, closed = Takedowns.of([entry.text]), 0
     last: UUID | None = None
     while rows := postings_table.linking_to(connection, entry.host, last, _BATCH):

@@ -1,4 +1,4 @@
-"""What an operator asks about hosts: lists, one host in full, who holds what."""
+"""Reports on hosts: lists, one host in full, the holders of leases, cached robots.txt."""
 
 from __future__ import annotations
 

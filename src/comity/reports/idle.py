@@ -1,4 +1,4 @@
-"""Why a host that was asked for was left alone, and what would change it."""
+"""Why a requested host was not crawled, and what would change it."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
 def _end_reason(code: str | None, status: HostStatus) -> EndReason:
     try:
         return EndReason(code or "")
-    except ValueError:  # written by hand
+    except ValueError:  # written in SQL
         return EndReason.CONNECTION_FAILURE if status is HostStatus.UNREACHABLE else EndReason.FORBIDDEN

@@ -1,4 +1,4 @@
-"""The ledger as a file that a stranger can check without Comity: JSON lines (docs/ledger.md describes them).
+"""The ledger as a file that anyone can check without Comity: JSON lines (docs/ledger.md describes them).
 
 The heads of an earlier export serve as an anchor: a ledger that was rewritten as a whole does not lead to them.
 """

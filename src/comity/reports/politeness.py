@@ -1,4 +1,4 @@
-"""The check of the politeness ledger: complete, unaltered, and within everything that was in force.
+"""Audit the politeness ledger: complete, unaltered, and within the limits that were in force.
 
 Each host is read twice, in bounded memory: in the order of its chain, and in the order of its starts.
 """
@@ -64,7 +64,7 @@ def verify_politeness(database: Database, host: str | None = None) -> Iterator[H
         yield _no_chain(row.domain or str(row.domain_id), "its rows are there, and the head of its chain is missing")
     for row in leased:
         since = to_seconds(row.claimed_at or row.unclean_since)
-        when = f" since {_shown(since)}" if since is not None else ""
+        when = f" since {_format_seconds(since)}" if since is not None else ""
         yield HostAudit(row.domain, 0, (), (f"the host is leased now: requests{when} may not be recorded yet",))
     for row in unledgered:
         yield _no_chain(row.domain, "it was asked, and the ledger has no request to it")
@@ -235,12 +235,12 @@ def _remarks(chain: Any, notes: _Notes, last: LedgerLine | None) -> Iterator[str
     for since, until in gaps:
         most = f"at most {int((until - since) / delay_s) + 1:,} requests" if delay_s > 0 else "requests"
         yield (
-            f"a lease ended without a release (its process died or slept): {most} between {_shown(since)} and "
-            f"{_shown(until)} may not be recorded"
+            f"a lease ended without a release (its process died or slept): {most} between {_format_seconds(since)} and "
+            f"{_format_seconds(until)} may not be recorded"
         )
     if chain.claimed_by is not None:
         since = _known_since(chain, None)
-        yield f"the host is leased now: requests since {_shown(since)} may not be recorded yet"
+        yield f"the host is leased now: requests since {_format_seconds(since)} may not be recorded yet"
     if chain.merged_into is not None:
         yield "the host was folded into another, and its chain ends here"
 
@@ -253,7 +253,7 @@ def _known_since(chain: Any, otherwise: float | None) -> float:
     return since if otherwise is None else min(since, otherwise)
 
 
-def _shown(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 

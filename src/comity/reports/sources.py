@@ -1,4 +1,4 @@
-"""What the sources look like: the table, one source, its runs, and how busy the scheduler is."""
+"""Reports on sources: the list, one source, its runs, and how busy the scheduler is."""
 
 from __future__ import annotations
 

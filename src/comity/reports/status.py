@@ -1,4 +1,4 @@
-"""How the whole state stands: who works, what is held, what waits, how fast it goes, what went wrong.
+"""The status of the whole state: workers, leases, queues, throughput, errors.
 
 Reads a bounded part of the state, so that it can be asked every few seconds. What is estimated says so.
 """
@@ -89,7 +89,7 @@ class RunLine:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is counted in the state itself; `stuck` are leases that ran out and nobody took over."""
+    """What is counted in the state itself; `stuck` are leases that ran out and were not taken over."""
 
     hosts: tuple[QueueLine, ...]
     claims: int
@@ -210,7 +210,7 @@ def _run(row: Any) -> RunLine:
 
 
 def outbox_status(database: Database) -> OutboxStatus:
-    """What search is still to be told."""
+    """Changes that search has yet to index."""
     with database.read() as connection:
         return search_outbox.status(connection)
 

@@ -1,4 +1,4 @@
-"""Gathering what the state knows of a URL, for `rules.why` to explain.
+"""Collect what the state knows of a URL, for `rules.why` to explain.
 
 Nothing is asked of the site, and every question to the state is answered by an index: it takes a few milliseconds
 however large the state is.
@@ -167,7 +167,7 @@ class _Look:
     def _queue(self, host_id: UUID, entry: Any) -> QueueFacts:
         found_by = FoundBy(entry.found_by)
         return QueueFacts(
-            _STATES.get(entry.state, "too_deep"),  # kept, and not handed out: deeper than crawls went so far
+            _STATES[entry.state],
             entry.depth,
             entry.attempts,
             entry.not_before,
@@ -236,9 +236,9 @@ def _spellings(url: str) -> Iterator[str]:
     for end in ends:
         for each in (scheme, "http" if scheme == "https" else "https"):
             for name in names:
-                spelled = f"{each}://{name}{slash}{end}{mark}{query}"
-                if spelled != url:
-                    yield spelled
+                variant = f"{each}://{name}{slash}{end}{mark}{query}"
+                if variant != url:
+                    yield variant
 
 
 def _last_run(connection: Connection, host: Any) -> tuple[str | None, int | None]:

@@ -1,1 +1,1 @@
-"""Search over postings: an engine takes documents and answers queries; it never asks the web for anything."""
+"""Search over postings: an engine takes documents and answers queries; it makes no web requests."""

@@ -1,4 +1,4 @@
-"""The engine that is always there: full text in the state itself, FTS5 when it is embedded, PostgreSQL when shared."""
+"""The built-in engine: full text in the state itself, FTS5 when it is embedded, PostgreSQL when shared."""
 
 from __future__ import annotations
 

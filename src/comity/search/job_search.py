@@ -1,4 +1,4 @@
-"""Search as it is served: an engine's answer without anything that is taken down. Reads only; no request leaves us."""
+"""Search for users: an engine's answer without anything that is taken down. Reads only; makes no web requests."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def is_taken_down(document: SearchDocument, takedowns: Takedowns) -> bool:
 
 def _is_covered(url: str, takedowns: Takedowns) -> bool:
     address = resolve_link(url, url)
-    if address is None:  # a mail address is on no site; a web address that nobody can read may be on any
+    if address is None:  # a mail address is on no site; a web address that cannot be parsed may be on any
         return url[:4].lower() == "http"
     return takedowns.covering(address) is not None

@@ -1,4 +1,4 @@
-"""Search by a Meilisearch server, spoken to by its documented HTTP API.
+"""Search by a Meilisearch server, through its documented HTTP API.
 
 It gets the words folded as every engine does, so that the same queries find the same; its own ranking and its
 forgiveness of slips in typing come on top.
@@ -159,7 +159,7 @@ def _words(plan: SearchPlan) -> str:
 
 
 def _quoted(term: Term) -> str:
-    """One spelling: a posting has all of its own."""
+    """Only the first form of a word: a posting has all of its own."""
     words = " ".join(term.runs[0])
     return words if term.is_prefix or len(term.runs[0]) == 1 else f'"{words}"'
 
@@ -195,7 +195,7 @@ def _counted(counts: dict[str, int]) -> tuple[FacetCount, ...]:
 
 
 _TIMEOUT_S: Final = 10.0
-_MOST_OCTETS: Final = 32_000_000
+_MOST_BYTES: Final = 32_000_000
 _TASK_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.01
 _LONGEST_PAUSE_S: Final = 0.5
@@ -210,7 +210,7 @@ class MeiliLink:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username is not None:
             raise BadInput("COMITY_MEILI_URL", "must be an address such as http://localhost:7700")
-        self.shown = f"{parts.scheme}://{parts.netloc}"
+        self.location = f"{parts.scheme}://{parts.netloc}"
         self._is_secure = parts.scheme == "https"
         try:
             self._host, self._port = parts.hostname, parts.port
@@ -223,26 +223,26 @@ class MeiliLink:
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Send a request; gives the JSON of its answer, or says in words why there is none."""
-        status, octets = self._send(method, path, body)
+        status, content = self._send(method, path, body)
         try:
-            answer = json.loads(octets) if octets else {}
+            answer = json.loads(content) if content else {}
         except ValueError:
-            raise SearchUnavailable(f"Meilisearch at {self.shown} answered {status} without JSON") from None
+            raise SearchUnavailable(f"Meilisearch at {self.location} answered {status} without JSON") from None
         if status < 300 and isinstance(answer, dict):
             return answer
         said = answer if isinstance(answer, Mapping) else {}
         code, message = str(said.get("code", "")), str(said.get("message", "no reason"))[:_LONGEST_MESSAGE]
         if status in _DENIED:
-            raise SearchUnavailable(f"Meilisearch at {self.shown} refuses the key (COMITY_MEILI_KEY): {message}")
+            raise SearchUnavailable(f"Meilisearch at {self.location} refuses the key (COMITY_MEILI_KEY): {message}")
         if 400 <= status < 500 and status not in (408, 429):
             raise SearchRefused(f"Meilisearch answered {status} {code}: {message}")
-        raise SearchUnavailable(f"Meilisearch at {self.shown} answered {status}: {message}")
+        raise SearchUnavailable(f"Meilisearch at {self.location} answered {status}: {message}")
 
     def settle(self, task: Mapping[str, Any], *, forgive: tuple[str, ...] = ()) -> None:
         """Wait until a task is done: Meilisearch takes changes first and makes them later."""
         number = task.get("taskUid")
         if not isinstance(number, int):
-            raise SearchUnavailable(f"Meilisearch at {self.shown} gave no task to wait for")
+            raise SearchUnavailable(f"Meilisearch at {self.location} gave no task to wait for")
         until, pause_s = time.monotonic() + self._task_s, _FIRST_PAUSE_S
         while time.monotonic() < until:
             found = self.ask("GET", f"/tasks/{number}")
@@ -256,7 +256,7 @@ class MeiliLink:
                 raise SearchRefused(f"Meilisearch: {str(error.get('message', status))[:_LONGEST_MESSAGE]}")
             Event().wait(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
-        raise SearchUnavailable(f"Meilisearch at {self.shown} is still busy after {self._task_s:g} seconds")
+        raise SearchUnavailable(f"Meilisearch at {self.location} is still busy after {self._task_s:g} seconds")
 
     def _send(self, method: str, path: str, body: Any) -> tuple[int, bytes]:
         sent = None if body is None else json.dumps(body).encode()
@@ -264,15 +264,15 @@ class MeiliLink:
         try:
             connection.request(method, self._base + path, sent, self._headers)
             answer = connection.getresponse()
-            octets = answer.read(_MOST_OCTETS + 1)
+            content = answer.read(_MOST_BYTES + 1)
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = str(error) or type(error).__name__
-            raise SearchUnavailable(f"Meilisearch at {self.shown} cannot be reached: {reason}") from None
+            raise SearchUnavailable(f"Meilisearch at {self.location} cannot be reached: {reason}") from None
         finally:
             connection.close()
-        if len(octets) > _MOST_OCTETS:
-            raise SearchUnavailable(f"Meilisearch at {self.shown} answered with more than {_MOST_OCTETS:,} octets")
-        return answer.status, octets
+        if len(content) > _MOST_BYTES:
+            raise SearchUnavailable(f"Meilisearch at {self.location} answered with more than {_MOST_BYTES:,} bytes")
+        return answer.status, content
 
     def _connection(self) -> http.client.HTTPConnection:
         if self._is_secure:

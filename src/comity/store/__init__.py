@@ -1,1 +1,1 @@
-"""Where pages are kept: parts that any DuckDB or Arrow reader opens while the crawl goes on."""
+"""Page storage: parts that any DuckDB or Arrow reader opens while the crawl goes on."""

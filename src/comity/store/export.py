@@ -1,4 +1,4 @@
-"""Pages from one kind of store to another: what a reader shows enters, a new file or folder leaves.
+"""Export pages from one format to another: a reader's rows enter, a new file or folder leaves.
 
 A new file is there whole or not at all. A DuckDB file that exists is added to, and what it has already is passed over.
 """
@@ -99,8 +99,8 @@ def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
 
 def _record(row: tuple[Any, ...]) -> PageRecord:
     values: dict[str, Any] = dict(zip(NAMES, row, strict=True))
-    text, octets = values.pop("body"), values.pop("body_bytes")
-    body = text.encode() if text is not None else octets
+    text, binary = values.pop("body"), values.pop("body_bytes")
+    body = text.encode() if text is not None else binary
     content_type = values.pop("content_type")
     if text is not None and values["content_hash"] != xxh3_128_hexdigest(body):
         content_type = _in_utf8(content_type)  # it was written in something else, and is not any more

@@ -1,7 +1,7 @@
 """Images on disk, each content once: `images/ab/cd/<sha256>.<ext>` beside the pages.
 
-Octets with their hashes enter, paths leave. A file has its name only when the disk has all of it; what a killed process
-left half-way lies in `tmp` and is swept away by a later one.
+Image bytes and their hashes enter, paths leave. A file gets its name only when the disk has all of it; what a killed
+process left half-way is in `tmp`, and a later process deletes it.
 """
 
 from __future__ import annotations

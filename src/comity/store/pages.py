@@ -43,7 +43,7 @@ WAIT_AT_THE_END_S: Final = 10.0  # for a file that another process has
 
 
 def open_sink(place: str | Path, name: str) -> PageStore:
-    """A store for the place that somebody named; `BadInput` if pages cannot go there. Nothing is made yet."""
+    """A store for a named place; `BadInput` if pages cannot go there. Nothing is made yet."""
     return PageStore(read_target(place), name)
 
 
@@ -75,7 +75,7 @@ class PageStore:
         if self._failure is not None:
             raise self._failure
         if self._waiting and self._open is not None:
-            self._open.is_doubtful = True  # nobody said what became of those before
+            self._open.is_doubtful = True  # the outcome of those before is not known
         try:
             places = self._opened().segment.append(records)
         except SegmentGone:
@@ -107,7 +107,7 @@ class PageStore:
     def close(self) -> None:
         """Turn everything that is kept into parts, and wait until they are where they belong.
 
-        What cannot be turned into a part now stays on disk as it is, for whoever comes next; the failure is told.
+        What cannot be turned into a part now stays on disk for the next process; the failure is reported.
         """
         part, self._open = self._open, None
         try:
@@ -138,12 +138,12 @@ class PageStore:
         return self._open
 
     def _give_up_what_was_taken(self) -> None:
-        """Whoever found our segment untouched for an hour has made its part; without a part, pages are lost."""
+        """A process that found our segment untouched for an hour has made its part; without a part, pages are lost."""
         part = self._open
         assert part is not None
         self._wait()
         if not is_finished(self.target, part.writer.path):
-            raise SegmentGone(ENOENT, "somebody deleted it while pages were written to it", str(part.segment.path))
+            raise SegmentGone(ENOENT, "it was deleted while pages were written to it", str(part.segment.path))
         part.give_up()
         self._open = None
         self._waiting.clear()
@@ -180,13 +180,13 @@ class PageStore:
             self._open = None
 
     def _write(self, work: Callable[..., None], *arguments: object) -> None:
-        """Write beside whoever calls; waits only for what was to be written before."""
+        """Write in the background; waits only for what was to be written before."""
         self._wait()
         self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="comity-pages")
         self._writing = self._thread.submit(work, *arguments)
 
     def _wait(self) -> None:
-        """A failure to write is the caller's to hear, now and ever after: its part is not to be finished."""
+        """Raise a failure to write, now and at every later call: its part must not be finished."""
         if self._failure is None and self._writing is not None:
             self._failure, part = self._writing.exception(), self._writes
             self._writing = self._writes = None
@@ -240,16 +240,16 @@ Committed = Callable[[Sequence[PageRecord]], Sequence[bool | None]]
 
 _ROWS_PER_QUESTION: Final = 200
 _BYTES_PER_QUESTION: Final = 8 * 1024 * 1024
-_UNTOUCHED_S: Final = 3600.0  # after which a segment that nobody has open is a dead process's, on whatever machine
+_UNTOUCHED_S: Final = 3600.0  # after which a segment that is not open belongs to a dead process, on whatever machine
 _WAIT_S: Final = 5.0
 
 
-class _SomebodyElses(Exception):
+class _OwnedElsewhere(Exception):
     """The segment belongs to another database."""
 
 
 def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, decode: Decode) -> int:
-    """Turn segments that nobody writes any more into parts; returns how many pages were saved.
+    """Turn segments of dead processes into parts; returns how many pages were saved.
 
     `folder` is that of a store. A segment whose runs this database does not know stays: another one's crawl left it.
     """
@@ -272,9 +272,9 @@ def recover(folder: Path, is_dead: Callable[[str], bool], committed: Committed, 
 
 
 def _sweep(target: Target) -> None:
-    """Take away what was half written by processes that died long ago, and whose part somebody else has made.
+    """Delete what processes that died long ago had half written, and whose part another process has made.
 
-    While a segment is there, whoever has it may be writing its part, however slowly.
+    While a segment is there, its owner may be writing its part, however slowly.
     """
     folder = target.spool
     begun = [*folder.glob(f".part-*{TEMPORARY}"), *folder.glob(f".manifest-*{TEMPORARY}")]
@@ -299,7 +299,7 @@ def _become_part(target: Target, path: Path, file: BinaryIO, committed: Committe
             for kept in _only_committed(file, committed):
                 tally.add((kept.record,))
             write_note(part, note_of(part, tally, *size_and_digest(part)))
-    except _SomebodyElses:
+    except _OwnedElsewhere:
         return 0
     path.unlink(missing_ok=True)
     remove_unfinished(part)
@@ -314,7 +314,7 @@ def _only_committed(file: BinaryIO, committed: Committed) -> Iterator[KeptPage]:
         verdicts = committed([kept.record for kept in batch])
         for kept, is_committed in zip(batch, verdicts, strict=True):
             if is_committed is None:
-                raise _SomebodyElses
+                raise _OwnedElsewhere
             visit = (kept.record.run_id, kept.record.url_key, kept.record.crawl_time)
             if is_committed and visit not in seen:
                 seen.add(visit)
@@ -327,7 +327,7 @@ def _batches(pages: Iterator[KeptPage]) -> Iterator[list[KeptPage]]:
     size = 0
     for kept in pages:
         batch.append(kept)
-        size += len(kept.octets or b"")
+        size += len(kept.body or b"")
         if len(batch) >= _ROWS_PER_QUESTION or size >= _BYTES_PER_QUESTION:
             yield batch
             batch, size = [], 0

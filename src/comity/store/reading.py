@@ -1,4 +1,4 @@
-"""Pages that were crawled, as the table `pages` of a DuckDB that can read them and nothing else.
+"""Crawled pages as the table `pages` of a DuckDB connection that can read them and nothing else.
 
 A place enters, and which URLs are not to be shown; rows leave. Nothing is written, no extension is fetched, and the
 network is out of reach.
@@ -117,7 +117,7 @@ class PageReader:
         return self._fetched()
 
     def ask(self, sql: str) -> tuple[list[str], Iterator[tuple[str | None, ...]]]:
-        """The columns that somebody's query has, and its rows as text."""
+        """The columns of a query, and its rows as text."""
         query = self._checked(sql)
         rows = self.rows(f"SELECT COLUMNS(*)::VARCHAR FROM ({query}\n)")  # noqa: S608  # it was taken apart
         return [column[0] for column in self._connection.description], rows
@@ -245,7 +245,7 @@ def _confine(connection: Any, sources: Sources, folder: Path) -> None:
 
 
 def _lines(paths: Sequence[Path]) -> str:
-    kinds = {column.name: "VARCHAR" if column.kind is ColumnKind.OCTETS else column.kind.value for column in COLUMNS}
+    kinds = {column.name: "VARCHAR" if column.kind is ColumnKind.BINARY else column.kind.value for column in COLUMNS}
     columns = ", ".join(f"{name}: {quoted(kind)}" for name, kind in kinds.items())
     # A line that is being written at this moment is not there yet.
     compression = "gzip" if paths[0].name.lower().endswith(".gz") else "none"

@@ -1,4 +1,4 @@
-"""Segments: pages appended as they come, safe on disk before anything says that they are done.
+"""Segments: pages appended as they come, synced to disk before they count as stored.
 
 A record is a small header, its fields as JSON and its body, compressed as the site sent it. Reading stops at the first
 record that is cut short or damaged: that is where a crash ended the file. Whoever writes or reads a whole segment
@@ -25,7 +25,7 @@ from comity.store.parts.part import sync_folder
 
 Decode = Callable[[bytes, str], bytes]  # a coded body and its coding; gives the body
 
-OPEN: Final = ".open"  # somebody writes it, or died doing so
+OPEN: Final = ".open"  # a process writes it, or died doing so
 LEFT: Final = ".left"  # its writer gave it up, since it could not make a part of it
 _HEADER: Final = struct.Struct("<4sIIIQ")
 _MAGIC: Final = b"CSG1"
@@ -37,7 +37,7 @@ _to_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).en
 
 
 class SegmentGone(FileNotFoundError):
-    """The segment is not there any more: another process took it over, or somebody deleted it."""
+    """The segment is not there any more: another process took it over, or it was deleted."""
 
 
 class SegmentWriter:
@@ -61,7 +61,7 @@ class SegmentWriter:
         if not self._is_sound:
             raise OSError(f"{self.path} ends in half a record and takes no more")
         if not _is_at(self._file, self.path):
-            raise SegmentGone(ENOENT, "somebody took it away while pages were written to it", str(self.path))
+            raise SegmentGone(ENOENT, "it was removed while pages were written to it", str(self.path))
         pieces: list[bytes] = []
         places: list[int] = []
         at = self.size
@@ -83,12 +83,12 @@ class SegmentWriter:
         return places
 
     def touch(self) -> None:
-        """Show others that somebody has it, though nothing was written for long."""
+        """Show others that it is in use, though nothing was written for long."""
         with suppress(OSError):
             os.utime(self.path)
 
     def forget(self) -> None:
-        """It is somebody else's: close it, and leave all files alone."""
+        """It belongs to another process: close it, and leave all files alone."""
         self._close()
 
     def remove(self) -> None:
@@ -98,7 +98,7 @@ class SegmentWriter:
         self._close()
 
     def leave(self) -> None:
-        """Close the file and let whoever comes next make a part of it."""
+        """Close the file and let the next process make a part of it."""
         with suppress(OSError):  # it is found under its old name too, once this process has ended
             self.path.rename(self.path.with_suffix(LEFT))
         self._close()
@@ -113,15 +113,15 @@ class KeptPage(NamedTuple):
     """A page as a segment has it: its body is still coded, and not yet in the record."""
 
     record: PageRecord
-    octets: bytes | None
+    body: bytes | None
 
     def decoded(self, decode: Decode) -> PageRecord:
         """The page with its body; one that cannot be decoded any more says so in `error`."""
-        octets, record = self.octets, self.record
-        if octets is None or record.coding is None:
-            return record._replace(body=octets)
+        body, record = self.body, self.record
+        if body is None or record.coding is None:
+            return record._replace(body=body)
         try:
-            return record._replace(body=decode(octets, record.coding), coded=octets)
+            return record._replace(body=decode(body, record.coding), coded=body)
         except Exception as problem:  # whatever it is, one page must not stand in the way of all others
             return record._replace(error=record.error or f"undecodable: {problem}"[:200], coding=None)
 
@@ -132,11 +132,11 @@ def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
     coding = record.coding if record.coded is not None else None
     fields = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
     meta = _to_json(fields).encode("utf-8", "surrogatepass")
-    octets = body or b""
+    data = body or b""
     # The body has its own check in `content_hash`; this one finds where a crash cut the file.
-    digest = xxh3_64_intdigest(octets, seed=xxh3_64_intdigest(meta))
+    digest = xxh3_64_intdigest(data, seed=xxh3_64_intdigest(meta))
     kind = _NO_BODY if body is None else _HAS_BODY
-    return _HEADER.pack(_MAGIC, kind, len(meta), len(octets), digest), meta, octets
+    return _HEADER.pack(_MAGIC, kind, len(meta), len(data), digest), meta, data
 
 
 def read_kept(file: BinaryIO) -> Iterator[KeptPage]:
@@ -145,15 +145,15 @@ def read_kept(file: BinaryIO) -> Iterator[KeptPage]:
         magic, kind, meta_length, body_length, digest = _HEADER.unpack(header)
         if magic != _MAGIC or meta_length > _LONGEST_FIELDS:
             return
-        meta, octets = file.read(meta_length), file.read(body_length)
-        if len(octets) != body_length or xxh3_64_intdigest(octets, seed=xxh3_64_intdigest(meta)) != digest:
+        meta, body = file.read(meta_length), file.read(body_length)
+        if len(body) != body_length or xxh3_64_intdigest(body, seed=xxh3_64_intdigest(meta)) != digest:
             return
         run_id, url_key, url, surt_key, http_status, *rest = json.loads(meta)
         coding, headers, address = (*rest[10:], None, None)[:3]
         pairs = tuple((name, value) for name, value in headers) if headers is not None else None
         values = (UUID(run_id), url_key, url, surt_key, http_status, None, *rest[:10], None, coding, pairs, address)
         record = PageRecord(*values)
-        yield KeptPage(record, None if kind == _NO_BODY else octets)
+        yield KeptPage(record, None if kind == _NO_BODY else body)
 
 
 def count_pages(path: Path) -> int:
@@ -171,7 +171,7 @@ def count_pages(path: Path) -> int:
 
 @contextmanager
 def taken_over(path: Path) -> Iterator[BinaryIO | None]:
-    """A segment that nobody else has, open and locked; None if somebody has it, or it is gone."""
+    """A segment, open and locked; None if another process has it, or it is gone."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -182,7 +182,7 @@ def taken_over(path: Path) -> Iterator[BinaryIO | None]:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock a file for as long as it is open; False if somebody else has it."""
+    """Lock a file for as long as it is open; False if another process has it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -224,7 +224,7 @@ def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
     _write(descriptor, b"".join(waiting))
 
 
-def _write(descriptor: int, octets: bytes) -> None:
-    data = memoryview(octets)
+def _write(descriptor: int, written: bytes) -> None:
+    data = memoryview(written)
     while data:
         data = data[os.write(descriptor, data) :]

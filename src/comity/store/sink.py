@@ -1,4 +1,4 @@
-"""What the walk asks of a place for pages, whoever built it."""
+"""What the walk asks of a page sink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where pages go, by the name of the place: a folder of parts, or one file of a kind that its ending tells.
+"""Where pages go, by name: a folder of parts, or one file whose extension says its format.
 
 A folder holds Parquet, unless its name ends as an archive or JSON lines do: `archive.warc.gz/` is a folder of archives.
 A file is never written in place. Beside it, in a folder that is called after it, pages wait as segments and as finished

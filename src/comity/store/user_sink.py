@@ -1,4 +1,4 @@
-"""A sink of a user's own, alone or before a store; and word of every page that is committed."""
+"""A sink that the user supplies, alone or in front of a store; it is notified of every committed page."""
 
 from __future__ import annotations
 

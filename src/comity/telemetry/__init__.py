@@ -1,1 +1,1 @@
-"""Telemetry: what a process says of itself while it works, as numbers and as lines. It decides nothing."""
+"""Telemetry: metrics, logs and health of a process. It decides nothing."""

@@ -1,4 +1,4 @@
-"""Readings as a monitoring system takes them: the text formats of Prometheus and OpenMetrics."""
+"""Readings in the text formats of Prometheus and OpenMetrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Collected:
         self._readings = readings
 
     def collect(self) -> Iterator[Family]:
-        """Every metric that somebody knows, in the order of the table."""
+        """Every metric with a value, in the order of the table."""
         from prometheus_client.core import InfoMetricFamily
 
         yield InfoMetricFamily("comity_build", "The version that runs.", {"version": __version__})

@@ -1,4 +1,4 @@
-"""Several processes as one: each writes its readings into a pipe, a line at a time; one process keeps and joins them.
+"""The readings of several processes as one: each writes lines into a pipe, and one process merges them.
 
 What a process counted stays counted when it ends, so that no counter ever goes back.
 """
@@ -18,7 +18,7 @@ _LINE_MOST: Final = 65_536
 
 
 class Reporter:
-    """The end of the pipe on which readings are told; never waits for whoever reads."""
+    """The writing end of the pipe for readings; never waits for the reader."""
 
     def __init__(self, file: int) -> None:
         os.set_blocking(file, False)
@@ -28,7 +28,7 @@ class Reporter:
     def tell(self, reading: MeterReading) -> None:
         """Send a reading; while the former is not yet taken, this one is left out."""
         line = self._rest or json.dumps(reading.document(), separators=(",", ":")).encode() + b"\n"
-        with suppress(OSError):  # nobody reads, or not now
+        with suppress(OSError):  # the reader is gone, or busy
             self._rest = line[os.write(self._file, line) :]
             return
         self._rest = line if self._rest else b""
@@ -55,33 +55,33 @@ class Gathered:
 
     def hear(self, number: int, piece: bytes) -> None:
         """A piece of what a process tells came; the last whole line counts."""
-        told = self._living[number]
-        *lines, told.rest = (told.rest + piece).split(b"\n")
-        if len(told.rest) > _LINE_MOST:
-            told.rest = b""
+        member = self._living[number]
+        *lines, member.rest = (member.rest + piece).split(b"\n")
+        if len(member.rest) > _LINE_MOST:
+            member.rest = b""
         for line in lines[-1:]:
             with suppress(ValueError):
-                told.reading = reading_of(json.loads(line))
-                told.at = self._clock()
+                member.reading = reading_of(json.loads(line))
+                member.at = self._clock()
 
     def end(self, number: int) -> None:
         """A process is gone."""
-        told = self._living.pop(number)
-        if told.reading is not None:
-            self._former = merge_readings([self._former, counters_only(told.reading)])
+        member = self._living.pop(number)
+        if member.reading is not None:
+            self._former = merge_readings([self._former, counters_only(member.reading)])
 
     def reading(self) -> MeterReading:
         """All of them as one."""
         return merge_readings(
-            [self._former, *(told.reading for told in self._living.values() if told.reading is not None)]
+            [self._former, *(member.reading for member in self._living.values() if member.reading is not None)]
         )
 
     @property
     def reporting(self) -> int:
-        """How many processes have told something."""
-        return sum(told.reading is not None for told in self._living.values())
+        """How many processes have reported."""
+        return sum(member.reading is not None for member in self._living.values())
 
     def silence_s(self) -> dict[int, float]:
         """For how long each process has said nothing, by its number."""
         now = self._clock()
-        return {number: now - told.at for number, told in self._living.items()}
+        return {number: now - member.at for number, member in self._living.items()}

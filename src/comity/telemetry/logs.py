@@ -1,7 +1,7 @@
 """Structured logs: one line an event on stderr, as JSON for machines or as a sentence for people.
 
 A process writes each line at once and as a whole, so that several can share one stream. What may be secret is masked
-here, whoever logs it.
+here, for every caller.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Fields = MutableMapping[str, Any]
 
 
 class Log:
-    """Where events are told. Made anew by each process; nothing global is touched."""
+    """Where events are logged. Each process makes its own; nothing global is touched."""
 
     def __init__(self, *, as_json: bool, level: Level, write: Callable[[str], None] | None = None) -> None:
         self.as_json = as_json
@@ -102,7 +102,7 @@ def _spelled(value: Any) -> str:
 
 def _as_sentence(_logger: Any, _name: str, fields: Fields) -> str:
     text = str(fields.get("message") or fields.get("event"))
-    if not text.isprintable():  # what a terminal would obey is spelled out instead
+    if not text.isprintable():  # what a terminal would obey is escaped instead
         text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return f"comity: {text}"
 
@@ -114,7 +114,7 @@ class _Lines:
         self._write = write
 
     def msg(self, line: str) -> None:
-        """Write one line; there may be nobody left to read it."""
+        """Write one line; the reader may be gone."""
         with suppress(OSError, ValueError):
             self._write(line + "\n")
 

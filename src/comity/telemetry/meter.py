@@ -1,6 +1,6 @@
-"""The numbers of one process, kept as plain numbers: whoever counts pays a dictionary look-up, and a batch at a time.
+"""The numbers of one process, as plain numbers: counting costs a dictionary look-up, and happens a batch at a time.
 
-A `MeterReading` is what they are at one moment, as a document that travels from a worker to whoever answers for all.
+A `MeterReading` is what they are at one moment, as a document that a worker sends to the process that answers for all.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Meter:
             metric.name: [0.0] * (len(metric.buckets) + 2) for metric in ours if metric.kind is MetricKind.HISTOGRAM
         }
         self.before_reading: Callable[[], None] | None = None
-        """Called before every reading: whoever is under way brings its gauges up to date."""
+        """Called before every reading, to bring gauges up to date."""
 
     def add(self, metric: Metric, number: float = 1.0, value: str = "") -> None:
         """Count; `value` is that of the label."""

@@ -1,6 +1,6 @@
-"""Every number that is shown to a monitoring system: its name, its kind and what it means.
+"""Every metric: its name, its kind and what it means.
 
-`docs/observability.md` has this table; a name that stands here is a promise to whoever wrote an alert on it.
+`docs/observability.md` has this table; alerts depend on these names, so they do not change.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ STATE_LOST: Final = Metric("comity_state_lost_total", _COUNTER, "Times that the 
 IN_FLIGHT: Final = Metric("comity_requests_in_flight", _GAUGE, "Requests that are under way.")
 HOSTS_HELD: Final = Metric("comity_hosts_held", _GAUGE, "Hosts whose lease this worker has, guests included.")
 HOSTS_WAITING: Final = Metric("comity_hosts_waiting", _GAUGE, "Hosts held that only wait for their delay.")
-HOSTS_BLOCKED: Final = Metric("comity_hosts_blocked", _GAUGE, "Hosts held that asked for patience (429, 503).")
+HOSTS_BLOCKED: Final = Metric("comity_hosts_blocked", _GAUGE, "Hosts held that asked us to wait (429, 503).")
 QUEUED: Final = Metric("comity_frontier_at_hand", _GAUGE, "URLs queued for the hosts that this worker has under way.")
 UNSETTLED: Final = Metric("comity_unsettled_outcomes", _GAUGE, "Visits that ended and are not yet committed.")
 UNSETTLED_BYTES: Final = Metric("comity_unsettled_bytes", _GAUGE, "Bodies that are not yet committed.")
@@ -134,9 +134,9 @@ STATE_WAITING: Final = Metric(
     "comity_state_hosts_waiting", _GAUGE, "Hosts that a worker would take now.", "status", ("pending", "active"),
     origin=_STATE,
 )  # fmt: skip
-STATE_CLAIMS: Final = Metric("comity_state_claims", _GAUGE, "Leases that somebody has.", origin=_STATE)
+STATE_CLAIMS: Final = Metric("comity_state_claims", _GAUGE, "Leases that are held.", origin=_STATE)
 STATE_STUCK: Final = Metric(
-    "comity_state_claims_stuck", _GAUGE, "Leases that ran out and nobody took over.", origin=_STATE
+    "comity_state_claims_stuck", _GAUGE, "Leases that ran out and were not taken over.", origin=_STATE
 )
 STATE_FRONTIER: Final = Metric(
     "comity_state_frontier", _GAUGE, "URLs queued, over all hosts; an estimate above 100,000 hosts.", origin=_STATE

@@ -1,4 +1,4 @@
-"""A small HTTP server for whoever watches: a few paths, one answer a connection, everything bounded.
+"""A small HTTP server for monitoring: a few paths, one answer a connection, everything bounded.
 
 Paths and what answers them enter; nothing that a client sends but the path and what it accepts is looked at.
 """
@@ -37,7 +37,7 @@ def read_address(text: str) -> Address:
 
 
 _HEAD_MOST: Final = 16_384
-_PATIENCE_S: Final = 5.0  # for a request to come, and for its answer to be taken
+_CLIENT_TIMEOUT_S: Final = 5.0  # for a request to come, and for its answer to be taken
 _ANSWER_S: Final = 15.0  # for an answer to be made
 _CONNECTIONS_MOST: Final = 64
 _ANSWERS_MOST: Final = 12  # of one path at once, so that slow answers of one leave room for the others
@@ -66,9 +66,9 @@ Answer = Callable[[str], Awaitable[HttpAnswer]]  # takes what the client accepts
 @asynccontextmanager
 async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterator[Address]:
     """Answer these paths while the block lasts; gives where. `BadInput` if that address cannot be had."""
-    desk = _Server(paths)
+    server_side = _Server(paths)
     try:
-        server = await asyncio.start_server(desk.serve, address.host, address.port, limit=_HEAD_MOST)
+        server = await asyncio.start_server(server_side.serve, address.host, address.port, limit=_HEAD_MOST)
     except OSError as error:
         reason = error.strerror or str(error)
         raise BadInput(f"cannot listen on {address} for metrics: {reason}") from None
@@ -77,7 +77,7 @@ async def serving(address: Address, paths: Mapping[str, Answer]) -> AsyncIterato
         yield Address(str(host), int(port))
     finally:
         server.close()
-        await desk.close()
+        await server_side.close()
 
 
 class _Server:
@@ -124,7 +124,7 @@ class _Server:
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         is_head = False
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(_CLIENT_TIMEOUT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
             self._silent.pop(cast("asyncio.Task[None]", asyncio.current_task()), None)
             method, path, accept = _read_head(head)
@@ -134,7 +134,7 @@ class _Server:
             is_head = method == "HEAD"
             page = await self._page(method, path, accept)
         writer.write(_written(page, is_head))
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(_CLIENT_TIMEOUT_S):
             await writer.drain()
 
     async def _page(self, method: str, path: str, accept: str) -> HttpAnswer:

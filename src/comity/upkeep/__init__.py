@@ -1,1 +1,1 @@
-"""Timed duties, one per file: each looks once, does a bounded amount, and says what it did."""
+"""Timed tasks: each runs once, does a bounded amount of work, and returns what it did."""

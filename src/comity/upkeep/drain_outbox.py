@@ -1,8 +1,8 @@
-"""What search is still to be told, told: rows of the outbox enter, documents leave for the engine.
+"""Drain the outbox: its rows enter, documents leave for the search engine.
 
-A row says only that a posting changed; what is told is how the posting is now, so that the latest always wins. Rows go
-when the engine has taken them and the posting did not change meanwhile. A crash at any point tells again, which is
-harmless; an engine that is down leaves every row where it is, to be tried later and later.
+A row says only that a posting changed; the posting is sent as it is now, so that the latest always wins. A row
+is deleted when the engine has the posting and it did not change meanwhile. A crash at any point sends it again, which
+is harmless; while the engine is down every row stays, and is retried at growing intervals.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class OutboxDrain:
         every_s: float = EVERY_S,
         on_trouble: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
-        """Drain every few seconds until stopped; the same trouble is told once."""
+        """Drain every few seconds until stopped; the same error is logged once."""
         said: str | None = None
         while not stopping.is_set():
             try:
@@ -150,7 +150,7 @@ class OutboxDrain:
 
     def _give(self, by_posting: Mapping[UUID, Sequence[Any]]) -> Drained:
         with self._database.read() as connection:
-            wanted = _as_they_are(connection, by_posting)
+            wanted = _current(connection, by_posting)
         gone = by_posting.keys() - wanted.keys()
         if wanted:
             self._engine.put([wanted[each] for each in sorted(wanted)])
@@ -160,9 +160,9 @@ class OutboxDrain:
         return Drained(len(wanted), len(gone))
 
     def _settle(self, by_posting: Mapping[UUID, Sequence[Any]], told: Mapping[UUID, SearchDocument]) -> None:
-        """Take the rows away; a posting that is another by now gets a new one, in case we spoke after somebody else."""
+        """Delete the rows; a posting that changed meanwhile gets a new one, in case another process sent it first."""
         with self._database.write() as connection:
-            now = _as_they_are(connection, by_posting)
+            now = _current(connection, by_posting)
             changed = [each for each in by_posting if now.get(each) != told.get(each)]
             search_outbox.done(connection, [row.id for rows in by_posting.values() for row in rows])
             postings_table.tell_search(connection, changed, "upsert")
@@ -181,7 +181,7 @@ class OutboxDrain:
         return self._database.now(self._clock)
 
 
-def _as_they_are(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, SearchDocument]:
+def _current(connection: Connection, posting_ids: Collection[UUID]) -> dict[UUID, SearchDocument]:
     """What may be served of some postings."""
     found = search_outbox.documents(connection, posting_ids)
     takedowns = Takedowns.of(row.domain_or_url for row in takedowns_table.entries(connection))

@@ -1,6 +1,7 @@
-"""Sources that are due: found every five minutes, locked one by one, run a few at once.
+"""Run the sources that are due: found every five minutes, locked one by one, run a few at once.
 
-Any number of these may share a state: a source is run by whoever inserts its lock, and a lock left by a crash runs out.
+Any number of processes may share a state: the one that inserts a source's lock runs it, and a lock left by a crash
+expires.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Result = SourceReport | SourceSkipped
 
 
 class RunsSources(Protocol):
-    """Whoever runs a source: the desk itself, or a pool before it."""
+    """Runs a source: the runner itself, or a pool in front of it."""
 
     async def run(self, source_id: UUID, *, due_only: bool = False) -> Result:
         """Run one source from lock to log."""
@@ -92,7 +93,7 @@ class DueSources:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether somebody said stop."""
+        """Whether a stop was requested."""
         return self._stopping.is_set()
 
     async def serve(self, on_trouble: Callable[[str], None] = lambda _sentence: None) -> None:

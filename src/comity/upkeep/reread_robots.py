@@ -1,4 +1,4 @@
-"""Hosts that robots.txt closed: the file is read again at its own age, and a change wakes them early."""
+"""Re-read the robots.txt of hosts that it closed, when the cached copy expires; a change wakes them early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The priority of every host, computed anew: after a run, every hour, or by hand."""
+"""Recompute the priority of every host: after a run, every hour, or on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pool of runs: whoever asks for a run, the scheduler or an operator, so many are under way at once and no more.
+"""One pool of source runs for the scheduler and the operator: at most so many are under way at once.
 
 What is asked for waits its turn here, bounded in number; a source asked for twice waits once.
 """
@@ -50,11 +50,11 @@ class SourcePool:
 
     @property
     def waiting(self) -> int:
-        """How many runs that somebody asked for wait for their turn."""
+        """How many requested runs wait for their turn."""
         return len(self._asked) - len(self._begun)
 
     def has_begun(self, source_id: UUID) -> bool:
-        """Whether a run that somebody asked for is under way here, or has just ended."""
+        """Whether a requested run is under way here, or has just ended."""
         return source_id in self._begun
 
     async def run(self, source_id: UUID, *, due_only: bool = False) -> Result:

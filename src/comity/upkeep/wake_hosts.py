@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Any, Final
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
+from comity.database import takedowns
 from comity.database.connection import Database
+from comity.database.tables import TOO_DEEP
 from comity.frontier.store import FrontierStore
 from comity.rules.address_guard import Network, allows
+from comity.rules.canonical import resolve_link
+from comity.rules.takedown import Takedowns
 
 _BATCH: Final = 1000
 _MOST_REFUSED: Final = 10_000
@@ -41,6 +45,7 @@ def lift_refusals(database: Database, networks: Sequence[Network], hosts_named: 
 
 
 _DEEPER_BATCH: Final = 100
+_LISTED: Final = 1000  # URLs in one page of a listing
 
 
 def go_deeper(
@@ -52,15 +57,43 @@ def go_deeper(
 ) -> int:
     """Queue what is no longer too deep on exhausted hosts, of those that are named or of all; gives how many hosts.
 
-    In short transactions; a host that is held by a worker is left to it.
+    In short transactions; a host that is held by a worker is left to it. Links under a takedown wake no host.
     """
-    woken = 0
+    with database.read() as connection:
+        refused = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
+    woken, last = 0, None
     while True:
         with frontier.change() as change:
             now = database.now(clock)
-            found = hosts_table.left_within(change.connection, max_depth, now, hosts, _DEEPER_BATCH)
-            for host_id in found:
-                hosts_table.wake_for_depth(change.connection, host_id, change.lift(host_id, max_depth))
-        woken += len(found)
+            found = hosts_table.left_within(change.connection, max_depth, now, hosts, _DEEPER_BATCH, last)
+            for row in found:
+                if _may_go_deeper(frontier, row, refused, max_depth):
+                    hosts_table.wake_for_depth(change.connection, row.id, change.lift(row.id, max_depth))
+                    woken += 1
         if len(found) < _DEEPER_BATCH:
             return woken
+        last = found[-1].id
+
+
+def _may_go_deeper(frontier: FrontierStore, host: Any, refused: Takedowns, max_depth: int) -> bool:
+    """Whether a host was left with more than links that are taken down."""
+    if refused.covering_host(host.domain) is not None:
+        return False
+    name = host.domain.partition(":")[0]
+    named = [each.partition(":")[0] for each in (*refused.hosts, *refused.paths)]
+    if not any(each == name or each.endswith("." + name) for each in named):
+        return True
+    last = 0
+    with frontier.reading() as reads:
+        kept = reads.too_deep([host.id]).get(host.id)
+        if kept is None or kept[1] > max_depth:  # its links are lost, or it was left before its sitemaps were read
+            return True
+        while rows := reads.urls(host.id, TOO_DEEP, last, _LISTED):
+            for row in rows:
+                address = resolve_link(row.url, row.url)
+                if address is None or refused.covering(address) is None:
+                    entry = reads.find([host.id], row.key)
+                    if entry is not None and entry.depth <= max_depth:
+                        return True
+            last = rows[-1].place
+    return False

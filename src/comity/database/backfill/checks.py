@@ -1,4 +1,4 @@
-"""Statements that check a backfill: the sums of the evidence beside what `domains` says."""
+"""Statements that check a backfill: the sums of the old log against `domains`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Statements of a backfill: the sums of an old log are held against `domains`, which is brought up to them.
+"""Statements of a backfill that compare the sums of an old log with `domains`, and raise `domains` to them.
 
 The sums wait in work tables of their own, beside a note of how far the reading has come, so that an interrupted
 backfill goes on where it stopped. They are no part of the schema: made when a backfill begins, dropped when it is
-done; a dry run has temporary ones, which nobody else sees.
+done; a dry run has temporary ones, which no other session sees.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def begin(
 ) -> dict[str, Any] | None:
     """Take a backfill over, and give its notes; or make the tables for a new one, with these notes, and give None.
 
-    One that stopped is gone on with if it began under the same `terms`; whoever else was at it finds the token changed.
+    One that stopped is gone on with if it began under the same `terms`; any other process finds the token changed.
     """
     if not temporary:
         if connection.dialect.name == "postgresql":
@@ -152,7 +152,7 @@ def undecided_after(connection: Connection, after: str, limit: int) -> Sequence[
 def rows_of(
     connection: Connection, hosts: Collection[str], now: datetime | None, *, keep_still: bool
 ) -> dict[str, Any]:
-    """What the table says of hosts; kept still until the transaction ends, rows that somebody writes to are missing."""
+    """What the table says of hosts, locked until the transaction ends; rows that another process holds are missing."""
     leased = func.coalesce(domains.c.claim_expires_at > instant(connection, now), False)
     columns: list[ColumnElement[Any]] = [
         domains.c[name] for name in ("id", "domain", "status", "claimed_by", "last_crawled_at", *COUNTERS)
@@ -166,7 +166,7 @@ def rows_of(
 
 
 def known_otherwise(connection: Connection, hosts: Collection[str]) -> dict[str, str]:
-    """Those of the hosts that `domains` has under another spelling, or that are themselves such a spelling."""
+    """Those of the hosts that `domains` has under another name, or that are themselves such a name."""
     dialect = connection.dialect.name
     found = connection.execute(
         select(spellings.c.spelling, spellings.c.host).where(
@@ -179,7 +179,7 @@ def known_otherwise(connection: Connection, hosts: Collection[str]) -> dict[str,
 
 
 def insert_hosts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Give hosts their first row; those that somebody else gave one meanwhile are missing from the answer."""
+    """Give hosts their first row; those that another process added meanwhile are missing from the answer."""
     if not rows:
         return set()
     statement = insert_into(connection, domains).on_conflict_do_nothing(index_elements=["domain"])

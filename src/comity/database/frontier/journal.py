@@ -1,4 +1,4 @@
-"""Statements for a frontier that is kept outside of the database: what is on its way there, and what it should hold.
+"""Statements for a frontier outside the database: batches on their way there, and what it should hold.
 
 `frontier_epochs` says which life of a host's frontier is the right one, and how many batches it was sent;
 `frontier_journal` holds the batches until the other store has them on disk.

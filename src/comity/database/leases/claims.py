@@ -1,4 +1,4 @@
-"""The statements that take leases, built once for each kind and given their values when they are run.
+"""The statements that claim leases, built once for each kind and run with bound values.
 
 Building one costs more than the database takes to run it, so that they are kept. `parameters` gives the values.
 """
@@ -57,7 +57,7 @@ LEASED: Final = (
 # more of them than that, as after a crash of many workers, the order by merit is not exact, but the work is bounded.
 _EXPIRED_COMPARED: Final = 100
 
-# Spelled so that no planner, for want of statistics, takes the index of statuses for it.
+# Written so that no planner, for want of statistics, takes the index of statuses for it.
 OPEN: Final = "status NOT IN ('exhausted', 'blocked', 'unreachable') AND is_seeded"
 
 _rank: Final[ColumnElement[int]] = literal_column(ACTIVE_FIRST)
@@ -113,7 +113,7 @@ def claim_statement(kind: ClaimKind) -> Update:
 
 @lru_cache(maxsize=32)
 def take_statement(kind: ClaimKind) -> Update:
-    """Lease the named hosts that nobody holds, whatever their status."""
+    """Lease the named hosts that are free, whatever their status."""
     wanted = select(domains.c.id).where(
         named_in(kind.dialect, domains.c.domain, "hosts"),
         or_(domains.c.claimed_by.is_(None), domains.c.claim_expires_at <= _now(kind)),

@@ -1,4 +1,4 @@
-"""Statements on `domains` that take, keep and give back leases.
+"""Statements on `domains` that claim, renew and release leases.
 
 Each takes the lease's token into its WHERE: a hand that comes late finds no row, and changes nothing.
 """
@@ -79,7 +79,7 @@ def claim(
 def take(
     connection: Connection, *, hosts: Collection[str], holder: str, lease_s: float, now: datetime | None
 ) -> Sequence[Row[Any]]:
-    """Lease the named hosts, whatever their status, as far as nobody else holds them."""
+    """Lease those of the named hosts that are free, whatever their status."""
     kind = ClaimKind(connection.dialect.name, now is None, is_smart=False, names_hosts=True)
     return connection.execute(take_statement(kind), parameters(holder, lease_s, now, hosts)).all()
 
@@ -128,7 +128,7 @@ def has_candidate(connection: Connection, now: datetime | None) -> bool:
 
 
 def has_new_candidate(connection: Connection, now: datetime | None) -> bool:
-    """Whether a free host waits that nobody has begun with."""
+    """Whether a free host waits that was never crawled."""
     waiting = _free_and_due(instant(connection, now)).where(domains.c.status == HostStatus.PENDING).limit(1)
     return connection.execute(waiting).first() is not None
 
@@ -196,12 +196,12 @@ def still_held(connection: Connection, leases: Collection[Lease], now: datetime 
 
 
 @lru_cache(maxsize=4)
-def _held_text(native: bool, is_told_the_time: bool) -> str:
-    """Spelled by hand: this is asked at every batch, and a list of many hosts costs more to compile than to find."""
-    if not native and not is_told_the_time:
+def _held_text(native: bool, has_time: bool) -> str:
+    """Written as text: this is asked for every batch, and a list of many hosts costs more to compile than to find."""
+    if not native and not has_time:
         raise ValueError("an embedded state has no clock of its own: give the time")
     hosts = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
-    now = ("%s" if native else "?") if is_told_the_time else "now()"
+    now = ("%s" if native else "?") if has_time else "now()"
     held = f"SELECT id, lease_token, claimed_by FROM domains WHERE id {hosts} AND claim_expires_at > {now}"  # noqa: S608
     # In order, so that two who ask for the same rows wait in line instead of for each other.
     return f"{held} ORDER BY id FOR UPDATE" if native else held

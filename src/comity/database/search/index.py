@@ -26,7 +26,7 @@ _LAST_POSITION: Final = 16_383  # PostgreSQL counts no further
 
 
 def put(connection: Connection, documents: Sequence[SearchDocument]) -> None:
-    """Take documents, each in place of the one with its identity; the same order for everybody, against deadlocks."""
+    """Take documents, each in place of the one with its identity; every writer in the same order, against deadlocks."""
     by_id = {document.id: document for document in documents}
     ordered = [by_id[each] for each in sorted(by_id)]
     for first in range(0, len(ordered), BATCH):
@@ -79,7 +79,7 @@ def _put(connection: Connection, documents: Sequence[SearchDocument]) -> None:
 
 @cache
 def _upsert(dialect: str) -> Any:
-    """Made once: spelling out a statement for many rows would take longer than running it."""
+    """Built once: compiling a statement for many rows would take longer than running it."""
     names = [column.name for column in search_documents.columns if column.name not in ("number", "words")]
     values: dict[str, Any] = {name: bindparam(name, type_=search_documents.c[name].type) for name in names}
     if dialect == "postgresql":

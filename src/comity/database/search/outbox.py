@@ -1,4 +1,4 @@
-"""Statements on `search_outbox`: what search is still to be told, who tells it, and what became of it."""
+"""Statements on `search_outbox`: changes that search has yet to index, claimed, done or postponed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BATCH: Final = 500
 
 
 def claim(connection: Connection, now: datetime | None, for_s: float, limit: int) -> Sequence[Row[Any]]:
-    """Take the oldest that are due, which nobody else takes for a while; a crash leaves them due again after it."""
+    """Claim the oldest rows that are due, for a while; after a crash they are due again."""
     due = or_(_OUTBOX.next_attempt_at.is_(None), _OUTBOX.next_attempt_at <= instant(connection, now))
     oldest = select(_OUTBOX.id).where(due).order_by(_OUTBOX.id).limit(limit).with_for_update(skip_locked=True)
     taken = update(search_outbox).where(_OUTBOX.id.in_(select(oldest.cte("oldest").c.id)))
@@ -28,7 +28,7 @@ def claim(connection: Connection, now: datetime | None, for_s: float, limit: int
 
 
 def done(connection: Connection, ids: Collection[int]) -> None:
-    """Forget what was told."""
+    """Delete the rows that search has indexed."""
     for batch in _batches(sorted(ids)):
         connection.execute(delete(search_outbox).where(_OUTBOX.id.in_(batch)))
 

@@ -1,4 +1,4 @@
-"""Statements that find postings: numbers in order, how many there are, facets, and how each is shown.
+"""Statements that search postings: matches in order, their count, facets, and the text of each hit.
 
 A search reads and never writes. What people typed reaches SQL as folded words only, and as parameters.
 """

@@ -1,4 +1,4 @@
-"""The tables of search: what a posting is found by, and how it is shown. The outbox fills them, no trigger does.
+"""The tables of search: what a posting is found by, and what a hit displays. The outbox fills them, no trigger does.
 
 Words are kept apart on SQLite, in an FTS5 table with the same row numbers, and beside the rest on PostgreSQL, as a
 `tsvector`. Both are given words that are folded already: see `rules/search/fold`.

@@ -1,4 +1,4 @@
-"""Statements on `job_postings`, on who lists them, and on what search is still to be told of them."""
+"""Statements on `job_postings`, on the sources that list them, and on what search has yet to index of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def open_of_one(connection: Connection, source_id: UUID) -> list[Row[Any]]:
 
 
 def add(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> dict[str, UUID]:
-    """Add postings; gives the identities of those that nobody else added meanwhile, by hash."""
+    """Add postings; gives the identities of those that no other process added meanwhile, by hash."""
     added: dict[str, UUID] = {}
     for batch in _batches(sorted(rows, key=lambda row: str(row["canonical_hash"]))):
         statement = (
@@ -165,7 +165,7 @@ def linking_to(connection: Connection, host: str, after: UUID | None, limit: int
 
 
 def close(connection: Connection, posting_ids: Collection[UUID]) -> None:
-    """Close postings whoever lists them, and have search forget them."""
+    """Close postings, whichever sources list them, and remove them from search."""
     now = func.current_timestamp()
     for batch in _batches(sorted(posting_ids)):
         statement = update(job_postings).where(job_postings.c.id.in_(batch))

@@ -29,7 +29,7 @@ _KINDS: Final[dict[str, type[StrEnum]]] = {
 
 
 def source_from(row: Row[Any]) -> Source:
-    """Read a source's row; where an older table has nothing, or a word that nobody knows, the default stands in."""
+    """Read a source's row; where an older table has nothing, or an unknown word, the default is used."""
     values = {name: value for name in _FIELDS if (value := getattr(row, name)) is not None}
     for name, kind in _KINDS.items():
         if values.get(name) not in set(kind):
@@ -174,7 +174,7 @@ def _lock_holds(connection: Connection, now: datetime | None) -> ColumnElement[b
 
 
 def due(connection: Connection, now: datetime | None, limit: int, but: Collection[UUID] = ()) -> Sequence[Row[Any]]:
-    """Sources to run now that nobody runs, those that never ran first."""
+    """Sources that are due and not running, those that never ran first."""
     locked = select(crawl_locks.c.source_id).where(_lock_holds(connection, now))
     statement = select(sources).where(_is_due(connection, now), sources.c.id.not_in(locked))
     if but:
@@ -234,7 +234,7 @@ def lock(
         return None
     if connection.execute(statement).first() is None:
         return None
-    # Whoever held the lock before may have run it since we looked.
+    # The former holder of the lock may have run it since we looked.
     row = connection.execute(select(sources).where(wanted)).first()
     if row is None:
         unlock(connection, source_id, holder)
@@ -242,14 +242,14 @@ def lock(
 
 
 def lock_of(connection: Connection, source_id: UUID, now: datetime | None) -> str | None:
-    """Who runs a source now, if anybody does."""
+    """The holder that runs a source now, if any."""
     statement = select(crawl_locks.c.holder).where(crawl_locks.c.source_id == source_id, _lock_holds(connection, now))
     row = connection.execute(statement).first()
     return None if row is None else row.holder or "another process"
 
 
 def is_locked(connection: Connection, source_id: UUID, now: datetime | None) -> bool:
-    """Whether somebody runs a source."""
+    """Whether a source is being run."""
     statement = select(crawl_locks.c.source_id).where(
         crawl_locks.c.source_id == source_id, _lock_holds(connection, now)
     )
@@ -283,7 +283,7 @@ def unlock_all_of(connection: Connection, holders: Collection[str]) -> int:
 
 
 def pages_of(connection: Connection, source_id: UUID) -> Sequence[Row[Any]]:
-    """The pages of a source as they were last believed."""
+    """The pages of a source as last accepted."""
     statement = select(source_pages).where(source_pages.c.source_id == source_id)
     return connection.execute(statement.order_by(source_pages.c.number)).all()
 

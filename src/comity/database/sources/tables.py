@@ -1,4 +1,4 @@
-"""The tables of sources: pages that are re-read on a schedule, what was found there, and what search is still to hear.
+"""The tables of sources: pages that are re-read on a schedule, what was found there, and what search has yet to index.
 
 Apart from `tables`, so that a crawl does not load them; `declared` knows both.
 """
@@ -65,7 +65,7 @@ sources: Final = Table(
     Index("idx_sources_org_type", "org_type"),
 )
 
-# The pages of a listing as they were last read: what to ask them with, and where to go on if they did not change.
+# The pages of a listing as last read: what to request them with, and where to go on if they did not change.
 source_pages: Final = Table(
     "source_pages",
     metadata,
@@ -106,7 +106,7 @@ crawl_logs: Final = Table(
     Index("idx_crawl_logs_ran_at", text("ran_at DESC")),
 )
 
-# Held while a source is run. A row without an expiry (written by hand) ends as late as any other.
+# Held while a source is run. A row without an expiry (inserted in SQL) ends as late as any other.
 crawl_locks: Final = Table(
     "crawl_locks",
     metadata,
@@ -148,7 +148,7 @@ job_postings: Final = Table(
     Index("idx_job_postings_last_seen_at", "last_seen_at"),
 )
 
-# Which source lists which posting, and on which of its pages: a posting is closed when nobody lists it any more.
+# Which source lists which posting, and on which of its pages: a posting is closed when no source lists it any more.
 job_sightings: Final = Table(
     "job_sightings",
     metadata,
@@ -159,7 +159,7 @@ job_sightings: Final = Table(
     Index("idx_job_sightings_posting_id", "posting_id"),
 )
 
-# What search is still to be told. Rows are only added and taken away: a change while one is being told has its own.
+# Changes that search has yet to index. Rows are only added and deleted: a change during indexing has a row of its own.
 search_outbox: Final = Table(
     "search_outbox",
     metadata,

@@ -1,1 +1,1 @@
-"""The frontier in Redis: the database is the truth, and Redis follows it batch by batch."""
+"""The frontier in Redis: the database is the source of truth, and Redis follows it batch by batch."""

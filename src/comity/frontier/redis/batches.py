@@ -1,6 +1,6 @@
-"""Batches on their way to a frontier outside of the database, as rows of the journal keep them.
+"""Batches on their way to a frontier outside the database, as the journal stores them.
 
-Changes enter; octets leave, and are read back as what the scripts take. A long change becomes several batches, none of
+Changes enter; bytes leave, and are read back as what the scripts take. A long change becomes several batches, none of
 which keeps Redis busy for long: together they are one, because the database commits them together.
 """
 

@@ -1,4 +1,4 @@
-"""Changes to frontiers in Redis, gathered inside a transaction of the database and written there as its journal."""
+"""Changes to frontiers in Redis, collected in a database transaction and written there as the journal."""
 
 from __future__ import annotations
 

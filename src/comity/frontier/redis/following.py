@@ -1,4 +1,4 @@
-"""Redis follows the database: batches are applied in their order, missing ones from the journal, lost hosts anew.
+"""Redis follows the database: batches are applied in order, missing ones come from the journal, lost hosts are rebuilt.
 
 A host's mark (which life of its frontier is the right one, and how many batches it was sent) is in the database; what
 Redis has of it is in every reply. A caller that finds Redis behind brings it up to date before going on.
@@ -94,7 +94,7 @@ class Following:
             if is_up_to(reply, mark):
                 return reply
             self.catch_up(host_id)
-        raise FrontierUnavailable(f"the frontier of host {host_id} at {self._link.shown} changes under our hands")
+        raise FrontierUnavailable(f"the frontier of host {host_id} at {self._link.location} changes under our hands")
 
     def follow(self, sent: Mapping[UUID, tuple[Mark, Sequence[bytes]]]) -> None:
         """Apply what was committed just now, of all hosts; one that is not where it should be is caught up with."""
@@ -177,12 +177,14 @@ class Following:
             if not may_rebuild:
                 return False
             rebuild(self._database, self._link, host_id, self.new_epoch())
-        raise FrontierUnavailable(f"the frontier of host {host_id} at {self._link.shown} cannot be brought up to date")
+        raise FrontierUnavailable(
+            f"the frontier of host {host_id} at {self._link.location} cannot be brought up to date"
+        )
 
     def _replay(self, host_id: UUID, mark: Mark, has: int) -> bool:
         """Apply what the journal has behind a batch; False if something is missing in between."""
         if has > mark.batch:
-            return True  # somebody else went on meanwhile
+            return True  # another process went on meanwhile
         while has < mark.batch:
             with self._database.read() as connection:
                 rows = journal_table.batches_after(connection, host_id, has, _JOURNAL_PAGE)
@@ -191,7 +193,7 @@ class Following:
             if not self.apply(host_id, mark.epoch, [(row.batch, bytes(row.payload)) for row in rows]):
                 return False
             has = rows[-1].batch
-        self.durability.note(host_id, Mark(mark.epoch, has))  # its rows may have been left by somebody who died
+        self.durability.note(host_id, Mark(mark.epoch, has))  # its rows may be those of a process that died
         return True
 
     def wipe(self, host_id: UUID) -> None:

@@ -1,4 +1,4 @@
-"""How one host's frontier is written down in Redis: names of keys, and URLs as octets.
+"""The layout of one host's frontier in Redis: names of keys, and URLs as bytes.
 
 Every key of a host carries its id as hash tag, so that a cluster keeps them together, and the version of this layout.
 """
@@ -45,18 +45,18 @@ def data_keys(stem: str, epoch: str, known: int, buckets: int) -> Iterable[str]:
 
 
 def pack_keys(keys: Iterable[int]) -> bytes:
-    """Keys of URLs, eight octets each."""
+    """Keys of URLs, eight bytes each."""
     return b"".join(map(_KEY.pack, keys))
 
 
 def pack_ranked(ranked: Iterable[tuple[int, int]]) -> bytes:
-    """Keys of URLs, each with a priority, twelve octets together."""
+    """Keys of URLs, each with a priority, twelve bytes together."""
     return b"".join(_RANKED.pack(key, priority) for key, priority in ranked)
 
 
-def unpack_keys(octets: bytes) -> list[int]:
+def unpack_keys(packed: bytes) -> list[int]:
     """The same, read back."""
-    return [key for (key,) in _KEY.iter_unpack(octets)]
+    return [key for (key,) in _KEY.iter_unpack(packed)]
 
 
 def pack_entry(url: str, key: int, depth: int, priority: int, found_by: int = 0, found_on: int = 0) -> bytes:
@@ -70,7 +70,7 @@ def pack_put_back(key: int, until: float, tries: int) -> bytes:
 
 
 def pack_hints(hints: PageHints) -> bytes:
-    """What a sitemap says, in 17 octets."""
+    """What a sitemap says, in 17 bytes."""
     lastmod = math.nan if hints.lastmod is None else hints.lastmod.timestamp()
     frequency = 255 if hints.changefreq is None else _FREQUENCIES.index(hints.changefreq)
     return _HINTS.pack(lastmod, frequency, math.nan if hints.priority is None else hints.priority)
@@ -86,11 +86,11 @@ def pack_kept(state: int, attempts: int, not_before: float | None) -> bytes:
     return _KEPT.pack(state, attempts, not_before or 0.0)
 
 
-def unpack_hints(octets: bytes) -> PageHints | None:
-    """Hints as they were packed; none if there are none."""
-    if not octets:
+def unpack_hints(packed: bytes) -> PageHints | None:
+    """Read packed hints; None if there are none."""
+    if not packed:
         return None
-    lastmod, frequency, priority = _HINTS.unpack(octets)
+    lastmod, frequency, priority = _HINTS.unpack(packed)
     return PageHints(
         None if math.isnan(lastmod) else datetime.fromtimestamp(lastmod, UTC),
         None if frequency == 255 else _FREQUENCIES[frequency],

@@ -1,4 +1,4 @@
-"""The line to Redis: bounded connections, a time limit on every call, a bounded number of tries, scripts by their hash.
+"""The Redis client: bounded connections, a timeout on every call, bounded retries, scripts by their hash.
 
 Commands enter; replies leave, or `FrontierUnavailable`. A script that was cut off is safe to run again: each knows
 whether it was run.
@@ -130,11 +130,11 @@ class RedisLink:
         except ValueError as error:
             raise BadInput(f"not a Redis URL: {error}") from None
         self._redis = redis.Redis(connection_pool=pool)
-        self.shown = _shown(url)
+        self.location = _without_password(url)
         self._scripts = {name: _script(name) for name in _NAMES}
 
     def lone_connection(self) -> LoneConnection:
-        """A connection that nobody shares and that never opens itself again: whoever holds it sees every break."""
+        """A connection that is not shared and never reconnects: its holder sees every break."""
         return LoneConnection(self._redis.connection_pool.make_connection())
 
     def run(self, name: str, stem: str, *arguments: Any) -> Any:
@@ -220,7 +220,7 @@ class RedisLink:
 
     def _sentence(self, error: Exception) -> str:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        return f"the frontier at {self.shown} cannot be used: {lines[0]}"
+        return f"the frontier at {self.location} cannot be used: {lines[0]}"
 
     def close(self) -> None:
         """Give back every connection."""
@@ -234,7 +234,7 @@ def _script(name: str) -> tuple[str, str]:
     return text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _shown(url: str) -> str:
+def _without_password(url: str) -> str:
     """A URL without its user and password."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"

@@ -1,7 +1,7 @@
-"""A host's frontier made anew from the database, when Redis has lost it.
+"""Rebuild a host's frontier from the database, when Redis has lost it.
 
 What was visited is known from `fetches`, images from `image_urls`, what is under way from the journal. Pages that were
-found and never visited are known to nobody: so, unless the host was exhausted, its pages are queued again, and its
+found and never visited are lost: so, unless the host was exhausted, its pages are queued again, and its
 sitemaps are read again, because these are what the lost URLs were found on. It costs the site a second visit, and loses
 nothing that it links.
 """
@@ -21,7 +21,7 @@ from comity.database.tables import DONE, QUEUED
 from comity.frontier.redis.layout import data_keys, pack_entry, pack_kept, stem_of
 from comity.frontier.redis.link import RedisLink
 from comity.frontier.store import FrontierUnavailable
-from comity.model.frontier import IMAGE_PRIORITY
+from comity.model.frontier import GUESSED_SCHEME_PRIORITY, IMAGE_PRIORITY, FoundBy
 from comity.model.host import HostStatus
 from comity.rules.canonical import address_of_host, web_address
 
@@ -34,13 +34,15 @@ _TRIED_AGAIN: Final = ("failed", "rate_limited")
 
 
 def rebuild(database: Database, link: RedisLink, host_id: UUID, epoch: str) -> None:
-    """Begin a new life of a host's frontier; the journal is applied on top by whoever called."""
+    """Start a new epoch of a host's frontier; the caller applies the journal on top."""
     stem = stem_of(host_id)
     # One at a time: two would undo each other's work without end.
     is_ours = link.command("SET", f"{stem}:building", epoch, "NX", "PX", _ALONE_MS)
     # Where the answer was lost and the command sent once more, it is our own that is in the way.
     if not is_ours and link.command("GET", f"{stem}:building") != epoch.encode():
-        raise FrontierUnavailable(f"the frontier of host {host_id} at {link.shown} is being rebuilt by another worker")
+        raise FrontierUnavailable(
+            f"the frontier of host {host_id} at {link.location} is being rebuilt by another worker"
+        )
     try:
         with database.write() as connection:
             mark = journal_table.begin_epoch(connection, host_id, epoch)
@@ -82,9 +84,12 @@ def _load(database: Database, link: RedisLink, stem: str, epoch: str, host: str,
         last = rows[-1]
     if last is None or not (is_finished or has_queued):  # nowhere else to begin
         with database.read() as connection:
-            origins = journal_table.origins_of(connection, host) or [address_of_host(host).origin]
-        for root in (web_address(f"{origin}/") for origin in origins):
-            _take_in(link, stem, epoch, _item(root.url, root.key, 0, QUEUED), None, newer=False)
+            origins = journal_table.origins_of(connection, host)
+        # Without a robots.txt that was read, the scheme is a guess, as it is for a seed without one.
+        priority, found_by = (0, FoundBy.UNKNOWN) if origins else (GUESSED_SCHEME_PRIORITY, FoundBy.SEED)
+        for root in (web_address(f"{origin}/") for origin in origins or [address_of_host(host).origin]):
+            item = _item(root.url, root.key, 0, QUEUED, priority, found_by)
+            _take_in(link, stem, epoch, item, None, newer=False)
 
 
 def _load_images(database: Database, link: RedisLink, stem: str, epoch: str, host_id: UUID) -> None:
@@ -106,8 +111,8 @@ def _load_images(database: Database, link: RedisLink, stem: str, epoch: str, hos
         last = rows[-1].url_key
 
 
-def _item(url: str, key: int, depth: int, state: int, priority: int = 0) -> list[bytes]:
-    return [pack_entry(url, key, depth, priority), pack_kept(state, 0, None), b""]
+def _item(url: str, key: int, depth: int, state: int, priority: int = 0, found_by: int = 0) -> list[bytes]:
+    return [pack_entry(url, key, depth, priority, found_by), pack_kept(state, 0, None), b""]
 
 
 def _take_in(
@@ -115,7 +120,7 @@ def _take_in(
 ) -> None:
     after = "" if applied is None else applied
     if link.run("take_in", stem, epoch, _BUILDING, after, int(newer), *items) not in (b"OK", b"DONE"):
-        raise FrontierUnavailable(f"the frontier at {link.shown} was rebuilt by another worker at the same time")
+        raise FrontierUnavailable(f"the frontier at {link.location} was rebuilt by another worker at the same time")
 
 
 def unlink(link: RedisLink, stem: str, said: Sequence[bytes | None]) -> None:

@@ -1,7 +1,7 @@
-"""The frontier in Redis, beside a database that is the truth.
+"""The frontier in Redis; the database is the source of truth.
 
 A change is committed to the database first, as rows of the journal, and applied to Redis after. If Redis does not
-answer then, the change stands all the same: the next who asks about the host applies it before anything is read.
+answer then, the change is committed anyway: the next reader of the host applies it before anything is read.
 """
 
 from __future__ import annotations
@@ -78,22 +78,24 @@ class RedisFrontier:
             info_of(each) for each in self._link.commands([("INFO", section) for section in _LOOKED_AT])
         )
         if persistence.get("loading", "0") != "0":  # it calls its log disabled while it reads it
-            raise FrontierUnavailable(f"the frontier at {self._link.shown} still reads what it has on disk")
+            raise FrontierUnavailable(f"the frontier at {self._link.location} still reads what it has on disk")
         if replication.get("role", "master") != "master":
-            raise FrontierUnfit(f"the frontier at {self._link.shown} is a replica: name its primary instead")
+            raise FrontierUnfit(f"the frontier at {self._link.location} is a replica: name its primary instead")
         if cluster.get("cluster_enabled", "0") != "0":
             said = info_of(self._link.command("CLUSTER", "INFO"))
             if int(said.get("cluster_size", "1")) > 1:
-                raise FrontierUnfit(f"the frontier at {self._link.shown} is one of a cluster: Comity needs one server")
+                raise FrontierUnfit(
+                    f"the frontier at {self._link.location} is one of a cluster: Comity needs one server"
+                )
         policy = memory.get("maxmemory_policy", "noeviction")
         if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):
             raise FrontierUnfit(
-                f"the frontier at {self._link.shown} would lose URLs: its maxmemory-policy is {policy}; "
+                f"the frontier at {self._link.location} would lose URLs: its maxmemory-policy is {policy}; "
                 "set it to noeviction"
             )
         if self._link.terms.is_durable and persistence.get("aof_enabled", "1") == "0":
             raise FrontierUnfit(
-                f"the frontier at {self._link.shown} would not survive a restart: set appendonly yes there"
+                f"the frontier at {self._link.location} would not survive a restart: set appendonly yes there"
             )
         self._is_checked = True
 
@@ -127,7 +129,7 @@ class RedisFrontier:
 
     @contextmanager
     def reading(self) -> Iterator[RedisFrontier]:
-        """Several questions; each is a round trip all the same."""
+        """Several reads; each is a round trip of its own."""
         yield self
 
     @_alone
@@ -341,7 +343,7 @@ class RedisFrontier:
 
     @_alone
     def recover(self, limit: int = 1000) -> int:
-        """Apply what is in the journal, whoever left it, and let go of what is safe."""
+        """Apply what is in the journal, whichever process left it, and delete what is safe."""
         with self._database.read() as connection:
             hosts = journal_table.hosts_with_batches(connection, limit)
         for host_id in hosts:

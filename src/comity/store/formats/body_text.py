@@ -1,4 +1,4 @@
-"""A body as text, the way a browser would read it: octets and what was said about them enter, text or None leaves.
+"""A body as text, the way a browser would read it: bytes and the declared type enter, text or None leaves.
 
 WHATWG Encoding: a byte order mark wins over everything that was declared, and is not part of the text; a label means
 what browsers mean by it, which is often more than the codec of the same name in Python.
@@ -75,7 +75,7 @@ def _codec(label: str) -> str | None:
 
 
 def _if_it_looks_like_text(body: bytes) -> str | None:
-    """Nobody said what it is: text only if it is UTF-8 without anything that text does not hold."""
+    """The type is not declared: text only if it is UTF-8 without control characters."""
     if _BINARY.search(body):
         return None
     try:

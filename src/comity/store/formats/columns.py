@@ -1,4 +1,4 @@
-"""The columns that a page has in every kind of store: a `PageRecord` enters, the values of its row leave."""
+"""The columns of a page in every format: a `PageRecord` enters, the values of its row leave."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ColumnKind(Enum):
     TEXT = "VARCHAR"
     NUMBER = "INTEGER"
     TIME = "TIMESTAMP WITH TIME ZONE"
-    OCTETS = "BLOB"
+    BINARY = "BLOB"
 
 
 class PageColumn(NamedTuple):
@@ -41,7 +41,7 @@ COLUMNS: Final = (
     PageColumn("final_url", ColumnKind.TEXT),
     PageColumn("redirect_count", ColumnKind.NUMBER),
     PageColumn("title", ColumnKind.TEXT),
-    PageColumn("body_bytes", ColumnKind.OCTETS),  # where the body is not text
+    PageColumn("body_bytes", ColumnKind.BINARY),  # where the body is not text
     PageColumn("run_id", ColumnKind.TEXT),
 )
 NAMES: Final = tuple(column.name for column in COLUMNS)
@@ -63,7 +63,7 @@ def valid_unicode(text: str) -> str:
 
 
 def utf8(text: str) -> bytes:
-    """The same as octets."""
+    """The same as bytes."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -71,7 +71,7 @@ def utf8(text: str) -> bytes:
 
 
 def all_utf8(texts: Sequence[str]) -> list[bytes]:
-    """Many texts as octets."""
+    """Many texts as bytes."""
     try:
         return list(map(str.encode, texts))
     except UnicodeEncodeError:

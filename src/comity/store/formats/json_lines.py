@@ -1,4 +1,4 @@
-"""Parts as JSON lines: one object a page, with the columns that pages have everywhere.
+"""Parts as JSON lines: one object per page, with the common columns.
 
 A body that is text is in `body`; one that is not is in `body_bytes`, as base64 (RFC 4648 §4).
 """

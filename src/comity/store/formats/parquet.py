@@ -1,4 +1,4 @@
-"""Parts as Parquet, which any DuckDB, Arrow or pandas opens at once. Pages enter, the octets of the file leave.
+"""Parts as Parquet, which any DuckDB, Arrow or pandas opens at once. Pages enter, the bytes of the file leave.
 
 Written here rather than by a library, since a library holds a row group's pages several times over: here a body is
 compressed as soon as a data page is full, and of a row group only the small columns wait in memory. Apache Parquet 2:
@@ -34,21 +34,21 @@ _LIST: Final = 9
 
 
 class ThriftField(NamedTuple):
-    """A field of a struct: its number, its type and its octets."""
+    """A field of a struct: its number, its type and its encoded value."""
 
     number: int
     type: int
-    octets: bytes
+    encoded: bytes
 
 
 def varint(value: int) -> bytes:
     """An unsigned number, seven bits at a time."""
-    octets = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        octets.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    octets.append(value)
-    return bytes(octets)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def i32(number: int, value: int) -> ThriftField:
@@ -62,7 +62,7 @@ def i64(number: int, value: int) -> ThriftField:
 
 
 def binary(number: int, value: bytes) -> ThriftField:
-    """Octets, or text as UTF-8."""
+    """Bytes, or text as UTF-8."""
     return ThriftField(number, BINARY, varint(len(value)) + value)
 
 
@@ -90,11 +90,11 @@ def numbers(values: Iterable[int]) -> list[bytes]:
 
 def texts(values: Iterable[str]) -> list[bytes]:
     """The elements of a list of texts."""
-    return [binary(0, value.encode()).octets for value in values]
+    return [binary(0, value.encode()).encoded for value in values]
 
 
 def thrift_struct(*fields: ThriftField) -> bytes:
-    """Fields in the order of their numbers, with the octet that ends a struct."""
+    """Fields in the order of their numbers, with the byte that ends a struct."""
     pieces: list[bytes] = []
     last = 0
     for number, kind, value in fields:
@@ -115,14 +115,14 @@ _WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of `body_bytes` that
 _LEVEL: Final = 1
 _MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
-_OCTETS: Final = NAMES.index("body_bytes")
+_BINARY_BODY: Final = NAMES.index("body_bytes")
 # All values of a page's row but the two bodies, in order.
 _small_values: Final = itemgetter(
     *(PageRecord._fields.index(name) for name in NAMES if name not in ("body", "body_bytes"))
 )
 _WITH_BOUNDS: Final = ("url", "crawl_time")  # what people look for
 # Names of the format (parquet.thrift).
-_TYPES: Final = {ColumnKind.TEXT: 6, ColumnKind.OCTETS: 6, ColumnKind.NUMBER: 1, ColumnKind.TIME: 2}
+_TYPES: Final = {ColumnKind.TEXT: 6, ColumnKind.BINARY: 6, ColumnKind.NUMBER: 1, ColumnKind.TIME: 2}
 _LETTERS: Final = {ColumnKind.NUMBER: "i", ColumnKind.TIME: "q"}  # as `struct` knows them
 _length: Final = struct.Struct("<I").pack
 _OPTIONAL: Final = 1
@@ -234,22 +234,22 @@ class ParquetPart(PartWriter):
     def _begin_group(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._bodies = _ColumnPages(COLUMNS[_BODY], self._compressor)
-        self._octets = _ColumnPages(COLUMNS[_OCTETS], self._compressor)
+        self._binary = _ColumnPages(COLUMNS[_BINARY_BODY], self._compressor)
         self._bodies_at = 0
         self._body_bytes = 0
 
     def _add(self, file: BinaryIO, record: PageRecord) -> None:
-        text, octets = body_as_columns(record)
-        length = len(text or b"") + len(octets or b"")
+        text, binary_body = body_as_columns(record)
+        length = len(text or b"") + len(binary_body or b"")
         if self._rows and (
             self._body_bytes + length > BYTES_PER_GROUP
             or len(self._rows) >= ROWS_PER_GROUP
-            or self._octets.done_bytes > _WAITING_BYTES
+            or self._binary.done_bytes > _WAITING_BYTES
         ):
             self._end_group(file)
         self._body_bytes += length
         self._rows.append(_small_values(record))
-        self._octets.add(octets)
+        self._binary.add(binary_body)
         self._bodies.add(text)
         if self._bodies.done:
             self._write_bodies(file)
@@ -267,7 +267,7 @@ class ParquetPart(PartWriter):
         for column in COLUMNS:
             if column.name == "body":
                 continue
-            pages = self._octets
+            pages = self._binary
             if column.name != "body_bytes":
                 pages = _ColumnPages(column, self._compressor)
                 _add_small(pages, column, next(small))
@@ -284,9 +284,9 @@ class ParquetPart(PartWriter):
         footer = _footer(self._groups)
         self._write(file, b"".join((footer, len(footer).to_bytes(4, "little"), _MAGIC)))
 
-    def _write(self, file: BinaryIO, octets: bytes) -> None:
-        file.write(octets)
-        self._at += len(octets)
+    def _write(self, file: BinaryIO, data: bytes) -> None:
+        file.write(data)
+        self._at += len(data)
 
 
 def _add_small(pages: _ColumnPages, column: PageColumn, values: tuple[Any, ...]) -> None:
@@ -302,7 +302,7 @@ def _add_small(pages: _ColumnPages, column: PageColumn, values: tuple[Any, ...])
 
 
 def _names(runs: Sequence[UUID]) -> list[str]:
-    """Runs by name; nearly always they are all the same, and spelling one out is slow."""
+    """Runs by name; nearly always there is one, and formatting it is slow."""
     return [name for run, same in groupby(runs) for name in repeat(str(run), len(list(same)))]
 
 

@@ -50,11 +50,11 @@ class WarcPart(PartWriter):
     def _add(self, file: BinaryIO, record: PageRecord) -> None:
         if not self.count:
             self._write(file, _warcinfo(self._info, self._filename, record))
-        for octets in _records(record, self._info):
-            self._write(file, octets)
+        for written in _records(record, self._info):
+            self._write(file, written)
 
-    def _write(self, file: BinaryIO, octets: bytes) -> None:
-        file.write(isal_zlib.compress(octets, _GZIP_LEVEL, _GZIP_WINDOW_BITS) if self._compressed else octets)
+    def _write(self, file: BinaryIO, data: bytes) -> None:
+        file.write(isal_zlib.compress(data, _GZIP_LEVEL, _GZIP_WINDOW_BITS) if self._compressed else data)
 
 
 def _records(page: PageRecord, info: str) -> list[bytes]:
@@ -137,10 +137,10 @@ def _line(name: str, value: str | None, encoding: str = "utf-8") -> bytes:
         return b""
     text = f"{name}: {value}"
     try:
-        octets = text.encode(encoding)  # the fields of an answer were read as Latin-1, which loses nothing
+        encoded = text.encode(encoding)  # the fields of an answer were read as Latin-1, which loses nothing
     except UnicodeEncodeError:
-        octets = utf8(text)
-    return _NOT_IN_A_LINE.sub(b" ", octets) + b"\r\n"
+        encoded = utf8(text)
+    return _NOT_IN_A_LINE.sub(b" ", encoded) + b"\r\n"
 
 
 def _name(*parts: str) -> str:

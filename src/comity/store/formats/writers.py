@@ -1,4 +1,4 @@
-"""Which kind of part a place takes."""
+"""The part writer for each format."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def open_to_write(path: Path, ends_at: float, memory: str = _MEMORY_STEPS[-1]) -
 
 
 def check_table(path: Path) -> None:
-    """`BadInput` if the table `pages` of an existing file is somebody else's; a file that is busy is not looked at."""
+    """`BadInput` if the table `pages` of an existing file is another program's; a busy file is not checked."""
     with closing(duckdb.connect(":memory:", config=OFFLINE)) as connection:
         try:
             attach_to_read(connection, path, "kept", 0.0)
@@ -101,7 +101,7 @@ def check_table(path: Path) -> None:
 
 
 def attach_to_read(connection: Any, path: Path, name: str, ends_at: float) -> None:
-    """Make the tables of a file known under a name, to be read only; `Busy` if somebody writes there until then."""
+    """Attach a file under a name, read-only; `Busy` if another process writes there until then."""
     _attach(connection, path, name, "(READ_ONLY)", ends_at)
 
 

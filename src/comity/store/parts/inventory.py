@@ -1,6 +1,6 @@
-"""What is at a place for pages, part by part, and whether it is as its notes say. A place enters, findings leave.
+"""List the parts of a page store, and check each against its note. A place enters, findings leave.
 
-A quick look compares sizes and reads no part. A thorough one reads every octet and compares digests.
+A quick look compares sizes and reads no part. A thorough one reads every byte and compares digests.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Condition(StrEnum):
     """How a part was found."""
 
     WHOLE = "whole"  # as its note says
-    UNLISTED = "unlisted"  # it can be read, but nobody noted what it holds
-    FINISHING = "finishing"  # its note is still to come, from its writer or from whoever recovers its segment
-    COPY = "copy"  # the same octets as another part
+    UNLISTED = "unlisted"  # it can be read, but has no note of what it holds
+    FINISHING = "finishing"  # its note is still to come, from its writer or from the process that recovers its segment
+    COPY = "copy"  # the same bytes as another part
     DAMAGED = "damaged"
     MISSING = "missing"
 
@@ -76,7 +76,7 @@ class Inventory:
     target: Target
     parts: tuple[PartFound, ...]
     in_segments: int  # pages that are not yet in a part
-    foreign: tuple[str, ...]  # files in the folder that are not ours; nobody reads them
+    foreign: tuple[str, ...]  # files in the folder that are not ours; they are not read
     unnoted_bytes: int = 0  # of the file itself
 
     @property
@@ -92,7 +92,7 @@ class Inventory:
 
 
 def target_of(place: str | Path) -> Target:
-    """The place that somebody named, which may exist or not; `BadInput` where no parts can be."""
+    """A named place, which may exist or not; `BadInput` where no parts can be."""
     path = Path(place).expanduser()
     if path.is_dir() or not path.suffix:
         return Target.of_folder(path)
@@ -151,7 +151,7 @@ def _missing(path: Path) -> PartFound:
 
 
 def _without_copies(target: Target, parts: list[PartFound]) -> list[PartFound]:
-    """A part that nobody noted may be somebody's copy of one; its pages are not to be seen twice."""
+    """A part without a note may be a copy of another; its pages must not appear twice."""
     sizes = {part.note.size for part in parts if part.note is not None}
     digests = {part.note.digest: part.name for part in parts if part.note is not None}
     found = []

@@ -1,4 +1,4 @@
-"""Finished parts become the file that was asked for, each exactly once, whichever process gets round to it.
+"""Join finished parts into the requested file, each exactly once, in whichever process is first.
 
 Parts are joined one process at a time. What is about to be appended is noted before, with the length of the file: a
 process that dies in the middle leaves a note by which the next one cuts the half part off and begins it again.
@@ -85,7 +85,7 @@ def _note_joined(target: Target, part: Path, *, at: int | None) -> None:
 
 
 def _forget_notes(target: Target) -> None:
-    """Take away the notes of parts that were joined; whoever died here may have left some."""
+    """Delete the notes of parts that were joined; a process that died here may have left some."""
     gone = [part for part in noted_parts(target.spool) if not part.exists()]
     if gone:
         joined = read_joined(target.path)
@@ -95,7 +95,7 @@ def _forget_notes(target: Target) -> None:
 
 
 def _mend(target: Target) -> None:
-    """Undo what a process that died had begun to append; whatever anybody else has put there is not ours to cut."""
+    """Undo what a process that died had begun to append; what another program has written there is not ours to cut."""
     try:
         note = json.loads((target.spool / _NOTE).read_bytes())
     except FileNotFoundError:
@@ -125,7 +125,7 @@ def _cut(file: BinaryIO, size: int) -> None:
 
 
 def _gap(target: Target, size: int) -> str:
-    """A line feed, where somebody's last line lacks one."""
+    """A line feed, where the last line lacks one."""
     if target.format is not Format.JSONL or not size:
         return ""
     with target.path.open("rb") as file:
@@ -148,8 +148,8 @@ def _write_note(spool: Path, note: dict[str, str | int]) -> None:
 def exclusive(target: Target, wait_s: float) -> Iterator[None]:
     """Nothing is joined while this lasts, so that a reader sees each part once: in the file, or beside it.
 
-    What a process that died had begun to append is undone first. Whoever comes to join meanwhile leaves its parts for
-    later. Where we may not write there is no such thing, and a reader takes what it finds.
+    What a process that died had begun to append is undone first. Other processes leave their parts for later meanwhile.
+    Where we may not write there is no lock, and a reader takes what it finds.
     """
     ends_at = monotonic() + wait_s
     while True:
@@ -165,14 +165,14 @@ def exclusive(target: Target, wait_s: float) -> Iterator[None]:
 
 
 def _is_still(target: Target, descriptor: int, ends_at: float) -> bool:
-    """Share the lock with other readers; False if it has to be tried again, since somebody tidied up or died."""
+    """Share the lock with other readers; False if another process cleaned up or died, so that it must be retried."""
     note = target.spool / _NOTE
     kind = fcntl.LOCK_EX if note.exists() else fcntl.LOCK_SH
     try:
         if not _is_locked(descriptor, ends_at, kind, _READERS_LOOK_EVERY_S):
             raise ComityError(f"{target.path} is being written without a pause; try again later")
     except OSError:
-        return True  # there are no locks here, and nobody joins anything without
+        return True  # there are no locks here, and nothing is joined without
     if not _is_there(descriptor, target.spool / _LOCK):
         return False
     if kind == fcntl.LOCK_EX:
@@ -214,7 +214,7 @@ def _is_locked(descriptor: int, ends_at: float, kind: int = fcntl.LOCK_EX, look_
 
 
 def _is_there(descriptor: int, path: Path) -> bool:
-    """Whether the lock is still the one that others find: whoever had it before may have tidied up."""
+    """Whether the lock is still the one that others find: its former holder may have cleaned up."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -222,8 +222,8 @@ def _is_there(descriptor: int, path: Path) -> bool:
 
 
 def _tidy(spool: Path) -> None:
-    """Take the folder away if nothing waits in it; only whoever has the turn may."""
+    """Remove the folder if nothing waits in it; only the holder of the lock may."""
     if [path.name for path in spool.iterdir()] == [_LOCK]:
         (spool / _LOCK).unlink()
-        with suppress(OSError):  # somebody begins a segment there at this moment
+        with suppress(OSError):  # another process starts a segment there at this moment
             spool.rmdir()

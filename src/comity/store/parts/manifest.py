@@ -1,9 +1,9 @@
-"""What each finished part holds, told beside it: a note of some hundred octets, so that nobody has to read the part.
+"""What each finished part holds, written beside it: a note of some hundred bytes, so that the part need not be read.
 
 In a folder of parts every part has a note of its own, `manifest-NAME.json` for `part-NAME`. It is put in its place by
-a rename, after the part and before the segment goes: whoever writes, and however they end, no two ever write one file.
+a rename, after the part and before the segment goes: however a writer ends, no two write one file.
 A store that is one file has its notes in `FILE.manifest.jsonl`, a line for each part that was joined to it; only
-whoever has the turn to join adds to it.
+the process that holds the lock adds to it.
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ def is_finished(target: Target, part: Path) -> bool:
 
 
 def note_of(part: Path, tally: PartTally, size: int, digest: str) -> PartNote:
-    """The note of a part; its writer is told by its name."""
+    """The note of a part; its name says its writer."""
     first, last = tally.first_crawl_time, tally.last_crawl_time
     return PartNote(
         part=part.name,
         rows=tally.rows,
         size=size,
         digest=digest,
-        first_crawl_time=_shown(first) if tally.rows else None,
-        last_crawl_time=_shown(last) if tally.rows else None,
+        first_crawl_time=_format_time(first) if tally.rows else None,
+        last_crawl_time=_format_time(last) if tally.rows else None,
         run_ids=tuple(sorted(map(str, tally.run_ids))),
         writer=part.name.removeprefix(_PART).partition(".")[0].rpartition("-")[0],
     )
@@ -150,7 +150,7 @@ def size_and_digest(path: Path) -> tuple[int, str]:
 
 
 def digest_between(file: Any, length: int | None) -> tuple[int, str]:
-    """How many octets a file has from where it stands, up to a length, and their digest."""
+    """How many bytes a file has from where it stands, up to a length, and their digest."""
     digest, size = xxh3_128(), 0
     while piece := file.read(_PIECE_BYTES if length is None else min(_PIECE_BYTES, length - size)):
         digest.update(piece)
@@ -158,7 +158,7 @@ def digest_between(file: Any, length: int | None) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def _shown(crawl_time: float) -> str:
+def _format_time(crawl_time: float) -> str:
     at = _EPOCH + timedelta(microseconds=microseconds(crawl_time))
     return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
@@ -171,7 +171,7 @@ def _as_line(note: PartNote) -> bytes:
 
 
 def _from_line(line: bytes) -> PartNote | None:
-    """A note as it was written; anything else is none, as whoever wrote it may be newer than we are."""
+    """Read a note; anything else is none, because its writer may be newer than this code."""
     try:
         fields = json.loads(line)
         kind, _, digest = fields["digest"].partition(":")

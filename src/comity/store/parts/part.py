@@ -1,4 +1,4 @@
-"""Parts: finished files of pages. One is there whole or not at all, whatever happens while it is written."""
+"""Parts: finished files of pages. Each appears whole or not at all, whatever happens while it is written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_LINKS: Final = (EPERM, EOPNOTSUPP, ENOSYS, EMLINK)  # what file systems say 
 
 @dataclass(slots=True)
 class PartTally:
-    """What is told about the pages of a part without reading it."""
+    """What is known of a part's pages without reading it."""
 
     rows: int = 0
     first_crawl_time: float = float("inf")
@@ -107,10 +107,10 @@ class _Digesting:
         self.digest: Any = xxh3_128()
         self.size = 0
 
-    def write(self, octets: bytes) -> int:
-        self.digest.update(octets)
-        self.size += len(octets)
-        return self._write(octets)
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        self.size += len(data)
+        return self._write(data)
 
     def sync_and_close(self) -> None:
         self._file.flush()
@@ -158,7 +158,7 @@ def _put(temporary: Path, path: Path) -> bool:
     except FileNotFoundError:
         if not path.exists():
             raise
-        is_ours = False  # whoever was first has tidied up after us
+        is_ours = False  # the first process has cleaned up after us
     except OSError as problem:
         if problem.errno not in _NO_LINKS:
             raise

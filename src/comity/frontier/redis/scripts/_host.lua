@@ -1,8 +1,8 @@
 -- What every script begins with: one host's frontier, opened. KEYS[1] is the host's stem; every key that a script
 -- touches begins with it, so that all lie in the slot of its hash tag.
 --
--- stem              hash: epoch, applied (last batch), known, buckets, n0 n1 n2 (URLs in each state), origin
--- stem:epoch:e:N    hash of a bucket: key (8 octets) -> sequence number (6) and state (1); small, so kept packed
+-- stem              hash: epoch, applied (last batch), known, buckets, n0 n1 n2 n3 (URLs in each state), origin
+-- stem:epoch:e:N    hash of a bucket: key (8 bytes) -> sequence number (6) and state (1); small, so kept packed
 -- stem:epoch:u:N    list of 64: key (8), depth (4), priority (4), found by (1), found on (8), and the URL, by sequence
 --                   number
 -- stem:epoch:q      sorted set of those that are ready: sequence number by rank

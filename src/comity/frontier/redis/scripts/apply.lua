@@ -1,4 +1,4 @@
--- One batch of a host: ARGV = epoch, batch, hints (key and 17 octets each), keys done, keys dropped,
+-- One batch of a host: ARGV = epoch, batch, hints (key and 17 bytes each), keys done, keys dropped,
 -- put back (key, time, tries), links.
 local batch = tonumber(ARGV[2])
 local refused = refusal(ARGV[1], batch)

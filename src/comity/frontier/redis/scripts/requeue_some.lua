@@ -1,4 +1,4 @@
--- Queue URLs that are done again, each with a new priority: ARGV = epoch, batch, keys and priorities (12 octets each).
+-- Queue URLs that are done again, each with a new priority: ARGV = epoch, batch, keys and priorities (12 bytes each).
 local batch = tonumber(ARGV[2])
 local refused = refusal(ARGV[1], batch)
 if refused then return refused end
