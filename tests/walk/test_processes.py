@@ -209,8 +209,7 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(web: Web, plac
         summary = json.loads(crawl.out)["summary"]
     (warning,) = summary["warnings"]
     assert warning == (
-        "A process of this crawl was killed by SIGKILL; another went on with its hosts, "
-        "and nothing that was done is lost."
+        "A process of this crawl was killed by SIGKILL; another process took over its hosts, and nothing is lost."
     )
     assert (summary["status"], summary["pages"]) == ("finished", 180)
     assert {(line["status"], line["pages"]) for line in summary["hosts"]} == {("exhausted", 30)}

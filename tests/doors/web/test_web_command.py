@@ -32,9 +32,9 @@ def test_it_serves_runs_what_is_due_and_ends_at_a_signal(comity: CommandLine, si
         assert process.stdout is not None
         assert process.stderr is not None
         said = process.stderr.readline().decode()
-        port = re.search(r"listening on http://127\.0\.0\.1:(\d+), sources are run as they are due", said)
+        port = re.search(r"listening on http://127\.0\.0\.1:(\d+); sources are run when due", said)
         assert port is not None, said
-        assert "this machine alone" in process.stderr.readline().decode()
+        assert "only this machine can use" in process.stderr.readline().decode()
         with httpx.Client(base_url=f"http://127.0.0.1:{port[1]}", trust_env=False, timeout=20) as client:
             added = client.post("/admin/sources", json={"careers_url": site.url("/careers")})
             assert added.status_code == 201

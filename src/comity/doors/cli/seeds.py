@@ -124,9 +124,7 @@ def load(
     kept_source = checked_text("--source", source, _LONGEST_SOURCE)
     invocation = read_invocation(context, state, as_json)
     if from_redis is not None:
-        _load_from_redis(
-            invocation, from_redis, kept_source or f"redis:{from_redis}"[:_LONGEST_SOURCE], skip_bad=skip_bad
-        )
+        _load_from_redis(invocation, from_redis, kept_source, skip_bad=skip_bad)
         return
     assert file is not None
     kept_source = kept_source or _source_from(file)
@@ -165,7 +163,8 @@ def load(
         _note_skipped(checked)
 
 
-def _load_from_redis(invocation: Invocation, key: str, source: str, *, skip_bad: bool) -> None:
+def _load_from_redis(invocation: Invocation, key: str, source: str | None, *, skip_bad: bool) -> None:
+    source = source or f"redis:{key}"[:_LONGEST_SOURCE]
     url = invocation.settings.seeds_redis_url or invocation.settings.redis_url
     if not url:
         raise BadInput("--from-redis needs a Redis: set COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL")

@@ -84,10 +84,8 @@ def crawl(
     )
     read = _read(seeds, settings)
     settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
-    stores, is_temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
-    return CrawlRun(
-        CrawlPlan(settings, read, extract, sink, stores, errors, is_temporary, refresh or bool(update_stale))
-    )
+    stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
+    return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
 
 
 def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[Seed, ...]:
