@@ -214,7 +214,7 @@ class State:
             content_types=ContentTypeRules(accept=settings.accept_types, reject=settings.reject_types),
         )
 
-    def source_desk(self, fetcher: CurlFetcher, reader: ListingReader | None = None) -> SourceRunner:
+    def source_runner(self, fetcher: CurlFetcher, reader: ListingReader | None = None) -> SourceRunner:
         """What runs and tries sources; an asynchronous context."""
         from comity.walk.session.session import SessionTerms
         from comity.walk.sources.plan import SourcePlanner

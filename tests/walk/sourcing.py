@@ -142,7 +142,7 @@ class Office:
         return asyncio.run(asyncio.wait_for(self.at_desk(act), within_s))
 
     async def at_desk(self, act: Callable[[SourceRunner], Awaitable[Given]]) -> Given:
-        async with self.state.fetcher() as fetcher, self.state.source_desk(fetcher) as desk:
+        async with self.state.fetcher() as fetcher, self.state.source_runner(fetcher) as desk:
             return await act(desk)
 
     def again(self, source: Source) -> Source:

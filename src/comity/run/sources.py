@@ -32,7 +32,7 @@ _PAUSE_AFTER_FAULT_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class SourceView:
+class SourceObserver:
     """What a front door wants to know of sources while they are run."""
 
     on_result: Callable[[Result], None] = lambda _result: None
@@ -65,7 +65,7 @@ class SourceService:
 
 
 @asynccontextmanager
-async def source_service(state: State, view: SourceView, *, schedules: bool) -> AsyncIterator[SourceService]:
+async def source_service(state: State, view: SourceObserver, *, schedules: bool) -> AsyncIterator[SourceService]:
     """Run the scheduler and update search while the block lasts; end both within a bound."""
     has_news, stopping = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -77,7 +77,7 @@ async def source_service(state: State, view: SourceView, *, schedules: bool) -> 
     def keep(name: str, serve: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         return loop.create_task(_keep_running(name, serve, stopping, view.on_fault))
 
-    async with state.fetcher() as fetcher, state.source_desk(fetcher) as runner:
+    async with state.fetcher() as fetcher, state.source_runner(fetcher) as runner:
         runner.log_waits(view.on_wait)
         pool = state.source_pool(runner, on_result, view.on_trouble)
         due = state.due_sources(pool, on_result)
@@ -96,7 +96,7 @@ async def source_service(state: State, view: SourceView, *, schedules: bool) -> 
             updating.cancel()
 
 
-def serve_sources(settings: Settings, view: SourceView) -> int:
+def serve_sources(settings: Settings, view: SourceObserver) -> int:
     """Run sources as they become due until a signal comes; gives the exit code."""
     codes: list[int] = []
 
@@ -120,7 +120,7 @@ def with_source_runner(state: State, act: Callable[[SourceRunner], Awaitable[Don
     """Do one thing with sources: run one, or try a page."""
 
     async def run() -> Done:
-        async with state.fetcher() as fetcher, state.source_desk(fetcher) as runner:
+        async with state.fetcher() as fetcher, state.source_runner(fetcher) as runner:
             return await act(runner)
 
     with event_loop_runner() as loop_runner:

@@ -127,7 +127,7 @@ def _run(invocation: Invocation, limits: WorkLimits) -> int:
     from comity.run.failures import describe_failure
     from comity.run.logs import log_for
     from comity.run.work.supervisor import run_workers
-    from comity.run.work.worker import WorkView
+    from comity.run.work.worker import WorkObserver
     from comity.telemetry import events
 
     settings, as_json = invocation.settings, invocation.as_json
@@ -140,7 +140,7 @@ def _run(invocation: Invocation, limits: WorkLimits) -> int:
         else:
             report_failure(failure, as_json=as_json)
 
-    view = WorkView(
+    view = WorkObserver(
         on_run=_write_json_line if as_json else None,
         on_failure=on_failure,
         watch=show_no_progress if log.as_json else show_progress,

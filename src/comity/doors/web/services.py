@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar, cast
@@ -17,17 +17,15 @@ from fastapi import Depends, Request
 from comity.doors.web.access import Access, Caller
 from comity.doors.web.errors import LOG, ApiError
 from comity.doors.web.sessions import LoginThrottle
-from comity.model.errors import NotFound, StateUnavailable
+from comity.model.errors import NotFound
 from comity.model.search import SearchPage, SearchQuery
 from comity.model.source import Source, SourceStatus
 from comity.reports.sources import find_source
-from comity.upkeep.drain_outbox import EVERY_S
-from comity.upkeep.due_sources import STOP_WITHIN_S
+from comity.run.sources import SourceObserver, source_service
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.search.job_search import JobSearch
-    from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import Result
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.request import OnWait
@@ -38,7 +36,6 @@ MAX_LOGINS: Final = 2
 MAX_SEARCHES: Final = 4
 MAX_WAITING_SEARCHES: Final = 64
 TRIAL_TIMEOUT_S: Final = 120.0
-RESTART_DELAY_S: Final = 60.0
 
 Value = TypeVar("Value")
 
@@ -53,7 +50,7 @@ class WebServices:
     pool: SourcePool
     search: JobSearch
     scheduler: asyncio.Task[None] | None
-    notify_search: Callable[[], None]
+    notify_search: Callable[[], object]
     """Have the search index updated now; may be called from any thread."""
     throttle: LoginThrottle = field(default_factory=LoginThrottle)
     trials: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TRIALS))
@@ -100,70 +97,25 @@ async def open_services(
     state: State, access: Access, *, schedules: bool, on_result: Callable[[Result], None], on_wait: OnWait | None = None
 ) -> AsyncIterator[WebServices]:
     """Start the pool, the scheduler and the updates of the search index; stop them all within a time limit."""
-    has_news, stopping = asyncio.Event(), asyncio.Event()
-
-    def on_run(result: Result) -> None:
-        has_news.set()
-        on_result(result)
-
-    async with state.fetcher() as fetcher, state.source_desk(fetcher) as runner:
-        runner.log_waits(on_wait)
-        pool = state.source_pool(runner, on_run, _warn)
-        due = state.due_sources(pool, on_run)
-        scheduler = None
-        if schedules:
-            scheduler = asyncio.create_task(_keep_running("scheduler", partial(due.serve, on_trouble=_warn), stopping))
-        update = partial(_update_search, state.outbox_drain(), has_news, stopping)
-        updating = asyncio.create_task(_keep_running("search update", update, stopping))
-        try:
-            loop = asyncio.get_running_loop()
-
-            def notify_search() -> None:
-                loop.call_soon_threadsafe(has_news.set)
-
-            yield WebServices(state, access, runner, pool, state.search(), scheduler, notify_search)
-        finally:
-            stopping.set()
-            due.stop()
-            await pool.close()
-            if scheduler is not None:
-                await scheduler
-            has_news.set()
-            await asyncio.wait([updating], timeout=STOP_WITHIN_S)
-            updating.cancel()
+    observer = SourceObserver(on_result, _warn, on_wait, _log_fault)
+    async with source_service(state, observer, schedules=schedules) as service:
+        yield WebServices(
+            state,
+            access,
+            service.runner,
+            service.pool,
+            state.search(),
+            service.scheduler,
+            service.notify_search,
+        )
 
 
 def _warn(sentence: str) -> None:
     LOG.warning("%s", sentence)
 
 
-async def _update_search(drain: OutboxDrain, has_news: asyncio.Event, stopping: asyncio.Event) -> None:
-    """Drain the outbox when there is news and every few seconds; log an error once, not at every attempt."""
-    last_error: str | None = None
-    while not stopping.is_set():
-        has_news.clear()
-        try:
-            error = (await asyncio.to_thread(drain.drain)).error
-        except StateUnavailable as unavailable:
-            error = str(unavailable)
-        if error is not None and error != last_error:
-            _warn(error)
-        last_error = error
-        with suppress(TimeoutError):
-            async with asyncio.timeout(EVERY_S):
-                await has_news.wait()
-
-
-async def _keep_running(name: str, serve: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
-    """Restart a loop after an unexpected error, following a delay."""
-    while not stopping.is_set():
-        try:
-            await serve()
-        except Exception as error:
-            LOG.error("the %s failed: unexpected %s", name, type(error).__name__, exc_info=error)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(RESTART_DELAY_S):
-                    await stopping.wait()
+def _log_fault(name: str, error: Exception) -> None:
+    LOG.error("the %s failed: unexpected %s", name, type(error).__name__, exc_info=error)
 
 
 def _services(request: Request) -> WebServices:

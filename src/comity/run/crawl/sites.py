@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from comity.operate.hosts import request_refresh
 from comity.operate.seeds import add_seeds
-from comity.run.crawl.view import CrawlView, visits_of
+from comity.run.crawl.view import CrawlObserver, visits_of
 from comity.run.event_loop import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.upkeep.reread_robots import reread_robots
@@ -74,7 +74,7 @@ def finish_sites(state: State, summary: RunSummary) -> None:
 def crawl_sites(
     state: State,
     seeds: Sequence[Seed],
-    view: CrawlView,
+    view: CrawlObserver,
     *,
     processes: int = 1,
     refresh: bool = False,
@@ -97,7 +97,7 @@ def crawl_sites(
     return summary, sites
 
 
-async def _crawl_here(state: State, hosts: Collection[str], view: CrawlView) -> RunSummary:
+async def _crawl_here(state: State, hosts: Collection[str], view: CrawlObserver) -> RunSummary:
     on_visits = view.on_visits
     hooks = CrawlHooks(on_settled=lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None
     async with state.fetcher() as fetcher:

@@ -19,7 +19,7 @@ from comity.rules.budget import check, limit_reached
 from comity.run.child_process import ChildProcess
 from comity.run.crawl.child import COUNTED
 from comity.run.crawl.shared import FinishedHosts, PageBudget
-from comity.run.crawl.view import CrawlView, Visit
+from comity.run.crawl.view import CrawlObserver, Visit
 from comity.run.failures import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
@@ -50,7 +50,7 @@ class _Part:
 class SharedCrawl:
     """A crawl of some hosts in a number of processes."""
 
-    def __init__(self, state: State, hosts: Collection[str], processes: int, view: CrawlView) -> None:
+    def __init__(self, state: State, hosts: Collection[str], processes: int, view: CrawlObserver) -> None:
         self._state = state
         self._hosts = sorted(hosts)
         self._processes = processes

@@ -34,7 +34,7 @@ async def show_no_progress(_progress: Progress, _state: State) -> AsyncIterator[
 
 
 @dataclass(frozen=True, slots=True)
-class CrawlView:
+class CrawlObserver:
     """What a front door wants to know of a crawl while it runs."""
 
     watch: Callable[[Progress, State], AbstractAsyncContextManager[None]] = show_no_progress

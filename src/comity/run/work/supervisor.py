@@ -20,7 +20,7 @@ from comity.run.logs import log_for, log_level
 from comity.run.observe import served
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, stop_on_signals
 from comity.run.work.log import StoreLog
-from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkView
+from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkObserver
 from comity.telemetry import events, metrics
 from comity.telemetry.gathering import Gathered
 from comity.telemetry.meter import Meter, MeterReading
@@ -32,7 +32,7 @@ _RESTARTS_A_MINUTE: Final = 3
 _PAUSE_S: Final = 1.0
 
 
-def run_workers(settings: Settings, limits: WorkLimits, view: WorkView, *, as_json: bool) -> int:
+def run_workers(settings: Settings, limits: WorkLimits, view: WorkObserver, *, as_json: bool) -> int:
     """Work in as many processes as the settings say, until all have ended; gives the exit code."""
     with event_loop_runner() as runner:
         if settings.processes > 1:
@@ -42,7 +42,7 @@ def run_workers(settings: Settings, limits: WorkLimits, view: WorkView, *, as_js
 
 
 class _Workers:
-    def __init__(self, settings: Settings, limits: WorkLimits, view: WorkView, *, as_json: bool) -> None:
+    def __init__(self, settings: Settings, limits: WorkLimits, view: WorkObserver, *, as_json: bool) -> None:
         self._settings = settings
         self._limits = limits
         self._view = view

@@ -54,7 +54,7 @@ class WorkLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkView:
+class WorkObserver:
     """What a front door wants to know of workers while they run."""
 
     on_run: Callable[[dict[str, Any]], None] | None = None
@@ -69,7 +69,7 @@ class WorkerProcess:
     """One worker: its signals, its shifts, and its log."""
 
     def __init__(
-        self, settings: Settings, limits: WorkLimits, log: Log, view: WorkView, *, reports_to: int | None = None
+        self, settings: Settings, limits: WorkLimits, log: Log, view: WorkObserver, *, reports_to: int | None = None
     ) -> None:
         self.memory = WorkerMemory()
         self._settings = settings
@@ -181,7 +181,7 @@ async def work_part(
     settings: Settings, job: dict[str, Any], orders: AsyncIterator[dict[str, Any]], parent: ParentChannel
 ) -> None:
     """Be one of several worker processes, until the parent orders the end or is gone."""
-    view = WorkView(on_run=(lambda figures: parent.send(run=figures)) if job["reports_runs"] else None)
+    view = WorkObserver(on_run=(lambda figures: parent.send(run=figures)) if job["reports_runs"] else None)
     log = log_for(settings, as_json=job["logs_json"])
     worker = WorkerProcess(settings, WorkLimits(**job["limits"]), log, view, reports_to=job["reports_to"])
     for number in (signal.SIGINT, signal.SIGTERM):  # a service manager may signal every process

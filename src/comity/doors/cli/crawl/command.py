@@ -50,7 +50,7 @@ from comity.run.signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from comity.model.host import Seed
-    from comity.run.crawl.view import CrawlView
+    from comity.run.crawl.view import CrawlObserver
     from comity.settings import Settings
 
 _MOST_PROCESSES = 64
@@ -205,14 +205,14 @@ def run_crawl(
         raise typer.Exit(1)
 
 
-def _view(*, quiet: bool, verbose: bool) -> CrawlView:
+def _view(*, quiet: bool, verbose: bool) -> CrawlObserver:
     """What is printed on stderr while the crawl runs."""
     from functools import partial
 
     from comity.doors.cli.crawl.progress import show_progress
-    from comity.run.crawl.view import CrawlView, show_no_progress
+    from comity.run.crawl.view import CrawlObserver, show_no_progress
 
-    return CrawlView(
+    return CrawlObserver(
         watch=show_no_progress if quiet else partial(show_progress, has_bar=not verbose),
         on_visits=write_visits if verbose else None,
         on_warning=(lambda _sentence: None) if quiet else note,

@@ -242,7 +242,7 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
         write_line("The scheduler is disabled (DISABLE_SCHEDULER); comity sources run-due runs the due sources once.")
         return
     from comity.run.logs import log_for, wait_logger
-    from comity.run.sources import SourceView, serve_sources
+    from comity.run.sources import SourceObserver, serve_sources
 
     warn_missing_contact(invocation.settings)
     every = invocation.settings.sources_every_minutes
@@ -250,7 +250,7 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
     log = log_for(invocation.settings, as_json=invocation.as_json)
     code = serve_sources(
         invocation.settings,
-        SourceView(result_writer(log, as_json=invocation.as_json), on_trouble=note, on_wait=wait_logger(log)),
+        SourceObserver(result_writer(log, as_json=invocation.as_json), on_trouble=note, on_wait=wait_logger(log)),
     )
     if code:
         raise typer.Exit(code)
