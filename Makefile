@@ -48,7 +48,7 @@ test: dev ## Linters, types, import rules, then every test (choose some: ARGS="-
 	measured() {
 		code=0
 		run .venv/bin/pytest --lane alone $(ARGS) || code=$$?
-		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy -n $$((cores * 2)) --dist worksteal $(ARGS) || code=$$?
+		[ $$code -ge 2 ] || run .venv/bin/pytest --lane roomy -n $$((cores + 1)) --dist worksteal $(ARGS) || code=$$?
 		return $$code
 	}
 	measured >"$$log" 2>&1 &

@@ -84,6 +84,7 @@ class PostgresServer(PrivateServer, PostgresDatabases):
     def __init__(self, *, fsync: bool = True, settings: Mapping[str, str] | None = None) -> None:
         self._settings = {
             "fsync": "on" if fsync else "off",
+            "dynamic_shared_memory_type": "mmap",  # in its own folder, so that a killed server leaves nothing in memory
             "full_page_writes": "on" if fsync else "off",
             "listen_addresses": "",
             "max_connections": "100",
