@@ -1,6 +1,6 @@
 """The tables of sources: pages that are re-read on a schedule, what was found there, and what search has yet to index.
 
-Apart from `tables`, so that a crawl does not load them; `declared` knows both.
+Apart from `database.tables`, so that a crawl does not load them; `database.all_tables` has both.
 """
 
 from __future__ import annotations
