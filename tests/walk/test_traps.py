@@ -173,11 +173,11 @@ def test_without_the_watch_the_same_site_uses_up_its_budget(web: Web, place: Pla
 @pytest.mark.parametrize(
     ("href", "words"),
     [
-        ("/calendar?year=2099&amp;month=1", "far ahead"),
+        ("/calendar?year=2099&amp;month=1", "far in the future"),
         ("/x/y/x/y/x/y/x/y/", "repeats 3 times in a row"),
         ("/" + "deep/er/" * 14, "folders deep"),
         ("/search?q=" + "z" * 2000, "longer than 2000 characters"),
-        ("/go?to=%252525", "address within an address"),
+        ("/go?to=%252525", "URL inside a URL"),
         ("/f?a=1&amp;a=1&amp;a=1&amp;a=1", "parameters"),
     ],
 )
