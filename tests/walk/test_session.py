@@ -16,8 +16,8 @@ from comity.model.fetch import FetchRequest, Response
 from comity.model.gate import DOOR_PROFILES, Door, SlotTimeout, Wait
 from comity.model.ledger import Purpose
 from comity.rules.canonical import WebAddress, web_address
-from comity.walk.request import Asked, Unstarted
-from comity.walk.robots_keeper import RobotsTerms
+from comity.walk.request import Exchange, NotStarted
+from comity.walk.robots.keeper import RobotsTerms
 from comity.walk.session.session import LeasesRenewed, Refreshed, Session, SessionEvent, SessionTerms, SlotFreed
 from tests.walk.crawling import Place, until
 from tests.walk.site import Site, Web, page
@@ -54,7 +54,7 @@ async def test_a_client_with_urls_of_several_hosts(web: Web, place: Place) -> No
                 assert host is not None
                 assert (await session.robots(address_of(site))).verdict("/").allowed
                 asked = await session.fetch(host, FetchRequest(site.url()), Purpose.PAGE)
-                assert isinstance(asked, Asked)
+                assert isinstance(asked, Exchange)
                 assert isinstance(asked.result, Response)
                 assert (asked.result.status, asked.row.host, asked.row.lease_token) == (
                     200,
@@ -111,7 +111,7 @@ async def test_a_lost_lease_closes_its_host_and_is_reported(web: Web, place: Pla
             await until(lambda: LeasesRenewed([host]) in seen)
             asked = await session.fetch(host, FetchRequest(site.url()), Purpose.PAGE)
             assert host.is_lost
-            assert isinstance(asked, Unstarted)
+            assert isinstance(asked, NotStarted)
             assert isinstance(asked.why, Wait | SlotTimeout)
     assert site.paths == []
     assert holders(place) == {site.host: "another"}

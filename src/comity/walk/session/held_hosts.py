@@ -14,16 +14,15 @@ from typing import Final
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
-from comity.database import ledger
 from comity.database import policies as policies_table
 from comity.database.connection import Database
-from comity.leases.room import Leases
+from comity.database.ledger import ledger
+from comity.leases.leases import Leases
 from comity.model.errors import BadAddress, LeaseLost
 from comity.model.gate import DoorProfile, GateMemory
-from comity.model.lease import Lease
-from comity.model.policy import HostPolicy
-from comity.rules.canonical import WebAddress, canonical_host, spelled_host
-from comity.rules.politeness import later_memory
+from comity.model.host import HostPolicy, Lease
+from comity.rules.canonical import WebAddress, canonical_host, host_in_url
+from comity.rules.politeness.pace import stricter_memory
 from comity.walk.session.database_thread import DatabaseThread
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 
@@ -205,7 +204,7 @@ class HeldHosts:
     def _remembered(self, lease: Lease) -> GateMemory:
         """What the row remembers of a host, and what we do if we held its lease before and lost it."""
         row, own = lease.memory, self._lost_memories.pop(lease.host, None)
-        return row if own is None else later_memory(row, own)
+        return row if own is None else stricter_memory(row, own)
 
     async def _release_on_demand(self, name: str) -> bool:
         entry = self._on_demand.pop(name, None)
@@ -226,7 +225,7 @@ class HeldHosts:
     def _take_on_demand(self, name: str) -> list[Lease]:
         """A host that is leased on demand gets a row for its lease and gate; that makes it no candidate for crawls."""
         try:
-            host = canonical_host(spelled_host(name))
+            host = canonical_host(host_in_url(name))
         except BadAddress:
             return []
         with self._database.write() as connection:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from comity.extract.apart import is_light
-from comity.model.job import FoundBy, JobFound, Listing, ListingKind, SourceType
+from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.source import Source
 from comity.offload.child_handle import Failed, Failure
 from comity.offload.pool import ChildPool
@@ -85,7 +85,7 @@ def listing_from_json(values: dict[str, Any]) -> Listing:
     jobs = []
     for job in values["jobs"]:
         words = dict(zip(JobFound.__slots__, job, strict=True))
-        found_by = FoundBy(words.pop("found_by"))
+        found_by = ExtractionMethod(words.pop("found_by"))
         jobs.append(JobFound(**words, found_by=found_by))
     return Listing(
         ListingKind(values["kind"]),

@@ -11,23 +11,22 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from comity.model.fetch import ContentTypeRules, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
-from comity.model.fetch_row import FetchRow
 from comity.model.frontier import QueuedUrl
 from comity.model.gate import DoorProfile, SlotTimeout, Wait
+from comity.model.host import HostPolicy
 from comity.model.job import Listing, ListingKind, SourceType
 from comity.model.ledger import Purpose
-from comity.model.outcome import Postponed, Refused, Trail
-from comity.model.policy import HostPolicy
+from comity.model.outcome import FetchRow, Postponed, Refused, Trail
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
-from comity.rules.backoff import is_retryable, retry_delay
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.jobs.post_question import question_for
-from comity.walk.request import Asked, Unstarted
+from comity.rules.politeness.backoff import is_retryable, retry_delay
+from comity.walk.request import Exchange, NotStarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.session.session import Session
-from comity.walk.settle_rows import pages_asked
-from comity.walk.visit import REDIRECTS, follow
-from comity.walk.visit_rooms import VisitRooms
+from comity.walk.settle.rows import pages_asked
+from comity.walk.visit.context import VisitContext
+from comity.walk.visit.visit import REDIRECTS, follow
 
 # Listings are text: no assets, whatever the page refers to.
 LISTING_TYPES: Final = ContentTypeRules(
@@ -87,7 +86,7 @@ class SourcePages:
     def __init__(
         self,
         session: Session,
-        rooms: VisitRooms,
+        rooms: VisitContext,
         read_listing: ReadListing,
         profile: DoorProfile,
     ) -> None:
@@ -277,7 +276,7 @@ class SourcePages:
             step = await follow(
                 host, entry, address, trail, rooms, purpose=purpose, like=_conditional(like, address, known)
             )
-            if not isinstance(step, Asked):
+            if not isinstance(step, Exchange):
                 asked.result = None
                 return _not_asked(step, address.host), False
             trail.requests.append(step.row)
@@ -332,7 +331,7 @@ def _not_asked(step: object, host: str) -> Obstacle:
         if step.code == "host_busy":
             return _busy(host)
         return _impatient(step.not_before, host)
-    why = step.why if isinstance(step, Unstarted) else None
+    why = step.why if isinstance(step, NotStarted) else None
     if isinstance(why, Wait):
         return _impatient(why.until, host)
     if isinstance(why, SlotTimeout):
