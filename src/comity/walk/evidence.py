@@ -1,4 +1,4 @@
-"""Decisions about URLs as they are kept: evidence of what was said, by whom, and when."""
+"""Evidence of decisions about URLs, as it is stored: what was decided, by which rule, and when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from comity.rules.canonical import WebAddress
 from comity.walk.session.leased_host import LeasedHost
 
 _json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-_TRAPS_KEPT: Final = 100  # of one kind on one host: a trap has no end, and its evidence needs one
+_TRAPS_KEPT: Final = 100  # of one kind on one host: a trap has no end, its evidence must have one
 _TRAPS_NOTED: Final = 2_000  # of one kind, in the short form: they leave room for what else is not queued
 _DENIALS_KEPT: Final = 1_000  # of one host in one run, in full; the short form names the rest
 
@@ -23,7 +23,7 @@ _DENIALS_KEPT: Final = 1_000  # of one host in one run, in full; the short form 
 def robots_evidence(host: LeasedHost, address: WebAddress, verdict: RobotsVerdict, now: float) -> Evidence:
     """What robots.txt said about a URL, in the two forms in which audits read it.
 
-    Every page has one, and most of it is the same for many pages: so it is put together as text.
+    Every page has one, and most of it is the same for many pages, so it is put together as text.
     """
     decision, detail, confidence = _verdict_written(verdict)
     url = address.url

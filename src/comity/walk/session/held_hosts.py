@@ -147,12 +147,19 @@ class HeldHosts:
 
     async def release_idle(self) -> int:
         """Release hosts that were leased on demand and are idle; gives how many."""
-        now = self._clock.seconds()
-        return await self._release_some([name for name, entry in self._on_demand.items() if not _is_in_use(entry, now)])
+        now, released = self._clock.seconds(), 0
+        for name, entry in list(self._on_demand.items()):
+            # Checked one by one: while one is released, a client may come for the next, or its lease may be lost.
+            if self._on_demand.get(name) is entry and not _is_in_use(entry, now):
+                released += await self._release_on_demand(name)
+        return released
 
     async def release_on_demand(self) -> int:
         """Release every host that was leased on demand; gives how many."""
-        return await self._release_some(list(self._on_demand))
+        released = 0
+        for name in list(self._on_demand):
+            released += await self._release_on_demand(name)
+        return released
 
     async def release_all(self) -> None:
         """Release everything: only a client that failed still has hosts that it crawls."""
@@ -198,12 +205,6 @@ class HeldHosts:
         """What the row remembers of a host, and what we do if we held its lease before and lost it."""
         row, own = lease.memory, self._lost_memories.pop(lease.host, None)
         return row if own is None else stricter_memory(row, own)
-
-    async def _release_some(self, names: Collection[str]) -> int:
-        released = 0
-        for name in names:
-            released += await self._release_on_demand(name)
-        return released
 
     async def _release_on_demand(self, name: str) -> bool:
         entry = self._on_demand.pop(name, None)

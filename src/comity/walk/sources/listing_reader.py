@@ -1,6 +1,6 @@
-"""Reading a page of a source: bytes in, a `Listing` out. A page that may be heavy is read in a child process.
+"""Reads a page of a source: bytes in, a `Listing` out. A page that may be heavy is read in a child process.
 
-The child is bounded in time and memory: a hostile page costs its own source a run, and the others nothing.
+The child has limits of time and memory: a hostile page costs its own source a run, and the others nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read_here(
 
 
 class ListingReader:
-    """Reads pages: light ones beside the loop, all others in a child process."""
+    """Reads pages: light ones in a thread, all others in a child process."""
 
     def __init__(self, read: ReadHere | None = None, *, max_seconds: float = MAX_SECONDS) -> None:
         self._read = read
@@ -60,7 +60,7 @@ class ListingReader:
             return listing_from_json(json.loads(b"".join(answer)))
         if answer.code is Failure.TOO_SLOW:
             return Listing(ListingKind.UNREADABLE, message=f"it takes more than {self._max_seconds:g} seconds to read")
-        return Listing(ListingKind.UNREADABLE, message="it asks for more memory or time than a page may have")
+        return Listing(ListingKind.UNREADABLE, message="it needs more memory or time than a page may use")
 
     async def close(self) -> None:
         """End the child processes."""
@@ -68,7 +68,7 @@ class ListingReader:
 
 
 def listing_to_json(listing: Listing) -> dict[str, Any]:
-    """A listing as plain values."""
+    """A listing as values for JSON."""
     fields = JobFound.__slots__
     return {
         "kind": str(listing.kind),
@@ -81,7 +81,7 @@ def listing_to_json(listing: Listing) -> dict[str, Any]:
 
 
 def listing_from_json(values: dict[str, Any]) -> Listing:
-    """The same way back."""
+    """A listing from such values."""
     jobs = []
     for job in values["jobs"]:
         words = dict(zip(JobFound.__slots__, job, strict=True))

@@ -1,6 +1,6 @@
-"""When a source is read again: the rules of its schedule, fed with what its row and its run say.
+"""When a source is read again: the rules of its schedule, applied to its row and its run.
 
-The adaptive schedule shares a budget of visits among all its sources; how, is worked out anew every ten minutes.
+The adaptive schedule shares a budget of visits among all its sources; the shares are computed every ten minutes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from comity.walk.sources.settle import Planned, RunEnded
 
 _ALLOCATED_FOR: Final = timedelta(minutes=10)
 _DAY_S: Final = 86_400.0
-_LATE: Final = timedelta(minutes=15)  # three looks of the scheduler: a short window must not be missed every time
+_LATE: Final = timedelta(minutes=15)  # three passes of the scheduler: a short window must not be missed every time
 
 
 class SourcePlanner:
-    """Says when each source is read again; without a budget, adaptive sources have what their bases would take."""
+    """Plans when each source is read again; without a budget, adaptive ones get the visits of their base intervals."""
 
     def __init__(self, chance: Callable[[], float], visits_per_day: float | None = None) -> None:
         self._chance = chance
@@ -37,7 +37,7 @@ class SourcePlanner:
         self._allocated_at: datetime | None = None
 
     def __call__(self, connection: Connection, ended: RunEnded) -> Planned:
-        """The next time for a source, never before the site said that it may be asked again."""
+        """The next time for a source, never before the time that the site asked us to wait for."""
         source = ended.source
         if source.schedule is ScheduleName.ADAPTIVE:
             planned = self._adaptive(connection, ended)
@@ -49,7 +49,7 @@ class SourcePlanner:
             counters = found.consecutive_failures, found.consecutive_nochange
             planned = Planned(found.next_run_at, *counters, found.reason)
         if not ended.verdict.counts_as_look and not ended.verdict.is_failure:
-            # A page that was not believed says nothing about how often it changes.
+            # A page that was not trusted says nothing about how often it changes.
             planned = replace(
                 planned,
                 consecutive_nochange=source.consecutive_nochange,
@@ -103,7 +103,7 @@ class SourcePlanner:
 
 
 def missed_opening(source: Source, now: datetime) -> datetime | None:
-    """When a source that is due comes to its hours again, if it missed those that it was planned for.
+    """When the time window of a due source opens again, if it missed the one that it was planned for.
 
     A time outside of its hours was set by an operator who wants it read then.
     """
@@ -117,7 +117,7 @@ def missed_opening(source: Source, now: datetime) -> datetime | None:
 
 
 def pace_of(source: Source) -> SourcePace:
-    """What a source's row says of its schedule."""
+    """The schedule of a source, from its row."""
     return SourcePace(
         crawl_frequency_days=source.crawl_frequency_days,
         org_type=source.org_type,

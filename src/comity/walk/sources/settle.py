@@ -1,6 +1,6 @@
-"""Settling a run of a source, in one transaction: postings, sightings, word for search, pages, log, row, lock.
+"""Settles a run of a source in one transaction: postings, sightings, search outbox, pages, log, row, lock.
 
-A hand that comes late (its lock or its lease is gone) writes nothing.
+A run that comes late (its lock or its lease is gone) writes nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from comity.rules.jobs.words import alike
 from comity.walk.session.leased_host import LeasedHost
 
 FAILURES_MOST: Final = 5
-_KEPT_AS_FIRST_SAID: Final = frozenset({"posted_at"})  # "three days ago" is another instant at every look
+_KEPT_AS_FIRST_SAID: Final = frozenset({"posted_at"})  # "three days ago" is another instant at every visit
 _FIELDS: Final = tuple(field.name for field in fields(JobPosting) if field.name != "canonical_hash")
 _BELIEVABLE: Final = frozenset({ListingKind.JOBS, ListingKind.NO_OPENINGS, ListingKind.NOTHING_FOUND})
 _LONGEST_MESSAGE: Final = 500
@@ -51,7 +51,7 @@ _LONGEST_VALIDATOR: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """When a source is read again, and what its row is to remember for that."""
+    """When a source is read again, and what its row remembers for that."""
 
     next_run_at: datetime
     consecutive_failures: int
@@ -62,14 +62,14 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """What a plan is made from: the source as its row is by now, and what the run came to."""
+    """What a plan is made from: the source as its row is now, and the result of the run."""
 
     source: Source
     counts: Counts
     verdict: RunVerdict
     now: datetime
     until: float | None
-    """When the site may be asked again, where it said so."""
+    """When the site may be asked again, if it said so."""
 
 
 Plan = Callable[[Connection, RunEnded], Planned]
@@ -77,7 +77,7 @@ Plan = Callable[[Connection, RunEnded], Planned]
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """Everything that a run leaves to be written."""
+    """Everything that a run has to write."""
 
     source: Source
     reading: Reading
@@ -90,7 +90,7 @@ class FinishedRun:
 
 
 class SourceSettling:
-    """Writes what runs of sources came to."""
+    """Writes the results of runs of sources."""
 
     def __init__(self, database: Database, leases: Leases, plan: Plan) -> None:
         self._database = database
@@ -98,7 +98,7 @@ class SourceSettling:
         self._plan = plan
 
     def settle(self, run: FinishedRun) -> SourceReport:
-        """Write a run as a whole; `LeaseLost` if it is not ours to write any more."""
+        """Write a run as a whole; `LeaseLost` if its lock or lease is gone."""
         source, verdict, now = run.source, run.verdict, run.ended_at
         with self._database.write() as connection:
             if not sources_table.holds_lock(connection, source.id, self._leases.holder):
@@ -114,7 +114,7 @@ class SourceSettling:
             known = source_from(row)
             ended = RunEnded(known, counts, verdict, now, _until(run.reading))
             planned = _unless_said(self._plan(connection, ended), source, known)
-            becomes, message = self._standing(verdict, planned)
+            becomes, message = self._status_after(verdict, planned)
             if known.status is not source.status:  # so has the operator who paused it
                 becomes = None
             self._write_source(connection, run, known, planned, becomes, message, shared)
@@ -132,21 +132,21 @@ class SourceSettling:
                 planned.reason,
             )
             self._log(connection, run, report)
-            self._note_run(connection, run, report)
-            self._note_status(connection, run.reading)
+            self._record_run(connection, run, report)
+            self._record_status(connection, run.reading)
             sources_table.unlock(connection, source.id, self._leases.holder)
         return report
 
     def put_off(self, source: Source, now: datetime, until: datetime, reason: str) -> None:
-        """Leave a source for later: nothing was asked, so nothing is logged."""
+        """Postpone a source: nothing was requested, so nothing is logged."""
         with self._database.write() as connection:
             if sources_table.holds_lock(connection, source.id, self._leases.holder):
                 values = {"next_run_at": until, "last_crawl_message": _storable(f"waiting: {reason}")}
                 sources_table.change(connection, source.id, values, now)
                 sources_table.unlock(connection, source.id, self._leases.holder)
 
-    def _standing(self, verdict: RunVerdict, planned: Planned) -> tuple[SourceStatus | None, str]:
-        """What becomes of the source, and what its row says about it."""
+    def _status_after(self, verdict: RunVerdict, planned: Planned) -> tuple[SourceStatus | None, str]:
+        """The new status of the source, if it changes, and what its row says about it."""
         if verdict.becomes is None and verdict.is_failure and planned.consecutive_failures >= FAILURES_MOST:
             return SourceStatus.PAUSED, AUTO_PAUSED
         return verdict.becomes, verdict.message
@@ -204,8 +204,8 @@ class SourceSettling:
             },
         )
 
-    def _note_run(self, connection: Connection, run: FinishedRun, report: SourceReport) -> None:
-        """A row of `crawl_runs` and one of `fetches` for each page that was asked for, as every run leaves them."""
+    def _record_run(self, connection: Connection, run: FinishedRun, report: SourceReport) -> None:
+        """A row of `crawl_runs` and one of `fetches` for each page, as every run writes them."""
         reading, run_id, ended_at = run.reading, uuid4(), run.ended_at
         settings = {"source_id": str(report.source_id), "careers_url": report.careers_url}
         runs.begin(
@@ -225,7 +225,7 @@ class SourceSettling:
         ledger.append_requests(connection, run_id, reading.requests, fetched)
         records.add_evidence(connection, run_id, reading.evidence)
 
-    def _note_status(self, connection: Connection, reading: Reading) -> None:
+    def _record_status(self, connection: Connection, reading: Reading) -> None:
         status = reading.pages[-1].status if reading.pages else None
         if reading.obstacle is not None:
             status = reading.obstacle.status
@@ -233,7 +233,7 @@ class SourceSettling:
             policies_table.note_status(connection, reading.host, str(status))
 
     def _store(self, connection: Connection, run: FinishedRun, shared: set[int]) -> Counts:
-        """Bring postings to what the listing says; gives what that changed, and notes pages that list others' too."""
+        """Update postings to what the listing says; gives the changes, and collects pages that list others', too."""
         source, now = run.source, run.ended_at
         pages = _unchanged(connection, source.id, run.reading)
         skipped = len(pages)
@@ -254,7 +254,7 @@ class SourceSettling:
         updated: list[UUID] = []
         for each, row in known.items():
             posting, number = listed[each]
-            is_unchanged = row.id in pages and row.closed_at is None  # what another page says of it still holds
+            is_unchanged = row.id in pages and row.closed_at is None  # what another page says of it still counts
             changes = {} if is_unchanged else _changes(row, posting, source.id, listers.get(row.id, set()))
             if changes:
                 postings_table.change(connection, row.id, changes | {"updated_at": now})
@@ -348,10 +348,10 @@ def _values(posting: JobPosting) -> dict[str, Any]:
 
 
 def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID]) -> dict[str, Any]:
-    """What of a stored posting is to be changed.
+    """What to change of a stored posting.
 
-    Where several sources list a job, the words of the first are kept while it lists it; otherwise every run of each
-    would change them.
+    Of several sources that list a job, the text of the first counts while it lists the job; otherwise every run of
+    each would change it.
     """
     if row.closed_at is None and row.source_id != source_id and row.source_id in listers:
         return {}
@@ -361,9 +361,9 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
         if value != getattr(row, name) and not (name in _KEPT_AS_FIRST_SAID and getattr(row, name) is not None)
     }
     if "location_raw" in changes and are_same_places(row.location_raw or "", posting.location_raw):
-        del changes["location_raw"]  # they are listed in another order
+        del changes["location_raw"]  # the same places in another order
     if "apply_url" in changes and is_same_link(row.apply_url or "", posting.apply_url):
-        del changes["apply_url"]  # who is said to have sent the applicant is another one at every look
+        del changes["apply_url"]  # only the tracking parameters differ at every visit
     if row.closed_at is not None:
         changes["closed_at"] = None
     if changes and row.source_id != source_id:
@@ -372,10 +372,10 @@ def _changes(row: Any, posting: JobPosting, source_id: UUID, listers: set[UUID])
 
 
 def _page_row(page: PageRead, now: datetime, shared: Collection[int]) -> dict[str, Any]:
-    """A page to remember; one that also lists what counts for another page is read anew the next time.
+    """The row of a page; a page that also lists postings of another page is read anew the next time.
 
-    Else its 304 would not say so when the other page lists that posting no more, and the posting would be closed. So is
-    one that shows nothing and embeds nothing: a later version of ours, or of its hint, may see more in the same page.
+    Otherwise a 304 of it would hide that it still lists a posting that the other page has dropped, and the posting
+    would be closed. A page that shows nothing is read anew, too: a later version, or another hint, may see more in it.
     """
     is_blank = page.kind is ListingKind.NOTHING_FOUND and not page.is_elsewhere
     is_anew = is_blank or page.number in shared
@@ -393,13 +393,13 @@ def _page_row(page: PageRead, now: datetime, shared: Collection[int]) -> dict[st
 
 
 def _storable(message: str) -> str | None:
-    """A sentence that may quote a page, as every database takes it."""
+    """A sentence that may quote a page, in a form that every database accepts."""
     plain = "".join(each if each.isprintable() else " " for each in message[:_LONGEST_MESSAGE])
     return plain.strip() or None
 
 
 def _validator(text: str | None) -> str | None:
-    """What can be sent back as it came; anything else would spoil every later request."""
+    """A validator that can be sent back unchanged; any other would break every later request."""
     return text if text and len(text) <= _LONGEST_VALIDATOR and text.isascii() and text.isprintable() else None
 
 
