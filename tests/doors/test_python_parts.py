@@ -48,7 +48,7 @@ def test_an_extractor_gives_what_it_likes(web: Web, place: Place) -> None:
     site = web.site(tree(4))
     shown = []
 
-    def extract(each: comity.PageShown) -> Any:
+    def extract(each: comity.FetchedPage) -> Any:
         shown.append(each)
         return {"words": each.text.split(), "title": each.title}
 
@@ -75,7 +75,7 @@ def test_links_of_an_extractor_are_admitted_as_any_link(web: Web, place: Place) 
     )
     hidden = ["/a", "shown", "#top", "/private/x", other.url(), "mailto:x@example.com", "/shown"]
 
-    def extract(each: comity.PageShown) -> comity.Extraction:
+    def extract(each: comity.FetchedPage) -> comity.Extraction:
         return comity.Extraction(data=len(each.body), links=hidden if each.url == site.url() else [])
 
     found = list(crawl(place, site, extract=extract))
@@ -97,7 +97,7 @@ def test_without_following_links_only_those_of_the_extractor_are_visited(web: We
 def test_an_extractor_that_fails_ends_the_run_and_the_page_is_visited_again(web: Web, place: Place, way: str) -> None:
     site = web.site(tree(30), robots=slowly(0.01))
 
-    def extract(each: comity.PageShown) -> str:
+    def extract(each: comity.FetchedPage) -> str:
         if each.url.endswith("/p7"):
             raise ValueError("seven")
         return "seen"
@@ -124,7 +124,7 @@ def test_an_extractor_that_fails_ends_the_run_and_the_page_is_visited_again(web:
 def test_pages_that_were_committed_come_before_the_failure(web: Web, place: Place) -> None:
     site = web.site(tree(30), robots=slowly(0.03))
 
-    def extract(each: comity.PageShown) -> None:
+    def extract(each: comity.FetchedPage) -> None:
         if each.url.endswith("/p20"):
             raise ValueError
 
@@ -277,7 +277,7 @@ def test_without_a_block_it_is_at_least_shown(web: Web, place: Place, monkeypatc
     assert told == ["the sink failed to close: OSError: too late"]
 
 
-async def _coroutine(_: comity.PageShown) -> None:
+async def _coroutine(_: comity.FetchedPage) -> None:
     return None
 
 
