@@ -36,7 +36,7 @@ def test_a_larger_limit_goes_on_where_the_smaller_one_ended(web: Web, anywhere: 
     assert line["reason"] == "2 links lie deeper than --max-depth 1; a larger --max-depth goes on there"
     info = anywhere.comity("domains", "info", site.host, "--json").json
     assert info["frontier"] == {"queued": 0, "done": 3, "dropped": 0, "too_deep": 2}
-    assert "2 links: a larger --max-depth goes on there" in anywhere.comity("domains", "info", site.host).out
+    assert "2 links: a larger --max-depth follows them" in anywhere.comity("domains", "info", site.host).out
     again = crawl(anywhere, site, "--max-depth", 1)
     assert (again.code, again.json["summary"]["code"], len(site.pages())) == (0, "too_deep", 3)
     second = crawl(anywhere, site, "--max-depth", 3).json["summary"]
