@@ -1,1 +1,1 @@
-"""The front doors. A door translates between a person or a program and the rooms; it decides nothing."""
+"""The front doors: they parse requests of people and programs and render the answers, and decide nothing."""

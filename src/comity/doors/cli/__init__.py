@@ -1,1 +1,1 @@
-"""The command line: one file a command, tables for people and `--json` for programs."""
+"""The command line: a module or package per command, tables for people and `--json` for programs."""

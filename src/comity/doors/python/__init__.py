@@ -1,1 +1,1 @@
-"""The public Python API. What is meant for users has its name in `comity` itself; see docs/python.md."""
+"""The Python API. Its public names are in `comity` itself; see docs/python.md."""
