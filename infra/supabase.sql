@@ -845,7 +845,6 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
-CREATE INDEX IF NOT EXISTS idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
 
 CREATE TABLE IF NOT EXISTS search_cards (
     number BIGINT NOT NULL,

@@ -105,7 +105,7 @@ def test_a_link_that_is_followed_elsewhere_is_not_said_to_be_left(web: Web, plac
     assert told["code"] == "fetched"
     sentences = [step["sentence"] for step in told["chain"]]
     assert f"named by a link on {site.url('/b')}" in sentences
-    assert f"named by a link on {site.url()}; left, because the link says rel=nofollow" in sentences
+    assert f"named by a link on {site.url()}; skipped, because the link says rel=nofollow" in sentences
 
 
 def test_a_lease_is_named_with_its_holder(place: Place, site: Site) -> None:

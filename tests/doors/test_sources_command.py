@@ -96,10 +96,10 @@ def test_a_failed_run_says_why_and_ends_with_1(comity: CommandLine, site: Site) 
     ("arguments", "words"),
     [
         (("add", "example.org/careers"), "a whole address such as https://example.org/careers"),
-        (("add", "https://example.org/", "--type", "pdf"), "comity: --type must be html, rss or api"),
+        (("add", "https://example.org/", "--type", "pdf"), "comity: --type: must be html, rss or api"),
         (("add", "https://example.org/", "--time-window", "late"), "comity: --time-window:"),
         (("add", "https://example.org/", "--parser-hint", "{"), "comity: --parser-hint:"),
-        (("add", "https://example.org/", "--importance", "-1"), "comity: --importance must be between 0 and 1000"),
+        (("add", "https://example.org/", "--importance", "-1"), "comity: --importance: must be between 0 and 1000"),
         (("add", "https://example.org/", "--parser-hint", "@nowhere.json"), "nowhere.json cannot be read"),
         (("add", "https://example.org/", "--crawl-frequency-days", "soon"), "must be a whole number"),
         (("list", "--status", "asleep"), "--status must be active, paused, blocked or deleted"),

@@ -235,7 +235,7 @@ def test_rows_that_are_no_web_address_are_counted_with_their_reason(state: State
     assert report.fetches.skipped[0] == Skipped("only http and https are crawled", 2, "ftp://files.example/")
     reasons = {line.reason: line.example for line in report.fetches.skipped}
     assert reasons["no http:// or https:// in front"] == "plain.example/"
-    assert reasons["carries a user name or password; Comity asks only as itself"] == "…@host.example"
+    assert reasons["contains a user name or password, which Comity never sends"] == "…@host.example"
     assert "secret" not in str(report)
 
 

@@ -292,7 +292,7 @@ def test_the_ledger_of_a_folded_host_is_kept(state: State) -> None:
             ledger.keep_versions(connection, {VERSION: ROBOTS})
             ledger.append_notes(connection, [note])
             row = request(host_id, host, 1, START, policy_interval_ms=None, policy_max_concurrency=None)
-            ledger.append_requests(connection, None, [row], {(host_id, START)})
+            ledger.append_requests(connection, None, [row], {host_id: {START}})
     assert [each.action for each in merged(state)] == ["folded"]
     audits = list(verify_politeness(state.database, "example.com"))
     assert [(audit.host, audit.requests, audit.violations) for audit in audits] == [

@@ -72,7 +72,7 @@ def test_a_proposed_source_waits_for_approval(bureau: Office) -> None:
         (PAGE, {"crawl_frequency_days": 0}, "crawl_frequency_days: must be between 1 and 365, not 0"),
         (PAGE, {"crawl_frequency_days": 366}, "crawl_frequency_days: must be between 1 and 365"),
         (PAGE, {"importance": -1.0}, "importance: must be between 0 and 1000"),
-        (PAGE, {"time_window": "22-5"}, "time_window: '22' is no time of day"),
+        (PAGE, {"time_window": "22-5"}, "time_window: '22' is not a time of day"),
         (PAGE, {"time_window": "09:00-09:00"}, "time_window: '09:00-09:00' ends when it starts"),
         (PAGE, {"time_zone": "Mars/Olympus"}, "time_zone: must be a name such as Africa/Nairobi"),
         (PAGE, {"time_zone": "../../etc/passwd"}, "time_zone: must be a name"),

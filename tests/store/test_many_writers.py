@@ -169,7 +169,7 @@ def test_pages_that_somebody_deleted_under_a_crawl_are_told(tmp_path: Path) -> N
     store.keep(store.append([page(1)]))
     (open_segment,) = (tmp_path / FOLDER).glob("segment-*")
     open_segment.unlink()
-    with pytest.raises(OSError, match="deleted it while pages were written"):
+    with pytest.raises(OSError, match="was deleted while pages were written"):
         store.append([page(2)])
     store.close()
     assert kept(tmp_path / FOLDER) == as_kept([page(1)])

@@ -157,7 +157,7 @@ def test_a_taken_down_seed_is_left_out_and_told(web: Web, place: Place) -> None:
     place.comity("takedown", "add", site.host)
     told = place.comity("crawl", site.url(), other.url())
     assert told.code == 0
-    assert "taken down" in told.err
+    assert "Skipped because of a takedown" in told.err
     assert (site.log, len(other.pages())) == ([], 3)
     as_json = place.comity("crawl", site.url(), "--json").json
     assert as_json["taken_down"] == [site.host]

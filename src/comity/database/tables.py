@@ -414,6 +414,7 @@ politeness_ledger: Final = Table(
     Column("retry_after_s", Double()),
     Column("blocked_until", UtcDateTime()),
     Column("has_fetch", Boolean(), nullable=False, server_default=false()),  # `fetches` has a row for it
-    Index("idx_politeness_ledger_host", "domain_id", "started_at"),
+    # The only index: each further one that begins with the host writes another page per host and batch. Readers that
+    # want requests in order of their start sort them.
     Index("idx_politeness_ledger_chain", "domain_id", "sequence"),
 )

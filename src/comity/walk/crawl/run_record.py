@@ -78,10 +78,10 @@ class RunRecord:
         A run of several processes elsewhere is left alone, because the process that began it holds no lease. A run
         that was taken for dead and lives after all records its own end.
         """
-        now, is_shared = self._clock.now(), self._database.is_shared
+        now = self._clock.now()
         is_old = now - timedelta(seconds=2 * self._leases.terms.lease_s)
         with self._database.read() as connection:
-            found = runs.open_runs(connection, now - _RUNS_LOOKED_BACK, None if is_shared else now, _RUNS_MOST)
+            found = runs.open_runs(connection, now - _RUNS_LOOKED_BACK, self._database.now(self._clock), _RUNS_MOST)
         dead = [
             run.id
             for run in found

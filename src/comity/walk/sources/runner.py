@@ -297,7 +297,7 @@ class SourceRunner:
         return found
 
     def _lock(self, source_id: UUID, *, due_only: bool) -> tuple[Source, list[KnownPage]] | SourceSkipped:
-        now = None if self._database.is_shared else self._clock.now()
+        now = self._database.now(self._clock)
         with self._database.write() as connection:
             row = sources_table.lock(connection, source_id, self._leases.holder, now, due_only=due_only)
             if row is not None:

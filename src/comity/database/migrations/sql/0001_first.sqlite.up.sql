@@ -327,8 +327,6 @@ CREATE TABLE politeness_ledger (
 --
 CREATE INDEX idx_politeness_ledger_chain ON politeness_ledger (domain_id, sequence);
 --
-CREATE INDEX idx_politeness_ledger_host ON politeness_ledger (domain_id, started_at);
---
 CREATE TABLE search_cards (
     number INTEGER NOT NULL,
     card JSON NOT NULL,
