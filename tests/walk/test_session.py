@@ -15,9 +15,14 @@ from comity.model.errors import ComityError, HostBusy
 from comity.model.fetch import FetchRequest, Response
 from comity.model.gate import DOOR_PROFILES, Door, SlotTimeout, Wait
 from comity.model.ledger import Purpose
+from comity.operate.policy import set_policy
+from comity.operate.seeds import add_seeds
 from comity.rules.canonical import WebAddress, web_address
+from comity.rules.seed_list import read_seed
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.keeper import RobotsTerms
+from comity.walk.session.database_thread import DatabaseThread
+from comity.walk.session.held_hosts import HeldHosts
 from comity.walk.session.session import LeasesRenewed, Refreshed, Session, SessionEvent, SessionTerms, SlotFreed
 from tests.walk.crawling import Place, until
 from tests.walk.site import Site, Web, page
@@ -146,3 +151,48 @@ async def test_a_request_that_ends_is_reported(web: Web, place: Place) -> None:
             async with asyncio.timeout(10):
                 while await freed.get() != SlotFreed(host):
                     pass
+
+
+class AnswersInTurn(DatabaseThread):
+    """A database thread whose answers wait until the test lets them go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[asyncio.Event] = []
+
+    async def run(self, function: Any, *arguments: Any, **options: Any) -> Any:
+        answer = await super().run(function, *arguments, **options)
+        self.waiting.append(turn := asyncio.Event())
+        await turn.wait()
+        return answer
+
+    async def let_go(self, count: int = 1) -> None:
+        while len(self.waiting) < count:  # noqa: ASYNC110  # answers come from another thread
+            await asyncio.sleep(0.001)
+        for _answer in range(count):
+            self.waiting.pop(0).set()
+
+
+async def test_a_host_that_is_leased_while_policies_are_read_keeps_its_policy(place: Place) -> None:
+    first, second = web_address("http://one.example/"), web_address("http://two.example/")
+    thread = AnswersInTurn()
+    with place.opened() as state:
+        add_seeds(state.database, state.clock, [read_seed(each.url) for each in (first, second)])
+        set_policy(state.database, state.clock, second.host, min_request_interval_ms=60_000)
+        held = HeldHosts(
+            state.database, thread, state.leases(), state.clock, lambda: 0.5, TERMS.profile, TERMS.touched_by
+        )
+        leasing = asyncio.create_task(held.host_for(first))
+        await thread.let_go()
+        await thread.let_go()
+        assert await leasing is not None
+        leasing = asyncio.create_task(held.host_for(second))
+        await thread.let_go()  # it is leased, and its policy is being read
+        refreshing = asyncio.create_task(held.refresh_policies())
+        await thread.let_go(2)  # of both, in that order
+        host = await leasing
+        assert await refreshing == []
+        assert host is not None
+        assert host.policy is not None
+        assert host.gate.limits.policy_interval_s == 60.0
+    thread.close()

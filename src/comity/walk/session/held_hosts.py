@@ -126,11 +126,12 @@ class HeldHosts:
 
     async def refresh_policies(self) -> list[LeasedHost]:
         """Put operators' edits in force on every open gate; gives the hosts that they change."""
-        names = [host.name for host in self._all()]
-        if not names:
+        hosts = self._all()
+        if not hosts:
             return []
-        found = await self._thread.run(self._policies, names)
-        return [host for host in self._all() if host.use_policy(found.get(host.name))]
+        found = await self._thread.run(self._policies, [host.name for host in hosts])
+        # Only those that were asked about: one that was leased meanwhile came with its policy.
+        return [host for host in hosts if host.use_policy(found.get(host.name))]
 
     async def release(self, host: LeasedHost) -> None:
         """Give the lease of a crawled host back with nothing but what its gate remembers."""
