@@ -1,6 +1,6 @@
-"""Some packages of a lock file, with their hashes: python deploy/pick_pins.py requirements-dev.lock redis psycopg …
+"""Print packages of a lock file, with their hashes: python deploy/pick_pins.py requirements-dev.lock redis psycopg …
 
-The runtime lock is that of a single machine. What workers that share a state need besides is locked for the tests.
+The runtime lock is for a single machine. The extra packages of workers that share a state are in the lock of the tests.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def pick(lock: str, names: list[str]) -> str:
-    """The entries of a lock that have these names; exits if one is not there."""
+    """Return the entries of a lock with these names; exit if one is missing."""
     entries = {re.split(r"[\[=; ]", entry, maxsplit=1)[0]: entry for entry in re.split(r"\n(?=\S)", lock)}
     missing = [name for name in names if name not in entries]
     if missing:
