@@ -257,6 +257,7 @@ def test_octets_do_not_go_to_a_terminal_by_themselves(crawled: CommandLine) -> N
     assert (code, "Parquet cannot be printed on a terminal" in shown) == (2, True)
 
 
+@pytest.mark.roomy
 def test_a_long_query_is_interrupted_at_once(crawled: CommandLine) -> None:
     endless = "SELECT count(*) FROM range(10000000000) WHERE md5(range::VARCHAR) = 'x'"
     with crawled.started("pages", "query", endless) as process:

@@ -308,6 +308,7 @@ def test_large_pages_hold_it_up_earlier(web: Web, place: Place) -> None:
     assert 16 <= ahead <= 40, "64 MB are waiting, and what was settled with them"
 
 
+@pytest.mark.roomy
 def test_a_reader_that_sleeps_keeps_its_leases(web: Web, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The crawl is held up for longer than a lease lasts."""
     monkeypatch.setenv("COMITY_LEASE_MINUTES", "0.03")

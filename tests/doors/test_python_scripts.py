@@ -159,6 +159,7 @@ print(next(pages).url)
 """
 
 
+@pytest.mark.roomy
 def test_a_script_may_end_with_half_a_loop(web: Web, place: Place) -> None:
     site = web.site(tree(60), robots="User-agent: *\nCrawl-delay: 0.02\n")
     code, out, err = run(HALF.format(url=site.url()), place)

@@ -83,7 +83,7 @@ def test_a_run_that_is_not_settled_leaves_nothing(
     def fail(*_: object) -> None:
         raise DBAPIError("a statement", {}, Exception("the disk is full"))
 
-    monkeypatch.setattr(SourceSettling, "_note_status", fail)
+    monkeypatch.setattr(SourceSettling, "_record_status", fail)
     with pytest.raises(Exception, match="disk is full"):
         office.run(source)
     assert (office.rows(FETCHES), office.rows(RUNS)) == ([], [])

@@ -90,7 +90,7 @@ def test_what_is_known_of_a_url_is_replaced_where_another_rule_decided(either: D
         host_id = uuid4()
         connection.execute(domains.insert().values(id=host_id, domain="a.example"))
         unqueued.put(connection, host_id, [left(1), left(2)], AT)
-        unqueued.put(connection, host_id, [left(2, UnqueuedCode.TOO_DEEP), left(2, UnqueuedCode.ROBOTS)], AT + 5)
+        unqueued.put(connection, host_id, [left(2, UnqueuedCode.TRAP), left(2, UnqueuedCode.ROBOTS)], AT + 5)
         (first,), (second,) = (unqueued.of_url(connection, left(number).key) for number in (1, 2))
         assert (first.code, first.seen_at, first.domain) == ("other_host", int(AT), "a.example")
         assert (second.code, second.seen_at) == ("robots", int(AT + 5))

@@ -59,7 +59,7 @@ def test_what_cannot_be_is_refused_before_anything_is_made(
     assert (answer.code, "cannot listen on 127.0.0.1" in answer.err) == (1, True), answer
     for arguments, words in (
         (("--port", "65536"), "--port must be between 0 and 65,535"),
-        (("--host", "no such host"), "--host: 'no such host' is no address of this machine"),
+        (("--host", "no such host"), "--host: 'no such host' is not an address of this machine"),
         (("--state", ":memory:"), "a state in memory cannot be shared"),
     ):
         answer = comity("web", *arguments)
