@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 _FIGURES_EVERY_S: Final = 10.0
 _CHECKED_EVERY_S: Final = 2.0
 _ANSWER_WITHIN_S: Final = 5.0
-_PROBE: Final = "comity1:ready"
+_PROBE: Final = "comity2:ready"  # beside the frontier's own keys
 _PROBE_KEPT_MS: Final = 60_000
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from comity.model.errors import ComityError, RemedyCode
@@ -24,3 +26,19 @@ def in_full(error: ComityError) -> str:
     if error.remedy is None:
         return str(error)
     return f"{error}; {_SENTENCES[error.remedy.code].format(subject=error.remedy.subject)}"
+
+
+@contextmanager
+def with_remedies() -> Iterator[None]:
+    """Put the remedy of an error into its sentence, for callers that print the error itself."""
+    try:
+        yield
+    except ComityError as error:
+        put_remedy_into(error)
+        raise
+
+
+def put_remedy_into(error: BaseException) -> None:
+    """Make an error's sentence the one of `in_full`."""
+    if isinstance(error, ComityError) and error.remedy is not None:
+        error.args, error.remedy = (in_full(error),), None

@@ -11,16 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from comity.assemble import open_state
-from comity.model.errors import StateUnavailable
 from comity.run.event_loop import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
-from comity.upkeep.drain_outbox import EVERY_S
 from comity.upkeep.due_sources import STOP_WITHIN_S
 
 if TYPE_CHECKING:
     from comity.assemble import State
     from comity.settings import Settings
-    from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result
     from comity.upkeep.source_pool import SourcePool
     from comity.walk.request import OnWait
@@ -50,6 +47,8 @@ class SourceService:
     runner: SourceRunner
     pool: SourcePool
     scheduler: asyncio.Task[None] | None
+    updating: asyncio.Task[None]
+    """Keeps search up to date."""
     notify_search: Callable[[], object]
     """Update search soon, because postings changed; may be called from any thread."""
     _due: DueSources
@@ -65,51 +64,64 @@ class SourceService:
 
 
 @asynccontextmanager
-async def source_service(state: State, view: SourceObserver, *, schedules: bool) -> AsyncIterator[SourceService]:
+async def source_service(state: State, observer: SourceObserver, *, schedules: bool) -> AsyncIterator[SourceService]:
     """Run the scheduler and update search while the block lasts; end both within a bound."""
     has_news, stopping = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def on_result(result: Result) -> None:
         has_news.set()
-        view.on_result(result)
+        observer.on_result(result)
 
     def keep(name: str, serve: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        return loop.create_task(_keep_running(name, serve, stopping, view.on_fault))
+        return loop.create_task(_keep_running(name, serve, stopping, observer.on_fault))
 
     async with state.fetcher() as fetcher, state.source_runner(fetcher) as runner:
-        runner.log_waits(view.on_wait)
-        pool = state.source_pool(runner, on_result, view.on_trouble)
+        runner.log_waits(observer.on_wait)
+        pool = state.source_pool(runner, on_result, observer.on_trouble)
         due = state.due_sources(pool, on_result)
-        scheduler = keep("scheduler", partial(due.serve, on_trouble=view.on_trouble)) if schedules else None
-        updating = keep("index", partial(_update_search, state.outbox_drain(), has_news, stopping, view.on_trouble))
+        scheduler = keep("scheduler", partial(due.serve, on_trouble=observer.on_trouble)) if schedules else None
+        update = partial(state.outbox_drain().serve, stopping, has_news=has_news, on_trouble=observer.on_trouble)
+        updating = keep("search update", update)
         try:
-            yield SourceService(runner, pool, scheduler, partial(loop.call_soon_threadsafe, has_news.set), due)
+            notify_search = partial(loop.call_soon_threadsafe, has_news.set)
+            yield SourceService(runner, pool, scheduler, updating, notify_search, due)
         finally:
             stopping.set()
             due.stop()
-            await pool.close()
-            if scheduler is not None:
-                await scheduler
-            has_news.set()
-            await asyncio.wait([updating], timeout=STOP_WITHIN_S)
-            updating.cancel()
+            try:
+                await pool.close()
+                if scheduler is not None:
+                    await scheduler
+            finally:
+                has_news.set()
+                await asyncio.wait([updating], timeout=STOP_WITHIN_S)
+                updating.cancel()
 
 
-def serve_sources(settings: Settings, view: SourceObserver) -> int:
+def serve_sources(settings: Settings, observer: SourceObserver, on_start: Callable[[], None] = lambda: None) -> int:
     """Run sources as they become due until a signal comes; gives the exit code."""
     codes: list[int] = []
 
     async def serve(state: State) -> None:
-        async with source_service(state, view, schedules=True) as service:
+        stopped = asyncio.Event()
 
-            def on_signal(number: int) -> None:
-                codes.append(INTERRUPTED if number == signal.SIGINT else 0)
-                service.stop()
+        def on_signal(number: int) -> None:
+            codes.append(INTERRUPTED if number == signal.SIGINT else 0)
+            stopped.set()
 
-            stop_on_signals(on_signal)
+        stop_on_signals(on_signal)
+        on_start()
+        async with source_service(state, observer, schedules=True) as service:
             assert service.scheduler is not None
-            await asyncio.wait([service.scheduler])
+            signalled = asyncio.create_task(stopped.wait())
+            tasks = {signalled, service.scheduler, service.updating}
+            done, _running = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            service.stop()
+            signalled.cancel()
+            await asyncio.wait([service.scheduler])  # runs in progress may finish
+            for task in done - {signalled}:
+                task.result()  # it ends only by failing, and its failure is the command's
 
     with open_state(settings, connections=4) as state, event_loop_runner() as runner:
         runner.run(serve(state))
@@ -125,25 +137,6 @@ def with_source_runner(state: State, act: Callable[[SourceRunner], Awaitable[Don
 
     with event_loop_runner() as loop_runner:
         return loop_runner.run(run())
-
-
-async def _update_search(
-    drain: OutboxDrain, has_news: asyncio.Event, stopping: asyncio.Event, on_trouble: Callable[[str], None]
-) -> None:
-    """Update search as soon as there is news, and every few seconds; the same problem is reported once."""
-    reported: str | None = None
-    while not stopping.is_set():
-        has_news.clear()
-        try:
-            trouble = (await asyncio.to_thread(drain.drain)).error
-        except StateUnavailable as error:
-            trouble = str(error)
-        if trouble is not None and trouble != reported:
-            on_trouble(trouble)
-        reported = trouble
-        with suppress(TimeoutError):
-            async with asyncio.timeout(EVERY_S):
-                await has_news.wait()
 
 
 async def _keep_running(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -103,24 +104,29 @@ class OutboxDrain:
         self,
         stopping: asyncio.Event,
         *,
+        has_news: asyncio.Event | None = None,
         every_s: float = EVERY_S,
         on_trouble: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
-        """Drain every few seconds until stopped; the same error is logged once."""
-        said: str | None = None
+        """Drain as soon as there is news, and every few seconds, until stopped; report the same error once.
+
+        To stop, set `stopping`, then `has_news` if there is one.
+        """
+        awaited = stopping if has_news is None else has_news
+        reported: str | None = None
         while not stopping.is_set():
+            if has_news is not None:
+                has_news.clear()
             try:
                 trouble = (await asyncio.to_thread(self.drain)).error
             except StateUnavailable as error:
                 trouble = str(error)
-            if trouble is not None and trouble != said:
+            if trouble is not None and trouble != reported:
                 on_trouble(trouble)
-            said = trouble
-            try:
+            reported = trouble
+            with suppress(TimeoutError):
                 async with asyncio.timeout(every_s):
-                    await stopping.wait()
-            except TimeoutError:
-                continue
+                    await awaited.wait()
 
     def _tell(self, rows: Sequence[Any]) -> Drained:
         """Tell one batch; if the engine refuses it, each posting by itself, so that one does not hold up the others."""

@@ -12,6 +12,7 @@ from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
 from comity.run.crawl.sites import with_page_limit
+from comity.run.remedies import with_remedies
 from comity.settings import Settings
 from comity.store.target import read_target
 
@@ -95,6 +96,7 @@ def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[See
     return read
 
 
+@with_remedies()
 def _stores(
     settings: Settings, into: Place | None, state: Place | None, extract: UserExtractor | None, sink: Sink | None
 ) -> bool:

@@ -16,6 +16,7 @@ from comity.doors.python.page_queue import PageQueue
 from comity.model.errors import ComityError
 from comity.reports.idle import IdleHost
 from comity.run.event_loop import event_loop_runner
+from comity.run.remedies import put_remedy_into
 from comity.walk.crawl.progress import Progress, RunSummary
 
 _END: Final = None
@@ -153,6 +154,7 @@ class CrawlRunner:
         """Raise what ended the crawl, unless that was raised before, or the interpreter ends."""
         failure, self.failure = self.failure, None
         if failure is not None and not sys.is_finalizing():
+            put_remedy_into(failure)
             raise failure
 
 

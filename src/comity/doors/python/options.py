@@ -7,6 +7,7 @@ import warnings
 from typing import Any, Final
 
 from comity.model.errors import BadInput
+from comity.run.remedies import with_remedies
 from comity.run.settings_warnings import unknown_variables
 from comity.settings import Settings, read_settings
 
@@ -27,6 +28,7 @@ _OPTIONS: Final = {
 Place = str | os.PathLike[str]
 
 
+@with_remedies()
 def settings_for(state: Place | None, **options: Any) -> Settings:
     """The environment with options on top, as on the command line; opens nothing."""
     where = None if state is None else os.fspath(state)

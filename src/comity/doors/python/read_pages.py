@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from comity.doors.python.options import Place, settings_for
 from comity.doors.python.page import Page
+from comity.run.remedies import with_remedies
 
 if TYPE_CHECKING:
     from comity.settings import Settings
@@ -29,9 +30,10 @@ def read_pages(pages: Place | None = None, *, state: Place | None = None, errors
     from comity.store.reading import check_exists, find_sources
 
     settings = settings_for(state, pages=pages)
-    if pages is not None:
-        check_exists(settings.pages)
-    sources = find_sources(settings.pages)
+    with with_remedies():
+        if pages is not None:
+            check_exists(settings.pages)
+        sources = find_sources(settings.pages)
 
     def read() -> Iterator[Page]:
         from comity.store.reading import open_reader
@@ -39,7 +41,7 @@ def read_pages(pages: Place | None = None, *, state: Place | None = None, errors
         if sources.is_empty:
             return
         select = f"SELECT {_COLUMNS} FROM pages"  # noqa: S608  # our own words
-        with open_reader(sources, _hidden(settings)) as reader:
+        with with_remedies(), open_reader(sources, _hidden(settings)) as reader:
             for row in reader.rows(select if errors else f"{select} WHERE error IS NULL"):
                 yield _page(*row)
 

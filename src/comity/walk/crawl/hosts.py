@@ -170,7 +170,7 @@ class OpenHosts:
             if self.is_ending:
                 host.spent_budget = self.spent_budget
                 host.close()
-            else:
+            elif not host.is_closed:  # its lease may have been lost while its URLs were read
                 host.open()
             if spread_s and not self.is_ending:
                 self._dispatcher.ready_at(host, now + spread_s * number / len(hosts))

@@ -25,6 +25,7 @@ from comity.rules.robots.verdict import parse_robots, parsed_part
 from comity.walk.robots.in_force import RobotsInForce
 
 _READ: Final = (RobotsAccess.PARSE, RobotsAccess.UNCHANGED)
+_FAILURES: Final = {str(kind): kind for kind in FailureKind}
 
 
 class RobotsRecord(NamedTuple):
@@ -85,7 +86,7 @@ def robots_from_row(row: Any, agent: str, unreachable: RobotsUnreachable) -> Rob
         Confidence.HIGH,
         row.detail or "robots.txt from the cache",
         row.http_status,
-        FailureKind(row.failure) if row.failure is not None else None,
+        _FAILURES.get(row.failure),
         row.lacks_tls,
     )
     if is_unread(reading):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
@@ -113,6 +114,7 @@ class Session:
         self._fetcher = fetcher
         self._terms = terms
         self._takedowns = Takedowns()
+        self._takedowns_read_at = -inf
         self._emit: Callable[[SessionEvent], None] = lambda _event: None
         self._renewed_at = 0.0
         self.upkeep: asyncio.Task[None] | None = None
@@ -184,7 +186,10 @@ class Session:
 
     async def refresh(self) -> list[LeasedHost]:
         """Put operators' edits (policies, takedowns) in force; gives the hosts whose limits changed."""
-        self._takedowns = await self.thread.run(self._read_takedowns)
+        now = asyncio.get_running_loop().time()
+        if now - self._takedowns_read_at >= self._terms.refresh_every_s:
+            self._takedowns_read_at = now
+            self._takedowns = await self.thread.run(self._read_takedowns)
         return await self.held.refresh_policies()
 
     def forget(self, host: LeasedHost) -> None:

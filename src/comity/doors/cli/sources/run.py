@@ -246,11 +246,11 @@ def serve(context: typer.Context, state: StateOption = None, as_json: JsonOption
 
     warn_missing_contact(invocation.settings)
     every = invocation.settings.sources_every_minutes
-    note(f"checking for due sources every {every:g} minutes; stop with Ctrl-C")
     log = log_for(invocation.settings, as_json=invocation.as_json)
     code = serve_sources(
         invocation.settings,
         SourceObserver(result_writer(log, as_json=invocation.as_json), on_trouble=note, on_wait=wait_logger(log)),
+        on_start=lambda: note(f"checking for due sources every {every:g} minutes; stop with Ctrl-C"),
     )
     if code:
         raise typer.Exit(code)
