@@ -130,3 +130,24 @@ def test_a_lease_that_is_lost_again_and_again_comes_to_an_end(
     monkeypatch.setattr(HostOpener, "open_some", lose)
     summary = place.crawl(site.url(), within_s=20)
     assert (summary.pages, summary.code, len(taken)) == (0, "held_elsewhere", 21)
+
+
+def test_a_lease_that_is_lost_while_its_host_is_opened_is_taken_again(
+    web: Web, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a frontier on a server of its own, a renewal may find the lease gone while the host's URLs are read."""
+    site = web.site(tree(4))
+    open_some, lost = HostOpener.open_some, []
+
+    def open_slowly(self: HostOpener, hosts: Sequence[Any]) -> Any:
+        opened = open_some(self, hosts)
+        if not lost:
+            lost.extend(hosts)
+            for host in hosts:
+                host.lose_lease()
+        return opened
+
+    monkeypatch.setattr(HostOpener, "open_some", open_slowly)
+    summary = place.crawl(site.url())
+    assert (summary.status, summary.pages, len(lost)) == ("finished", 4, 1)
+    assert sorted(site.pages()) == sorted(tree(4))
