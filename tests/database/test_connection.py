@@ -63,7 +63,7 @@ def test_a_folder_or_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     with pytest.raises(StateUnavailable, match="is a folder"):
         open_database(tmp_path)
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StateUnavailable, match="cannot make the folder"):
+    with pytest.raises(StateUnavailable, match="cannot create the folder"):
         open_database(tmp_path / "file" / "state.db")
 
 

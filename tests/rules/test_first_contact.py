@@ -62,4 +62,4 @@ def test_a_refusal_names_the_option_that_lifts_it_and_the_option_does(address: s
 
 
 def test_a_refused_port_is_lifted_by_no_network() -> None:
-    assert not allows("port 22 is not for HTTP", parse_networks(["0.0.0.0/0", "::/0"]))
+    assert not allows("port 22 is not used for HTTP", parse_networks(["0.0.0.0/0", "::/0"]))

@@ -170,7 +170,7 @@ def _database_url(where: str | Path) -> URL:
 def _is_pooled(url: URL) -> bool:
     said = url.query.get(_POOLED, "false")
     if said not in ("true", "false"):
-        raise BadInput("a PostgreSQL URL says ?pgbouncer=true or ?pgbouncer=false")
+        raise BadInput("in a PostgreSQL URL, pgbouncer must be true or false")
     return said == "true"
 
 
@@ -223,7 +223,7 @@ def _sqlite_engine(url: URL) -> Engine:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StateUnavailable(f"cannot make the folder {path.parent}: {error.strerror}") from None
+        raise StateUnavailable(f"cannot create the folder {path.parent}: {error.strerror}") from None
     engine = create_engine(url, connect_args={"timeout": _WAIT_FOR_WRITER_S, "isolation_level": None})
     engine.dialect.statement_compiler = _SqliteWithIndexHints
 

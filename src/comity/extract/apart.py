@@ -109,7 +109,7 @@ def _reason(failed: Failed, seconds: float) -> str:
     if failed.code is Failure.TOO_SLOW:
         return f"The page could not be read within {seconds:g} seconds."
     if failed.code is Failure.TOO_MUCH_MEMORY:
-        return "The page asks for more memory than a page may have."
+        return "The page needs more memory than the limit."
     return f"The process that read the page failed: {failed.detail}."
 
 

@@ -287,7 +287,7 @@ def own_frontier(database: Database) -> SqlFrontier:
     if database.is_shared:
         with database.read() as connection:
             if frontier_place(connection) in (FrontierPlace.ELSEWHERE, FrontierPlace.BOTH):
-                raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to where that is")
+                raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to that Redis")
     return SqlFrontier(database)
 
 

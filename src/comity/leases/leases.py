@@ -37,7 +37,7 @@ class LeaseTerms:
 
     def __post_init__(self) -> None:
         if not 0 < self.renew_every_s <= self.lease_s / 2:
-            raise ValueError("a lease must be renewed at least twice in its time")
+            raise ValueError("a lease must be renewed at least twice before it expires")
 
 
 class Leases:

@@ -210,7 +210,7 @@ class ChildHandle:
             self._start_clock(self.outstanding[0])
         resident_bytes = 0
         if kind == OUT_OF_MEMORY:
-            request.end(Failed(Failure.TOO_MUCH_MEMORY, "it needs more memory than it may have"))
+            request.end(Failed(Failure.TOO_MUCH_MEMORY, "it needs more memory than the limit"))
         else:
             (resident_bytes,) = RESIDENT.unpack_from(payload)
             request.pieces.append(payload[RESIDENT.size :])

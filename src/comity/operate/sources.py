@@ -122,7 +122,7 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
             known = sources_table.with_address(connection, values["careers_url"])
             if known is None or known.status != SourceStatus.DELETED:
                 raise AlreadyThere(
-                    f"{values['careers_url']} is a source already", remedy=Remedy(RemedyCode.LIST_SOURCES)
+                    f"{values['careers_url']} is already a source", remedy=Remedy(RemedyCode.LIST_SOURCES)
                 )
             row = sources_table.change(connection, known.id, _ANEW | values, now)
             assert row is not None
@@ -146,7 +146,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
             require_not_taken_down(connection, values["careers_url"])
             known = sources_table.with_address(connection, values["careers_url"])
             if known is not None and known.id != source_id:
-                raise AlreadyThere(f"{values['careers_url']} is another source already")
+                raise AlreadyThere(f"{values['careers_url']} is already another source")
         before = _known(connection, source_id)
         source = _changed(database, clock, connection, source_id, values | _replanned(before, values, clock.now()))
         if _RESETS_PAGES & values.keys():
@@ -194,7 +194,7 @@ def ignored_settings(database: Database, source: Source) -> list[str]:
         from comity.schedule.zones import find_zone
 
         if find_zone(source.time_zone, source.country).zone is None:
-            found.append(f"the time window {source.time_window} is ignored until a time zone or a country is given")
+            found.append(f"the time window {source.time_window} is ignored until a time zone or a country is set")
     return found
 
 
@@ -303,7 +303,7 @@ def _identity(text: str) -> UUID | None:
 
 def _whole_address(text: str) -> str:
     if not text.lower().startswith(("http://", "https://")):
-        raise BadInput(f"a source is a whole address such as https://example.org/careers, not {text[:80]!r}")
+        raise BadInput(f"a source is a full URL such as https://example.org/careers, not {text[:80]!r}")
     return web_address(text).url
 
 

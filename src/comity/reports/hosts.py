@@ -103,7 +103,7 @@ def host_in_full(
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
+            raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
         states: Mapping[int, int] = frontier_table.states(connection, row.id) if states_of is None else {}
         policy = policies.get(connection, host)
         errors = status_queries.last_errors_of(connection, host, _FETCHES_LOOKED_AT)

@@ -81,7 +81,7 @@ def _dropped(url: str, kept: str) -> str:
     """The parameters that were dropped, by name."""
     left = set(kept.partition("?")[2].split("&"))
     names = [each.partition("=")[0] for each in url.partition("?")[2].split("&") if each not in left and each]
-    return ", ".join(f"`{name[:40]}`" for name in names[:5]) or "the mark of a session in its path"
+    return ", ".join(f"`{name[:40]}`" for name in names[:5]) or "a session id in its path"
 
 
 class _Look:

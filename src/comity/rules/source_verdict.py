@@ -33,7 +33,7 @@ LOOKS_FOR_A_FALL: Final = 2
 _LONGEST_SAID: Final = 300
 
 _QUARANTINED: Final = {
-    ListingKind.LOGIN: "the page asks for a login",
+    ListingKind.LOGIN: "the page requires a login",
     ListingKind.CAPTCHA: "a captcha or another check blocks the page",
     ListingKind.ERROR_PAGE: "the page is an error page",
     ListingKind.UNREADABLE: "the page could not be read",
@@ -93,9 +93,8 @@ def _whole(reading: Reading, before: _Before) -> RunVerdict:
     found, last_found, looks = reading.found, before.last_found, before.empty_reads + 1
     is_sharp_fall = last_found >= SHARP_FALL_FROM and found * SHARP_FALL_TO <= last_found
     if is_sharp_fall and looks < LOOKS_FOR_A_FALL:
-        message = (
-            f"found {found} where {last_found} were known; missing ones stay open until a second reading confirms it"
-        )
+        message = f"found {found} postings, but {last_found} are open; "
+            "the missing ones stay open until a second run confirms it"
         return before.kept(RunStatus.WARN, message, stores=True, empty_reads=looks)
     message = "not modified" if reading.is_unchanged else ""
     return RunVerdict(RunStatus.OK, message, stores=True, closes=True, last_found=found)
@@ -106,7 +105,9 @@ def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
     if kind is ListingKind.NO_OPENINGS:
         if last_found == 0 or looks >= LOOKS_FOR_NO_OPENINGS:
             return RunVerdict(RunStatus.OK, f"no openings{_said(said)}", stores=True, closes=True)
-        message = f"says that there are no openings; {_postings(last_found)} open until a second reading confirms it"
+        message = (
+            f"the page says that there are no openings; {_postings(last_found)} open until a second run confirms it"
+        )
         return before.kept(RunStatus.WARN, message, empty_reads=looks)
     nothing = f"no postings were recognised{_said(said)}"
     if last_found == 0:
@@ -115,10 +116,8 @@ def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
     if last_found >= MANY:
         return _quarantine(nothing, before)
     if looks >= LOOKS_FOR_NOTHING:
-        return RunVerdict(RunStatus.OK, f"no postings in {looks} readings in a row", stores=True, closes=True)
-    message = (
-        f"{nothing} in reading {looks}; {_postings(last_found)} open until reading {LOOKS_FOR_NOTHING} confirms it"
-    )
+        return RunVerdict(RunStatus.OK, f"no postings in {looks} runs in a row", stores=True, closes=True)
+    message = f"{nothing} in run {looks}; {_postings(last_found)} open until run {LOOKS_FOR_NOTHING} confirms it"
     return before.kept(RunStatus.WARN, message, empty_reads=looks)
 
 

@@ -241,5 +241,5 @@ async def check_redis(url: str) -> Check:
 
 def _why(error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return f"no answer within {_ANSWER_WITHIN_S:.0f} s"
+        return f"no response within {_ANSWER_WITHIN_S:.0f} s"
     return masked(in_full(error)) if isinstance(error, ComityError) else type(error).__name__

@@ -111,7 +111,7 @@ class MeiliSearch:
             found = [document_from(hit["card"]) for hit in answer["hits"]]
             total = int(answer.get("estimatedTotalHits", len(found)))
         except (KeyError, TypeError, ValueError):
-            raise SearchUnavailable("Meilisearch answered with something else than postings of ours") from None
+            raise SearchUnavailable("Meilisearch answered with something other than our postings") from None
         facets = answer.get("facetDistribution") or {}
         return SearchPage(
             tuple(hit_of(document, plan.terms) for document in found),

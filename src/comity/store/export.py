@@ -43,7 +43,7 @@ def read_export_target(place: str | Path) -> Target:
     else:
         target = read_target(place)
     if target.format is not Format.DUCKDB and (path.is_file() or any(target.spool.glob("part-*"))):
-        raise BadInput(f"{path} exists; name one that does not")
+        raise BadInput(f"{path} already exists; name a new one")
     return target
 
 

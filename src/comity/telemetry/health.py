@@ -26,7 +26,7 @@ class Check(NamedTuple):
 def loop_checks(silence_s: Mapping[int, float]) -> list[Check]:
     """Whether every process moves, by how long each has said nothing."""
     return [
-        Check(f"process {number}", seconds < STUCK_AFTER_S, f"moved {seconds:.1f} s ago")
+        Check(f"process {number}", seconds < STUCK_AFTER_S, f"last active {seconds:.1f} s ago")
         for number, seconds in sorted(silence_s.items())
     ]
 

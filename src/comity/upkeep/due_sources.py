@@ -176,7 +176,9 @@ class DueSources:
             raise
         except Exception as error:
             self._broken.add(source_id)
-            reason = f"its run could not be written ({type(error).__name__}); it is left alone until the next start"
+            reason = (
+                f"its run could not be written ({type(error).__name__}); it will not run again until the next start"
+            )
             return SourceSkipped(source_id, NotRun.BROKEN, reason)
 
     def _note(self, work: _Pass, source_id: UUID, result: Result) -> None:

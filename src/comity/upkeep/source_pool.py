@@ -71,7 +71,7 @@ class SourcePool:
         if source_id in self._asked:
             return False
         if self._is_closed or len(self._asked) >= MOST_WAITING:
-            raise HostBusy("too many runs wait for their turn; try again later")
+            raise HostBusy("too many runs are queued; try again later")
         task = asyncio.create_task(self._run_asked(source_id, due_only))
         self._asked[source_id] = task
         task.add_done_callback(lambda _task: self._forget(source_id))

@@ -99,7 +99,7 @@ class SitemapReader:
         for _round in range(_ROUNDS):
             put_off = await self._read_again(host, plan, put_off)
         for planned in plan.left_out():
-            self._note(host, planned, SitemapState.REFUSED, detail="more than are read of one host")
+            self._note(host, planned, SitemapState.REFUSED, detail="more than the limit per host")
         if host.unsettled:
             self._settling.put_news(host)  # no later outcome would take it along
 
@@ -161,7 +161,7 @@ class SitemapReader:
             if unread is None or not unread.is_too_large:
                 return unread
             if not await self._wait_for_large(host):
-                return _Unread(SitemapState.PLANNED, "too many large files were being read")
+                return _Unread(SitemapState.PLANNED, "too many large files were being read at once")
         self._large += 1
         try:
             return await self._ask(host, plan, planned, self._limits(_PROTOCOL_BYTES))

@@ -87,7 +87,7 @@ def search(
     level: Annotated[Several, _several("--level", "NAME", "intern, junior, mid, senior, lead, director …")] = None,
     modality: Annotated[Several, _several("--modality", "NAME", "onsite, hybrid, remote or field.")] = None,
     career_type: Annotated[Several, _several("--type", "NAME", "permanent, consultancy, internship …")] = None,
-    tag: Annotated[Several, _several("--tag", "NAME", "What it is about: health, wash, education …")] = None,
+    tag: Annotated[Several, _several("--tag", "NAME", "Topic: health, wash, education …")] = None,
     language: Annotated[Several, _several("--language", "xx|NAME", "The language it is written in.")] = None,
     org: Annotated[Several, _several("--org", "NAME", "The organisation, by its full name.")] = None,
     source: Annotated[Several, _several("--source", "ID|URL", "The source that lists it.")] = None,

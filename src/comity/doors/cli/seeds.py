@@ -203,7 +203,7 @@ def _load_from_redis(invocation: Invocation, key: str, source: str | None, *, sk
         return
     _write_report(loaded.report)
     if loaded.bad_count:
-        note(f"{counted(loaded.bad_count, 'member')} of {key} could not be used and stayed there:")
+        note(f"{counted(loaded.bad_count, 'member')} of {key} could not be used and were not removed:")
         for member, reason in loaded.bad_members[:_NAMES_SHOWN]:
             note(f"  {member}: {reason}")
 

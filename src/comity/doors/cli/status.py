@@ -209,9 +209,7 @@ def _head(status: Status) -> Lines:
         message = f"{counted(figures.stuck, 'lease')} expired and not taken over yet; the next free worker takes over."
         lines.append([Cell(message, "red")])
     if status.silent:
-        message = (
-            f"{counted(status.silent, 'lease')} of workers that missed two heartbeats; the leases expire by themselves."
-        )
+        message = f"{counted(status.silent, 'lease')} of workers that missed two heartbeats; the leases will expire."
         lines.append([Cell(message, "yellow")])
     return lines
 

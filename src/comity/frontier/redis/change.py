@@ -136,7 +136,7 @@ class RedisChange:
         if self._following.mark(from_host) is None:
             return
         if from_host in self._payloads or not self._following.catch_up(from_host, may_rebuild=False):
-            raise FrontierUnavailable(f"host {from_host} cannot be moved now: it has changes that are under way")
+            raise FrontierUnavailable(f"host {from_host} cannot be moved now: it has changes in progress")
         self.moved.add(from_host)
         self._put(to_host, [move_batch(from_host)])
         journal_table.forget(self.connection, from_host)

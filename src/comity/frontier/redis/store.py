@@ -78,14 +78,14 @@ class RedisFrontier:
             info_of(each) for each in self._link.commands([("INFO", section) for section in _LOOKED_AT])
         )
         if persistence.get("loading", "0") != "0":  # it calls its log disabled while it reads it
-            raise FrontierUnavailable(f"the frontier at {self._link.location} still reads what it has on disk")
+            raise FrontierUnavailable(f"the frontier at {self._link.location} is still loading its data from disk")
         if replication.get("role", "master") != "master":
             raise FrontierUnfit(f"the frontier at {self._link.location} is a replica: name its primary instead")
         if cluster.get("cluster_enabled", "0") != "0":
             said = info_of(self._link.command("CLUSTER", "INFO"))
             if int(said.get("cluster_size", "1")) > 1:
                 raise FrontierUnfit(
-                    f"the frontier at {self._link.location} is one of a cluster: Comity needs one server"
+                    f"the frontier at {self._link.location} is part of a cluster: Comity needs a single server"
                 )
         policy = memory.get("maxmemory_policy", "noeviction")
         if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):

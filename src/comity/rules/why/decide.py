@@ -81,7 +81,7 @@ def _done(facts: UrlFacts, queue: QueueFacts) -> Decision:
         return evidence_decision(facts, last)
     if queue.state == "dropped":
         return Decision("dropped", "A takedown that is no longer in force removed it from the queue.", again)
-    return Decision("done", "It was visited by an earlier run, of which no record is left.", again)
+    return Decision("done", "It was visited by an earlier run, of which there is no record.", again)
 
 
 def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
@@ -101,7 +101,7 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         text = f"Its host has an address that is not public ({decided.reason}); it was not requested."
         return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")
     if decided.type == "no_https":
-        text = f"There is no TLS server, so the host is visited by http instead ({decided.reason})."
+        text = f"There is no TLS server, so the host is visited over http instead ({decided.reason})."
         return Decision("no_https", text, "Nothing here: the site would have to support TLS.")
     if decided.type == "trap":
         code = decided.content.get("code", "trap")
@@ -159,7 +159,7 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
     if host is not None and host.blocked_until is not None and host.blocked_until > now:
         until = second(host.blocked_until)
         text = f"Its host asked us to wait until {until} (Retry-After, or back-off after 429 or 503)."
-        return Decision("host_blocked", text, "Nothing is needed: a crawl goes on after that time.")
+        return Decision("host_blocked", text, "Nothing is needed: a crawl continues after that time.")
     if queue.not_before is not None and queue.not_before > now:
         if isinstance(last, DecisionFacts) and last.type == "postponed":
             text = f"It was postponed until {minute(queue.not_before)}: {last.reason}."
@@ -258,7 +258,7 @@ def _sitemap(facts: UrlFacts) -> Decision:
         text = "It is a sitemap that has not been read yet."
         crawl = f"`comity crawl {facts.host_name}` continues with it."
     else:
-        text = f"It was requested as a sitemap{at}, but is none{detail}."
+        text = f"It was requested as a sitemap{at}, but is not one{detail}."
     return Decision(f"sitemap_{sitemap.state}", text, crawl)
 
 
@@ -341,9 +341,9 @@ def cooldown(facts: UrlFacts) -> Decision | None:
 def until_when(facts: UrlFacts) -> str:
     """How long a host is blocked, where the reason was named already."""
     host = facts.host
-    assert host is not None, "only a known host is left alone"
+    assert host is not None, "only a known host has a cooldown"
     if host.next_crawl_after is None:
-        return f"The host is {host.status} for good."
+        return f"The host is {host.status} permanently."
     return f"The host is {host.status} until {minute(host.next_crawl_after)}."
 
 

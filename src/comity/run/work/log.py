@@ -125,7 +125,7 @@ class StoreLog:
             self._log.tell(events.PAGES_GO_ON, message, seconds=seconds)
         if reason is not None and self._lost_at is None:
             self._lost_at = monotonic()
-            self._log.tell(events.FRONTIER_LOST, f"{reason}; waiting for it", error="frontier_unavailable")
+            self._log.tell(events.FRONTIER_LOST, f"{reason}; waiting for the frontier", error="frontier_unavailable")
             self._on_lost()
         elif reason is None and self._lost_at is not None:
             seconds, self._lost_at = round(monotonic() - self._lost_at, 3), None

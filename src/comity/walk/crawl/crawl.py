@@ -288,12 +288,12 @@ class Crawl:
 
     @property
     def unsettled_bytes(self) -> int:
-        """Bodies that are not yet committed."""
+        """Bytes of bodies that are not committed yet."""
         return self._settling.bytes_held
 
     @property
     def in_flight(self) -> int:
-        """Requests that are under way."""
+        """Requests in flight."""
         return self._terms.concurrency - self.session.capacity.free
 
     @property

@@ -54,12 +54,12 @@ class UnderWay(Protocol):
 
     @property
     def unsettled_bytes(self) -> int:
-        """Bodies that are not yet committed."""
+        """Bytes of bodies that are not committed yet."""
         ...
 
     @property
     def in_flight(self) -> int:
-        """Requests that are under way."""
+        """Requests in flight."""
         ...
 
     @property

@@ -59,7 +59,7 @@ class StateLost:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """There is nothing to crawl for now."""
+    """There is nothing to crawl now."""
 
 
 News = RunSummary | StateLost | Idle

@@ -171,13 +171,13 @@ class Session:
         """What robots.txt of an address's origin says now; `ComityError` if it cannot be asked for."""
         covered = self._takedowns.covering_host(address.host)
         if covered is not None:
-            raise ComityError(f"{address.host} is taken down ({covered}), so it is not asked")
+            raise ComityError(f"{address.host} is taken down ({covered}), so it was not contacted")
         host = await self.held.host_for(address)
         if host is None:
-            raise HostBusy(f"{address.host} is being crawled by another process; read its robots.txt after that")
+            raise HostBusy(f"{address.host} is being crawled by another process; try again when that crawl has ended")
         found = await self.robots_keeper.in_force(host, address.origin, self.held.host_for)
         if isinstance(found, RobotsRefused):
-            raise ComityError(f"{address.host} is not asked: {found.failure.detail}")
+            raise ComityError(f"{address.host} was not contacted: {found.failure.detail}")
         if isinstance(found, RobotsPostponed):
             raise HostBusy(f"{address.host} asked us to wait; try again later")
         return found

@@ -59,8 +59,8 @@ class ListingReader:
         if not isinstance(answer, Failed):
             return listing_from_json(json.loads(b"".join(answer)))
         if answer.code is Failure.TOO_SLOW:
-            return Listing(ListingKind.UNREADABLE, message=f"it takes more than {self._max_seconds:g} seconds to read")
-        return Listing(ListingKind.UNREADABLE, message="it needs more memory or time than a page may use")
+            return Listing(ListingKind.UNREADABLE, message=f"reading it takes more than {self._max_seconds:g} seconds")
+        return Listing(ListingKind.UNREADABLE, message="it needs more memory or time than the limit")
 
     async def close(self) -> None:
         """End the child processes."""

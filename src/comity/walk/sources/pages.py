@@ -109,7 +109,7 @@ class SourcePages:
         reading = visit.reading
         address = resolve_link(source.careers_url, source.careers_url, collapse=self._rooms.scope.collapse_subdomains)
         if address is None:
-            reading.obstacle = Obstacle(Trouble.REFUSED, "careers_url is no web address")
+            reading.obstacle = Obstacle(Trouble.REFUSED, "careers_url is not an http or https URL")
         by_url = {page.url: page for page in known}
         asked: set[str] = set()
         listed: set[tuple[str, str, str]] = set()
@@ -316,7 +316,7 @@ def _conditional(like: FetchRequest, address: WebAddress, known: KnownPage | Non
 
 
 def _busy(host: str) -> Obstacle:
-    return Obstacle(Trouble.BUSY, f"{host} is being asked by another process")
+    return Obstacle(Trouble.BUSY, f"{host} is being crawled by another process")
 
 
 def _not_asked(step: object, host: str) -> Obstacle:
@@ -347,7 +347,7 @@ def _failed(failure: FetchFailure) -> tuple[Obstacle, bool]:
     kind = failure.kind
     words = {
         FailureKind.TOO_LARGE: "the page is larger than max_kb_per_page of the host's policy",
-        FailureKind.WRONG_TYPE: "the answer is neither a page nor a feed nor JSON",
+        FailureKind.WRONG_TYPE: "the response is not a page, a feed or JSON",
     }
     said = failure.detail[:300]
     reason = f"{words[kind]} ({said})" if kind in words else f"{kind}: {said}"

@@ -53,7 +53,7 @@ class SourcePlanner:
             planned = replace(
                 planned,
                 consecutive_nochange=source.consecutive_nochange,
-                reason=f"{planned.reason}; not counted as a look at the page",
+                reason=f"{planned.reason}; not counted as a visit of the page",
             )
         if ended.until is not None:
             asked_for = datetime.fromtimestamp(ended.until, UTC)

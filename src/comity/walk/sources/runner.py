@@ -57,7 +57,7 @@ BUSY_FOR: Final = timedelta(minutes=10)
 AT_ONCE: Final = 16  # requests under way
 _SETTLES: Final = 3
 _SETTLE_AGAIN_S: Final = 0.5
-_NO_HEADS: Final = "the site does not answer HEAD requests, so this says nothing about the page; a run uses GET"
+_NO_HEADS: Final = "the site does not support HEAD requests, so this says nothing about the page; a run uses GET"
 
 
 Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting]]
@@ -142,7 +142,7 @@ class SourceRunner:
         visit, started_at = SourceVisit(), self._clock.now()
         opening = missed_opening(source, started_at) if due_only else None
         if opening is not None:
-            reason = f"it is outside of its time window {source.time_window}"
+            reason = f"it is outside its time window {source.time_window}"
             await self._thread.run(self._settling.put_off, source, started_at, opening, reason)
             return SourceSkipped(source.id, NotRun.OUTSIDE_WINDOW, reason)
         self._visits.append(visit)
@@ -350,7 +350,9 @@ def _note_on(status: int, *, wants_scripts: bool) -> str | None:
 def _as_error(obstacle: Obstacle) -> ComityError:
     if obstacle.trouble in (Trouble.BUSY, Trouble.PATIENCE):
         return HostBusy(f"{obstacle.reason}; try again later")
-    return ComityError(f"not asked: {obstacle.reason}" if obstacle.trouble is not Trouble.FAILED else obstacle.reason)
+    return ComityError(
+        f"not requested: {obstacle.reason}" if obstacle.trouble is not Trouble.FAILED else obstacle.reason
+    )
 
 
 def _is_covered(takedowns: Takedowns, url: str) -> bool:

@@ -105,7 +105,7 @@ class SourceSettling:
                 raise LeaseLost(f"{source.careers_url}: another process took the source over; nothing was written")
             row = sources_table.get_to_change(connection, source.id)
             if row is None or row.status == SourceStatus.DELETED:
-                raise LeaseLost(f"{source.careers_url}: the source was deleted meanwhile; nothing was written")
+                raise LeaseLost(f"{source.careers_url}: the source was deleted during the run; nothing was written")
             for host in run.hosts:
                 self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
             shared: set[int] = set()
@@ -282,7 +282,7 @@ def _unless_said(planned: Planned, source: Source, known: Source) -> Planned:
     said = known.next_run_at
     if said is None or said == source.next_run_at or said >= planned.next_run_at:
         return planned
-    return replace(planned, next_run_at=said, reason="it was edited or resumed while it was run: due again")
+    return replace(planned, next_run_at=said, reason="it was edited or resumed during the run: due again")
 
 
 def _renamed(

@@ -110,7 +110,7 @@ async def _read(
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
         return page
     if host.hard_pages > _HARD_PAGES_MOST:
-        found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "pages of this host were too hard to read before")
+        found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "earlier pages of this host were too hard to read")
     else:
         host.unread += 1
         try:
@@ -141,7 +141,7 @@ def _directive_evidence(
     for holds, kind, content in (
         (directives.forbids_keeping(datetime.fromtimestamp(answer.at, UTC)), EvidenceType.NOINDEX, wishes),
         (directives.nofollow, EvidenceType.NOFOLLOW, wishes),
-        (wall, EvidenceType.LOGIN_WALL, {"reason": "it asks for a login"}),
+        (wall, EvidenceType.LOGIN_WALL, {"reason": "it requires a login"}),
     ):
         if holds:
             yield Evidence(host.lease.host_id, entry.url, entry.key, kind, content, metadata, "high", answer.at)

@@ -50,7 +50,7 @@ def busy(
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
     now, host_id = context.clock(), host.lease.host_id
-    content = {"code": "host_busy", "reason": f"{leads} {address.url[:500]}, whose host another worker holds"}
+    content = {"code": "host_busy", "reason": f"{leads} {address.url[:500]}, whose host is held by another worker"}
     trail.evidence.append(
         Evidence(host_id, entry.url, entry.key, EvidenceType.POSTPONED, content, {"url": entry.url}, "high", now)
     )

@@ -340,6 +340,6 @@ def _image(entry: QueuedUrl, response: Response, answer: Answered, trail: Trail)
     shape = read_image(response.body)
     if shape is not None:
         return ImageFetched(entry, trail, answer, response.body, shape)
-    reason = f"what came as {answer.content_type or 'nothing in particular'} is no image that is known"
+    reason = f"the response of type {answer.content_type or 'unknown'} is not a known image format"
     at, elapsed_s, status, wire_bytes = answer.at, answer.elapsed_s, answer.status, answer.wire_bytes
     return Rejected(entry, trail, "not_an_image", reason[:300], at, elapsed_s, status, wire_bytes)

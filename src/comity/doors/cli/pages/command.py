@@ -309,4 +309,4 @@ def _note_waiting(sources: Sources) -> None:
     if sources.in_segments:
         note(f"{counted(sources.in_segments, 'page')} of running or interrupted crawls cannot be read yet.")
     if sources.left_out:
-        note(f"{counted(len(sources.left_out), 'part')} damaged or missing, so left out; see comity pages verify.")
+        note(f"{counted(len(sources.left_out), 'part')} damaged or missing, and skipped; see comity pages verify.")
