@@ -152,10 +152,10 @@ def test_telling_never_waits_and_never_leaves_half_a_line() -> None:
     try:
         reporter = Reporter(theirs)
         for pages in range(200):  # far more than a pipe holds
-            reporter.tell(reading(pages, 1, 0))
+            reporter.report(reading(pages, 1, 0))
         heard = os.read(ours, 1 << 20)
-        reporter.tell(reading(0, 1, 0))
-        reporter.tell(reading(777, 1, 0))
+        reporter.report(reading(0, 1, 0))
+        reporter.report(reading(777, 1, 0))
         heard += os.read(ours, 1 << 20)
         *lines, rest = heard.split(b"\n")
         assert rest == b""
@@ -171,7 +171,7 @@ def test_telling_nobody_is_no_failure() -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     try:
-        Reporter(theirs).tell(reading(1, 1, 0))
+        Reporter(theirs).report(reading(1, 1, 0))
     finally:
         os.close(theirs)
 

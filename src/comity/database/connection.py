@@ -26,7 +26,7 @@ APPLICATION_ID: Final = 0x434F4D59  # "COMY", in the head of every SQLite file t
 # Files that were made without it, such as those restored from a dump, are known by these.
 TABLES_OF_A_STATE: Final = frozenset({"alembic_version", "domains", "domain_frontier", "politeness_ledger"})
 _TABLES_OF_AN_OLDER_CRAWL: Final = frozenset({"images", "provenance"})  # a migration sets them aside
-_NAMES_SHOWN: Final = 3
+_MAX_NAMES: Final = 3
 _DAMAGED_OR_FULL: Final = frozenset({8, 10, 11, 13, 14, 26})  # READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 _SERVER_TROUBLE: Final = ("53", "57", "58", "XX")  # classes of SQLSTATE: resources, intervention, system, corruption
 _WAIT_FOR_WRITER_S: Final = 60
@@ -208,7 +208,7 @@ def _require_state(cursor: Any, path: Path) -> None:
     known = (TABLES_OF_A_STATE, _TABLES_OF_AN_OLDER_CRAWL)
     if application_id == 0 and (not names or any(tables.issubset(names) for tables in known)):
         return
-    shown = ", ".join(names[:_NAMES_SHOWN]) + (" …" if len(names) > _NAMES_SHOWN else "")
+    shown = ", ".join(names[:_MAX_NAMES]) + (" …" if len(names) > _MAX_NAMES else "")
     raise BadInput(
         f"{path} is a database of another program ({shown or f'application id {application_id}'}); "
         "name another file for Comity's state"

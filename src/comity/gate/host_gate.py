@@ -142,7 +142,7 @@ class HostGate:
         if self._line:
             self._rouse()
 
-    def is_to_be_told_when_sent(self, reservation: Reservation) -> bool:
+    def needs_sent_time(self, reservation: Reservation) -> bool:
         """Whether the next start goes by when this one goes out; then no other is granted before `note_sent`.
 
         Where one request follows another's end, or no delay is kept, it makes no difference.
@@ -192,9 +192,9 @@ class HostGate:
                 return answer
         if len(self._line) >= LINE_MOST:
             return SlotTimeout(0.0)
-        patience_s = self._state.limits.slot_timeout_s if timeout_s is None else timeout_s
+        max_wait_s = self._state.limits.slot_timeout_s if timeout_s is None else timeout_s
         loop = asyncio.get_running_loop()
-        waiter = Waiter(now, now + patience_s, loop.create_future())
+        waiter = Waiter(now, now + max_wait_s, loop.create_future())
         self._line.join(waiter)
         try:
             while True:

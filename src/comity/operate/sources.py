@@ -39,7 +39,7 @@ from comity.rules.next_run import base_days
 if TYPE_CHECKING:
     from comity.walk.sources.runner import SourceRunner
 
-SHOWN_OF_A_SIMULATION: Final = 3
+MAX_SIMULATED_JOBS: Final = 3
 _LONGEST: Final = {"org_name": 300, "org_type": 40, "parser_hint": 20_000, "time_window": 32, "time_zone": 64}
 _FREQUENCY_DAYS: Final = (1, 365)
 _IMPORTANCE: Final = (0.0, 1000.0)
@@ -179,7 +179,7 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
         sources_table.forget_pages(connection, source_id)
         gone = postings_table.forget_all_of(connection, source_id)
         closed = postings_table.close_unlisted(connection, gone, now)
-        postings_table.tell_search(connection, closed, "delete")
+        postings_table.queue_for_search(connection, closed, "delete")
     return source
 
 
@@ -198,9 +198,9 @@ def ignored_settings(database: Database, source: Source) -> list[str]:
     return found
 
 
-async def run_now(desk: SourceRunner, source: Source) -> SourceReport:
+async def run_now(runner: SourceRunner, source: Source) -> SourceReport:
     """Run a source now, due or not; `HostBusy` if it is being run or its host is leased."""
-    result = await desk.run(source.id)
+    result = await runner.run(source.id)
     if isinstance(result, SourceReport):
         return result
     if result.why is NotRun.NOT_DUE:
@@ -208,20 +208,20 @@ async def run_now(desk: SourceRunner, source: Source) -> SourceReport:
     raise HostBusy(f"{source.careers_url} was not run: {result.reason}")
 
 
-async def test_fetch(desk: SourceRunner, url: str) -> HeadRead:
+async def test_fetch(runner: SourceRunner, url: str) -> HeadRead:
     """Ask for the head of a page only: status, size, ETag, Last-Modified."""
-    return await desk.head(_whole_address(url))
+    return await runner.head(_whole_address(url))
 
 
-async def simulate_extract(desk: SourceRunner, source: Source) -> Simulation:
+async def simulate_extract(runner: SourceRunner, source: Source) -> Simulation:
     """Read the first page and show its first jobs; no source and no posting is written."""
-    reading = await desk.simulate(source)
+    reading = await runner.simulate(source)
     if not reading.pages:
         reason = reading.obstacle.reason if reading.obstacle is not None else "nothing was read"
         status = reading.obstacle.status if reading.obstacle is not None else None
         return Simulation(source.careers_url, None, 0, (), None, reason, status)
     page = reading.pages[-1]
-    jobs = tuple(desk.normalized(source, page.jobs[:SHOWN_OF_A_SIMULATION]))
+    jobs = tuple(runner.normalized(source, page.jobs[:MAX_SIMULATED_JOBS]))
     said = [each.message for each in reading.pages] + [SCRIPTS_NOT_RUN if reading.wants_scripts else ""]
     if reading.obstacle is not None:
         said.append(reading.obstacle.reason)

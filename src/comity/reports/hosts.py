@@ -20,7 +20,7 @@ from comity.model.host import HostStatus
 from comity.reports.status import ErrorLine, errors_by_kind
 
 _FETCHES_LOOKED_AT: Final = 1_000
-_ERRORS_SHOWN: Final = 10
+_MAX_ERRORS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def host_in_full(
         dropped=states.get(DROPPED, 0),
         too_deep=states.get(TOO_DEEP, 0),
         policy=dict(policy._mapping) if policy is not None else None,
-        errors=errors_by_kind(errors, _ERRORS_SHOWN),
+        errors=errors_by_kind(errors, _MAX_ERRORS),
     )
 
 

@@ -50,7 +50,7 @@ async def observed(settings: Settings, log: Log, reports_to: int | None) -> Asyn
         return
     meter = Meter()
     reporter = Reporter(reports_to) if reports_to is not None else None
-    pulse = LoopPulse(meter, monotonic, reporter.tell if reporter is not None else None)
+    pulse = LoopPulse(meter, monotonic, reporter.report if reporter is not None else None)
     async with AsyncExitStack() as stack:
         if reporter is None:
             numbers = Meter(metrics.Origin.PARENT)
@@ -68,7 +68,7 @@ async def observed(settings: Settings, log: Log, reports_to: int | None) -> Asyn
             with suppress(asyncio.CancelledError):
                 await beating
             if reporter is not None:
-                reporter.tell(meter.read())  # what was counted since the last report
+                reporter.report(meter.read())  # what was counted since the last report
 
 
 @asynccontextmanager
@@ -86,7 +86,7 @@ async def served(
     try:
         paths = {"/metrics": pages.metrics, "/healthz": pages.healthz, "/readyz": pages.readyz}
         async with serving(read_address(settings.metrics), paths) as address:
-            log.tell(events.METRICS_SERVED, f"metrics at http://{address}/metrics", address=str(address))
+            log.emit(events.METRICS_SERVED, f"metrics at http://{address}/metrics", address=str(address))
             yield
     finally:
         monitor.close()
@@ -186,7 +186,7 @@ class StateMonitor:
         self._figures_at = monotonic()
         self._set_figures(figures)
         seconds = round(self._figures_at - begun, 3)
-        self._log.tell(events.SCRAPED, f"the state was queried in {seconds:g} s", seconds=seconds)
+        self._log.emit(events.SCRAPED, f"the state was queried in {seconds:g} s", seconds=seconds)
 
     def _set_figures(self, figures: Figures) -> None:
         meter, known = self._meter, {str(line.status): line for line in figures.hosts}

@@ -75,15 +75,15 @@ class DueSources:
         self,
         database: Database,
         clock: Clock,
-        desk: RunsSources,
+        runner: RunsSources,
         terms: DueTerms | None = None,
-        tell: Callable[[Result], None] = lambda _result: None,
+        on_result: Callable[[Result], None] = lambda _result: None,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._desk = desk
+        self._runner = runner
         self._terms = terms or DueTerms()
-        self._tell = tell
+        self._on_result = on_result
         self._stopping = asyncio.Event()
         self._broken: set[UUID] = set()
 
@@ -135,7 +135,7 @@ class DueSources:
                 chosen = next(iter(work.pending))
             if chosen is not None:
                 host = work.pending.pop(chosen)
-                work.running[asyncio.create_task(self._desk.run(chosen, due_only=True))] = (chosen, host)
+                work.running[asyncio.create_task(self._runner.run(chosen, due_only=True))] = (chosen, host)
 
     async def _look(self, work: _Pass) -> bool:
         """Find more that is due; gives whether there was any."""
@@ -188,7 +188,7 @@ class DueSources:
             if result.why is not NotRun.BUSY:  # that one has another time now
                 work.left_alone.add(source_id)
             work.report.skipped.append(result)
-        self._tell(result)
+        self._on_result(result)
 
 
 def due_now(database: Database, clock: Clock, limit: int, but: Collection[UUID] = ()) -> dict[UUID, str]:

@@ -71,7 +71,7 @@ class Requests:
         The host's delay is waited out; a block only for as long as a host is waited for. `may_go` is asked again when
         the start has come.
         """
-        self.tell_of_wait(host)
+        self.report_wait(host)
         slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, MAX_HOST_WAIT_S))
         if not isinstance(slot, Reservation):
             return NotStarted(slot)
@@ -85,7 +85,7 @@ class Requests:
         finally:
             self.on_end(host)
 
-    def tell_of_wait(self, host: LeasedHost) -> None:
+    def report_wait(self, host: LeasedHost) -> None:
         """Report to `on_wait` that the next request to a host must wait."""
         if self.on_wait is not None and (wait := host.gate.wait_now()) is not None and wait.until < inf:
             self.on_wait(host.name, wait, self._clock())
@@ -107,7 +107,7 @@ class Requests:
         started = _Started(host.lease, host.next_request_number(), host.gate.limits.max_concurrency, host.policy)
         seen, status, retry_after_s, is_over = _NOTHING, None, None, False
         try:
-            on_sent = partial(self._note_sent, host, slot) if host.gate.is_to_be_told_when_sent(slot) else None
+            on_sent = partial(self._note_sent, host, slot) if host.gate.needs_sent_time(slot) else None
             result = await (send or self.fetcher.get)(request, on_sent)
             status = result.status
             if status == 429 or status == 503:

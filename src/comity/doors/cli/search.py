@@ -235,11 +235,13 @@ def _rebuild(invocation: Invocation) -> None:
 
         done = opened.outbox_drain().rebuild(show)
     if invocation.as_json:
-        write_json(asdict(done))
+        counts = {"told": done.indexed, "removed": done.removed, "postponed": done.postponed}
+        write_json(counts | {"error": done.error})
     else:
         gone = f"; {counted(done.removed, 'posting')} skipped because of a takedown" if done.removed else ""
         write_line(
-            Cell(f"{done.told:,}", "bold"), f" {'posting is' if done.told == 1 else 'postings are'} indexed{gone}."
+            Cell(f"{done.indexed:,}", "bold"),
+            f" {'posting is' if done.indexed == 1 else 'postings are'} indexed{gone}.",
         )
     if done.error is not None:
         raise SearchUnavailable(f"{counted(done.postponed, 'row')} will be retried: {done.error}")

@@ -123,7 +123,7 @@ class WorkerShift:
         while unfinished:
             holder, run_id = unfinished[0]
             self._leases.free_former([holder])
-            record, lost = self._state.run_desk(run_id), EndReason.STATE_LOST
+            record, lost = self._state.run_record(run_id), EndReason.STATE_LOST
             record.take_over()  # also pages for which there was no disk space
             record.close("failed", lost, lost.sentence)
             del unfinished[0]

@@ -80,14 +80,14 @@ class _Workers:
         return [self._gathered.reading(), self._meter.read()]
 
     def _on_signal(self, number: int) -> None:
-        self._log.tell(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
+        self._log.emit(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
         self._code = INTERRUPTED if number == signal.SIGINT else 0
         self._stopping.set()
         for child in self._children.values():
             child.send({"stop": True})
 
     def _log_forced_exit(self) -> None:
-        self._log.tell(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
+        self._log.emit(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
 
     def _kill_all(self) -> None:
         for child in self._children.values():
@@ -122,7 +122,7 @@ class _Workers:
             pause_s = max(_PAUSE_S, died_at[0] + 60.0 - monotonic()) if is_often else _PAUSE_S
             died_at.append(monotonic())
             message = f"a worker process {child.describe_exit(code)}; another starts in {pause_s:.0f} s"
-            self._log.tell(events.WORKER_DIED, message, error="worker_died", code=code, pause_s=round(pause_s, 3))
+            self._log.emit(events.WORKER_DIED, message, error="worker_died", code=code, pause_s=round(pause_s, 3))
             self._meter.add(metrics.DEATHS)
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):

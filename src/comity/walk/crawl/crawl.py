@@ -101,12 +101,12 @@ class Crawl:
         )
         self._settling = Settling(self._make_settler(images), self._retrying, self.handle)
         self._budget = self._make_budget()
-        rooms = self._make_rooms()
+        context = self._visit_context()
         sitemaps = SitemapReader(
-            rooms, self._settling, terms.sitemap_bounds, lambda host: self.handle(UrlsListed(host))
+            context, self._settling, terms.sitemap_bounds, lambda host: self.handle(UrlsListed(host))
         )
         self._dispatcher = Dispatcher(
-            rooms,
+            context,
             session.capacity,
             clock.seconds,
             budget=self._budget,
@@ -165,7 +165,7 @@ class Crawl:
             emit=self.handle,
         )
 
-    def _make_rooms(self) -> VisitContext:
+    def _visit_context(self) -> VisitContext:
         session, terms = self.session, self._terms
         return VisitContext(
             requests=session.requests,
@@ -186,7 +186,7 @@ class Crawl:
 
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or `stop` is called."""
-        await self.session.thread.run(self._record.open, self._terms.settings_shown or {})
+        await self.session.thread.run(self._record.open, self._terms.recorded_settings or {})
         duties = (*self._hooks.duties, Duty(_RECOVER_EVERY_S, self._recover))
         background = [
             asyncio.create_task(self._settling.run()),

@@ -37,7 +37,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        rooms: VisitContext,
+        context: VisitContext,
         capacity: Capacity,
         clock: Callable[[], float],
         *,
@@ -46,7 +46,7 @@ class Dispatcher:
         read_sitemaps: Callable[[LeasedHost, str], Awaitable[None]],
         emit: Emit,
     ) -> None:
-        self._rooms = rooms
+        self._context = context
         self._capacity = capacity
         self._clock = clock
         self._budget = budget
@@ -89,7 +89,7 @@ class Dispatcher:
         finally:
             self._is_serving = False
         if len(self._later):  # where no host waits for a delay, it is cheaper to let the loop do all of it at once
-            self._rooms.requests.look()
+            self._context.requests.look()
         self._set_timer()
 
     def forget(self, host: LeasedHost) -> None:
@@ -112,7 +112,7 @@ class Dispatcher:
         while host.phase is Phase.READY:
             if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
                 return  # the end of a visit brings it back
-            if host.unread and (host.unread >= _UNREAD_MOST or self._rooms.apart.is_behind):
+            if host.unread and (host.unread >= _UNREAD_MOST or self._context.apart.is_behind):
                 return  # the page being read brings it back
             now = self._clock()
             entry = host.work.peek(now)
@@ -124,11 +124,11 @@ class Dispatcher:
             if host.gate.is_closed_at(now):
                 if self._is_too_long(host, host.gate.blocked_until):
                     continue
-                self._rooms.requests.tell_of_wait(host)
+                self._context.requests.report_wait(host)
                 # Where a request must end first, its end brings the host back.
                 self._later.push(host, host.gate.next_start_at())
                 return
-            cleared = clear(host, entry, self._rooms)
+            cleared = clear(host, entry, self._context)
             if isinstance(cleared, Refused | Postponed):
                 host.work.take()
                 self._emit(VisitEnded(host, cleared))
@@ -170,7 +170,7 @@ class Dispatcher:
             return False
         if host.is_reading_sitemaps or host.home in host.refused:
             return False
-        if self._rooms.robots.known(host, host.home) is not None:
+        if self._context.robots.known(host, host.home) is not None:
             self._begin_sitemaps(host, host.home)
         else:
             self._preparing.add(host)
@@ -216,14 +216,14 @@ class Dispatcher:
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
-        self._rooms.requests.tell_of_wait(host)
+        self._context.requests.report_wait(host)
         if wait.until < inf:  # else a request must end first, and its end brings the host back
             self._later.push(host, wait.until)
 
     async def _visit(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
         outcome: Outcome | None = None
         try:
-            outcome = await visit(host, cleared, slot, self._rooms)
+            outcome = await visit(host, cleared, slot, self._context)
         finally:
             host.visits_under_way -= 1
             if not cleared.entry.is_image:
@@ -235,7 +235,7 @@ class Dispatcher:
     async def _prepare(self, host: LeasedHost, origin: str) -> None:
         """Read robots.txt; meanwhile no page of the host is visited."""
         try:
-            found = await self._rooms.robots.in_force(host, origin, self._rooms.host_of)
+            found = await self._context.robots.in_force(host, origin, self._context.host_of)
         finally:
             self._preparing.discard(host)
         if isinstance(found, RobotsPostponed) and not host.is_stopped:

@@ -73,12 +73,12 @@ class HostOpener:
         self._lift(hosts)
         self._begin_rounds(hosts)
         with self._database.read() as connection:
-            standing = hosts_table.status_of(connection, ids)
+            statuses = hosts_table.status_of(connection, ids)
             sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
         # The frontier may be on another server: it is read outside of the transaction.
         with self._frontier.reading() as reads:
             deep = {host.lease.host_id for host in hosts if host.has_too_deep}
-            known = {host_id: self._known(reads, host_id, standing.get(host_id), deep) for host_id in ids}
+            known = {host_id: self._known(reads, host_id, statuses.get(host_id), deep) for host_id in ids}
         opened: dict[UUID, tuple[int, int]] = {}
         with self._frontier.change() as change:
             held = self._leases.still_held(change.connection, [host.lease for host in hosts])
@@ -87,7 +87,7 @@ class HostOpener:
                 if host_id not in held:  # a late write writes nothing
                     continue
                 with suppress(LeaseLost):
-                    row = standing.get(host_id)
+                    row = statuses.get(host_id)
                     known[host_id] = begun = self._begin(change, host, row, *known[host_id])
                     if self._sitemaps:
                         listed = sitemaps.get(host_id, [])

@@ -105,7 +105,7 @@ class RobotsKeeper:
         takedowns: Callable[[], Takedowns],
         *,
         collapse: bool = False,
-        waits_for_keeping: bool = True,
+        waits_for_storing: bool = True,
     ) -> None:
         self._database = database
         self._thread = thread
@@ -116,7 +116,7 @@ class RobotsKeeper:
         self._takedowns = takedowns
         self._collapse = collapse
         self._under_way: dict[tuple[UUID, str], asyncio.Task[Found]] = {}
-        self._waits_for_storing = waits_for_keeping
+        self._waits_for_storing = waits_for_storing
         self._unstored: list[RobotsRecord] = []
         self._storing: asyncio.Task[None] | None = None
 

@@ -108,7 +108,7 @@ class Session:
             clock.seconds,
             self.takedowns,
             collapse=terms.collapse_subdomains,
-            waits_for_keeping=terms.waits_for_robots_cache,
+            waits_for_storing=terms.waits_for_robots_cache,
         )
         self._fetcher = fetcher
         self._terms = terms

@@ -95,14 +95,14 @@ class SourceRunner:
         self._settling = SourceSettling(session.database, session.leases, plan)
         self._apart = ApartReader()
         self._reader = reader or ListingReader()
-        self._pages = SourcePages(session, self._make_rooms(), self._reader, terms.profile)
+        self._pages = SourcePages(session, self._visit_context(), self._reader, terms.profile)
         self._visits: list[SourceVisit] = []
 
     def log_waits(self, on_wait: OnWait | None) -> None:
         """Report every wait for a host, or none of them."""
         self.session.log_waits(on_wait)
 
-    def _make_rooms(self) -> VisitContext:
+    def _visit_context(self) -> VisitContext:
         session, terms = self.session, self._terms
         return VisitContext(
             requests=session.requests,
@@ -336,7 +336,7 @@ def _broken(source: Source, message: str) -> RunVerdict:
         RunStatus.FAIL,
         message,
         is_failure=True,
-        counts_as_look=False,
+        counts_as_visit=False,
         last_found=source.last_found,
         empty_reads=source.empty_reads,
     )
@@ -348,7 +348,7 @@ def _note_on(status: int, *, wants_scripts: bool) -> str | None:
 
 
 def _as_error(obstacle: Obstacle) -> ComityError:
-    if obstacle.trouble in (Trouble.BUSY, Trouble.PATIENCE):
+    if obstacle.trouble in (Trouble.BUSY, Trouble.ASKED_TO_WAIT):
         return HostBusy(f"{obstacle.reason}; try again later")
     return ComityError(
         f"not requested: {obstacle.reason}" if obstacle.trouble is not Trouble.FAILED else obstacle.reason

@@ -272,8 +272,8 @@ class SourceSettling:
             closed = postings_table.close_unlisted(connection, gone, now)
         else:
             postings_table.detach_unseen(connection, source.id, now)
-        postings_table.tell_search(connection, [*added.values(), *updated], "upsert")
-        postings_table.tell_search(connection, closed, "delete")
+        postings_table.queue_for_search(connection, [*added.values(), *updated], "upsert")
+        postings_table.queue_for_search(connection, closed, "delete")
         return Counts(len(pages), len(added), len(updated), skipped, len(closed))
 
 

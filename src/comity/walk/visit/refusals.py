@@ -13,7 +13,7 @@ from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.admission import DenialCode, Denied
 from comity.rules.canonical import WebAddress
-from comity.walk.evidence import is_worth_keeping, robots_evidence, taken_down, trap_evidence
+from comity.walk.evidence import is_worth_storing, robots_evidence, taken_down, trap_evidence
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 
@@ -28,7 +28,7 @@ def denied(
     if isinstance(why, FetchFailure):
         return not_asked(host, entry, address, why, trail)
     if isinstance(why, TrapRefusal):  # more is known of its kind than when it was queued
-        if is_worth_keeping(why):
+        if is_worth_storing(why):
             trail.evidence.append(trap_evidence(host, address, why, now))
         return Refused(entry, trail, "trap" if why.code not in NO_PAGES else str(why.code), why.reason, now)
     if not isinstance(why, RobotsVerdict):
