@@ -195,7 +195,7 @@ def test_a_change_stands_when_redis_dies_before_it_is_told(room: Room, server: C
         change.settle(room.host, None, HostSettlement([entry("new", 0, 9)], done=[key_of("0/1")]))
         server.kill()
     with pytest.raises(FrontierUnavailable, match="cannot be used"):
-        room.store.look(room.host, 5, NOW)
+        room.store.peek(room.host, 5, NOW)
     with pytest.raises(FrontierUnavailable), room.store.change({room.host: [entry("x")]}):
         raise AssertionError("it must not begin")
     server.start()
@@ -211,7 +211,7 @@ def test_what_a_dead_worker_left_is_finished_by_the_next(room: Room, server: Cho
     server.start()
     second = frontier_at(server, room.database)
     assert second.recover() == 1
-    assert [each.url for each in second.look(room.host, 1, NOW)] == ["https://a.example/new"]
+    assert [each.url for each in second.peek(room.host, 1, NOW)] == ["https://a.example/new"]
     until(lambda: not second.tidy())
     assert rows(room) == 0
     second.close()

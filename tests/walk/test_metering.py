@@ -142,5 +142,5 @@ def test_without_anybody_who_wants_to_know_nothing_is_counted() -> None:
     counting.begin()
     counting.settled([fetched(1)], Settled(), 0.1)
     counting.renewed(1)
-    counting.look()
+    counting.update_gauges()
     counting.end()

@@ -98,9 +98,9 @@ class SqlReads:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+    def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off."""
-        rows = frontier_table.look(self._connection, host_id, limit, now)
+        rows = frontier_table.peek(self._connection, host_id, limit, now)
         return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
 
     def keys(self, host_id: UUID, limit: int) -> list[int]:
@@ -193,10 +193,10 @@ class SqlFrontier:
         with self._database.read() as connection:
             yield SqlReads(connection)
 
-    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+    def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs; they stay queued."""
         with self.reading() as reads:
-            return reads.look(host_id, limit, now)
+            return reads.peek(host_id, limit, now)
 
     def keys(self, host_id: UUID, limit: int) -> list[int]:
         """The keys of URLs that a host has."""

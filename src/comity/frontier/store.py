@@ -145,7 +145,7 @@ class FrontierChange(Protocol):
 class FrontierReads(Protocol):
     """What can be asked about the frontiers of hosts. Any method may raise `FrontierUnavailable`."""
 
-    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+    def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority (highest first), depth, age; without those put off. They stay queued."""
         ...
 

@@ -131,7 +131,7 @@ class HostGate:
         """Give the slot back with what was seen; every reservation must end here, once."""
         number = reservation.number
         if number not in self._under_way:
-            raise ValueError(f"start number {number} is not under way")
+            raise ValueError(f"start number {number} is not in progress")
         self._under_way.remove(number)
         self._unsent.discard(number)
         late_s = self._late_s.pop(number, 0.0)

@@ -92,7 +92,7 @@ def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
     except Busy:
         raise ComityError(f"{path} is open in another process; try again later") from None
     except OutOfMemory:
-        raise ComityError(f"{path}: some pages are too large for a DuckDB table; Parquet takes them") from None
+        raise ComityError(f"{path}: some pages are too large for a DuckDB table; use Parquet instead") from None
     finally:
         between.unlink(missing_ok=True)
 

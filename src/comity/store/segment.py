@@ -59,7 +59,7 @@ class SegmentWriter:
     def append(self, records: Iterable[PageRecord]) -> list[int]:
         """Write records and wait until the disk has them; gives where each one begins."""
         if not self._is_sound:
-            raise OSError(f"{self.path} ends in half a record and takes no more")
+            raise OSError(f"{self.path} ends with a partial record and cannot be extended")
         if not _is_at(self._file, self.path):
             raise SegmentGone(ENOENT, "it was removed while pages were written to it", str(self.path))
         pieces: list[bytes] = []

@@ -115,7 +115,7 @@ def read_target(place: str | Path) -> Target:
     text = str(place)
     if not text or "\0" in text:
         raise BadInput("the path for pages is empty")
-    refuse_url(text, "pages are kept")
+    refuse_url(text, "pages are stored")
     path = Path(text).expanduser()
     means_folder = text.endswith(("/", os.sep)) or path.is_dir() or not path.suffix
     if means_folder:

@@ -127,7 +127,7 @@ class DueSources:
         while len(work.running) < self._terms.at_once and not self.is_stopping:
             hosts = {host for _, host in work.running.values()}
             chosen = next((each for each, host in work.pending.items() if host not in hosts), None)
-            if chosen is None and not await self._look(work):
+            if chosen is None and not await self._find_due(work):
                 if not work.pending:
                     return
                 if work.running:
@@ -137,7 +137,7 @@ class DueSources:
                 host = work.pending.pop(chosen)
                 work.running[asyncio.create_task(self._runner.run(chosen, due_only=True))] = (chosen, host)
 
-    async def _look(self, work: _Pass) -> bool:
+    async def _find_due(self, work: _Pass) -> bool:
         """Find more that is due; gives whether there was any."""
         room = self._terms.limit if work.most is None else min(self._terms.limit, work.most - work.taken)
         if work.is_exhausted or room <= 0 or len(work.pending) >= _MOST_PENDING:

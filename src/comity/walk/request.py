@@ -147,9 +147,9 @@ class Requests:
                 host.unsettled.requests.append(row)
         return Exchange(result, retry_after_s, row)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Send requests and note answers before the next page is read: hosts' delays count from these."""
-        self.fetcher.look()
+        self.fetcher.poll()
 
     def _note_sent(self, host: LeasedHost, slot: Reservation) -> None:
         host.gate.note_sent(slot)

@@ -114,7 +114,7 @@ def load(
     """Load a list of seeds: one host or URL per line, or rank,host as in popular rankings.
 
     Blank lines and lines that begin with # are skipped. The whole list is checked first and stored in one transaction:
-    if a line is bad, nothing is stored, unless --skip-bad is given.
+    if a line is bad, nothing is stored, unless you add --skip-bad.
 
     With --from-redis the seeds are the members of a set, sorted set (score = rank, 1 is best) or list in the Redis of
     COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL. Members that were stored are removed from it; others stay.

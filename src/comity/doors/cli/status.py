@@ -301,7 +301,7 @@ def _runs(status: Status) -> Lines:
         )
         for line in status.runs
     ]
-    columns = (Column("RUN"), Column("STATUS"), Column("PAGES", True), Column("ERRORS", True), Column("ENDED BY"))
+    columns = (Column("RUN"), Column("STATUS"), Column("PAGES", True), Column("ERRORS", True), Column("END REASON"))
     return table_lines(columns, rows) if rows else []
 
 

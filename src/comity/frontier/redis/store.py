@@ -133,7 +133,7 @@ class RedisFrontier:
         yield self
 
     @_alone
-    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+    def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off. They stay queued."""
         found: list[QueuedUrl] = []
         while len(found) < limit:

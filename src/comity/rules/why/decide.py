@@ -91,7 +91,7 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         return robots_decision(facts, decided.reason, decided.at)
     if decided.type == "taken_down":
         entry = decided.content.get("entry", "an entry")
-        text = f"It was taken down by {entry} when it was met, at {at}; that takedown is no longer in force."
+        text = f"It was taken down by {entry} when it was found, at {at}; that takedown is no longer in force."
         return Decision("was_taken_down", text, f"`comity domains reset {host}` queues it again.")
     if decided.type == "address_refused":
         if has_refused_port(facts.host_name):  # which no setting allows

@@ -59,7 +59,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     ),
     UnqueuedCode.TRAP: (
         "It looks like part of an endless space: too many URLs like it were found. It was named by {by}.",
-        "`comity crawl {url}` starts there, if it is a page of its own.",
+        "`comity crawl {url}` starts there, if it is a distinct page.",
     ),
     UnqueuedCode.SITEMAP_LIMIT: (
         "The sitemaps of its host name more pages than the limit. It was named by {by}.",

@@ -61,7 +61,7 @@ class WorkerShift:
         self._running: Crawl | None = None
         self._is_stopped = False
 
-    async def look(self) -> bool:
+    async def find_work(self) -> bool:
         """Do the upkeep that is due; gives whether there is a host to crawl."""
         memory, now = self._memory, monotonic()
         if await asyncio.to_thread(self._keep_up):

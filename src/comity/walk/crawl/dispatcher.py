@@ -89,7 +89,7 @@ class Dispatcher:
         finally:
             self._is_serving = False
         if len(self._later):  # where no host waits for a delay, it is cheaper to let the loop do all of it at once
-            self._context.requests.look()
+            self._context.requests.poll()
         self._set_timer()
 
     def forget(self, host: LeasedHost) -> None:

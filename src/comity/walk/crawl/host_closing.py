@@ -220,8 +220,8 @@ def in_words(
 ) -> str | None:
     """What is particular about the end of a host, if anything is."""
     if code is EndReason.TOO_DEEP:
-        links = f"{left.too_deep:,} links lie" if left.too_deep != 1 else "1 link lies"
-        return f"{links} deeper than --max-depth {max_depth}; a larger --max-depth continues there"
+        links = f"{left.too_deep:,} links are" if left.too_deep != 1 else "1 link is"
+        return f"{links} deeper than --max-depth {max_depth}; a larger --max-depth follows them"
     if spent is not None and str(spent.reason) == code:
         return spent.sentence
     if waits is not None:

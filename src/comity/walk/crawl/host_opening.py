@@ -179,7 +179,7 @@ class HostOpener:
 
     def _bring_to_hand(self, reads: FrontierReads, host: LeasedHost, keys: list[int] | None, queued: int) -> None:
         """Bring the front of a host's frontier to hand."""
-        rows = self._look(reads, host)
+        rows = self._peek(reads, host)
         host.links_remembered = self._links_remembered
         if self._traps is not None:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
@@ -227,10 +227,10 @@ class HostOpener:
     def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
         """The next URLs of a host, and when the earliest that was put off is due."""
         with self._frontier.reading() as reads:
-            return self._look(reads, host), reads.next_ready_at(host.lease.host_id)
+            return self._peek(reads, host), reads.next_ready_at(host.lease.host_id)
 
-    def _look(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
-        urls = reads.look(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
+    def _peek(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
+        urls = reads.peek(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
         if host.refresh_began_at is None:
             return urls
         with self._database.read() as connection:

@@ -88,13 +88,13 @@ class RunMeter:
         """The gauges show this run from now on."""
         self._renewed_at = self._clock()
         if self._meter is not None:
-            self._meter.before_reading = self.look
+            self._meter.before_reading = self.update_gauges
 
     def end(self) -> None:
         """Nothing is under way any more: set the gauges to zero."""
         if self._meter is None:
             return
-        self.look()
+        self.update_gauges()
         self._meter.before_reading = None
         for gauge in _GAUGES:
             self._meter.set(gauge, 0.0)
@@ -123,7 +123,7 @@ class RunMeter:
         if self._meter is not None:
             self._meter.add(metrics.LEASES_LOST, lost)
 
-    def look(self) -> None:
+    def update_gauges(self) -> None:
         """Bring the gauges up to date."""
         run, meter = self._run, self._meter
         if meter is None:

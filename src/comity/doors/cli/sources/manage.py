@@ -171,7 +171,7 @@ def edit(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a source; an empty text removes a value. With a new URL, type or hint it is due now."""
+    """Change a source; an empty value clears a field. With a new URL, type or hint, it is due now."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import check_columns, edit_source, ignored_settings
     from comity.reports.sources import find_source
