@@ -19,7 +19,7 @@ def main() -> None:
     database = open_database(where)
     store = RedisFrontier(database, url, SystemClock(), RedisTerms())
     host_ids = [UUID(host) for host in hosts]
-    store.take_up(host_ids)
+    store.prepare_hosts(host_ids)
     print("ready", flush=True)
     sys.stdin.readline()
     found = 0

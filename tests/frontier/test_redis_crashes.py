@@ -146,7 +146,7 @@ def test_last_writes_that_redis_lost_come_from_the_journal(
     if not seen_before:
         store.close()
         store = frontier_at(server, room.database, replicas=1)
-        store.take_up([room.host])
+        store.prepare_hosts([room.host])
     with server.client() as client:
         assert seen_before or client.hget(f"{LAYOUT}:{{{room.host.hex}}}", "applied") == b"11"
     assert whole(store, room.host) == before
@@ -295,7 +295,7 @@ def test_a_line_that_breaks_at_any_call_changes_nothing_in_the_end(
         Brittle.breaks_at = -1
         again.store.close()
         fresh = frontier_at(server, room.database)
-        fresh.take_up([again.host])
+        fresh.prepare_hosts([again.host])
         found = whole(fresh, again.host)
         fresh.close()
         return found

@@ -82,7 +82,7 @@ def test_a_server_that_evicts_is_refused(embedded_database: Database) -> None:
     with ChosenValkey("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru") as server:
         store = frontier_at(server, embedded_database)
         with pytest.raises(FrontierUnavailable, match="noeviction"):
-            store.take_up([])
+            store.prepare_hosts([])
         store.close()
 
 
@@ -109,7 +109,7 @@ def test_a_server_that_is_full_takes_no_part_of_a_batch(embedded_database: Datab
 def test_a_server_that_is_not_there_is_named_without_its_password(embedded_database: Database) -> None:
     store = frontier_at(Absent(), embedded_database)  # type: ignore[arg-type]
     with pytest.raises(FrontierUnavailable) as caught:
-        store.take_up([])
+        store.prepare_hosts([])
     assert "127.0.0.1:1/0" in str(caught.value)
     assert "secret" not in str(caught.value)
     store.close()
@@ -181,7 +181,7 @@ def test_a_server_that_still_reads_its_log_is_waited_for(embedded_database: Data
         Thread(target=answer, daemon=True).start()
         store = RedisFrontier(embedded_database, f"redis://127.0.0.1:{server.getsockname()[1]}/0", MovedClock())
         with pytest.raises(FrontierUnavailable, match="still reads") as caught:
-            store.take_up([])
+            store.prepare_hosts([])
         assert not isinstance(caught.value, FrontierUnfit)
         store.close()
 
@@ -204,7 +204,7 @@ def test_neither_a_replica_nor_a_part_of_a_cluster_will_do(embedded_database: Da
 def refused(server: ChosenValkey, database: Database, said: str) -> None:
     store = frontier_at(server, database)
     with pytest.raises(FrontierUnfit, match=said):
-        store.take_up([])
+        store.prepare_hosts([])
     store.close()
 
 

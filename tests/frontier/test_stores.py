@@ -29,7 +29,7 @@ def test_a_host_without_a_frontier_has_nothing(room: Room) -> None:
     assert room.store.next_ready_at(room.host) is None
     assert room.store.find([room.host], 1) is None
     assert room.store.urls(room.host, QUEUED, 0, 10) == []
-    room.store.take_up([room.host])
+    room.store.prepare_hosts([room.host])
 
 
 def test_urls_come_by_priority_then_depth_then_age(room: Room) -> None:
@@ -299,7 +299,7 @@ def test_merging_gives_one_host_the_urls_of_another(room: Room) -> None:
     room.settle(done=[key_of("a")])
     room.add(entry("https://www.a.example/c", 1), *(entry(path) for path in "abxyz"), host=other)
     room.settle(other, done=[key_of("x")], dropped=[key_of("y")], put_back=[PutBack(key_of("z"), after(9), 1)])
-    room.store.take_up([room.host, other])
+    room.store.prepare_hosts([room.host, other])
     with room.store.change() as change:
         change.move(other, room.host)
     assert room.paths() == ["b", "https://www.a.example/c"]

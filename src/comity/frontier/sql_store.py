@@ -180,7 +180,7 @@ class SqlFrontier:
     def stop_asking(self) -> None:
         """There is no other server to ask."""
 
-    def take_up(self, host_ids: Collection[UUID]) -> None:
+    def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
         """Nothing is ever left half-way."""
 
     def is_blank(self) -> bool:

@@ -218,7 +218,7 @@ class FrontierStore(FrontierReads, Protocol):
         """
         ...
 
-    def take_up(self, host_ids: Collection[UUID]) -> None:
+    def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
         """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
         ...
 

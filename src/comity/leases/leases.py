@@ -193,7 +193,7 @@ class Leases:
                 self._leaving.discard((lease.host_id, lease.token))
             raise
 
-    def free_own_dead(self) -> int:
+    def release_dead(self) -> int:
         """Free at once what processes of this machine held when they died; returns how many hosts."""
         with self._database.read() as connection:
             names = leasing.holders(connection, machine_name() + ":")

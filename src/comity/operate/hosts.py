@@ -145,7 +145,7 @@ def _merge(
     with database.read() as connection:
         ids = list(hosts_table.ids_of(connection, [old, new]).values())
     if len(ids) > 1:
-        store.take_up(ids)  # what is half-way there would be lost with its row
+        store.prepare_hosts(ids)  # what is half-way there would be lost with its row
     with store.change() as change:
         connection = change.connection
         ours, theirs = (merging.locked(connection, name) for name in sorted((old, new)))

@@ -33,8 +33,8 @@ from comity.operate.policy import get_policy
 from comity.operate.takedown import require_not_taken_down
 from comity.rules.canonical import resolve_link, web_address
 from comity.rules.jobs.countries import country_of
-from comity.rules.nearest import one_of
 from comity.rules.next_run import base_days
+from comity.rules.suggestions import one_of
 
 if TYPE_CHECKING:
     from comity.walk.sources.runner import SourceRunner

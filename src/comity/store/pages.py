@@ -31,7 +31,7 @@ from comity.store.parts.manifest import (
     write_note,
 )
 from comity.store.parts.part import TEMPORARY, PartTally, PartWriter, remove_unfinished, sync_folder
-from comity.store.segment import LEFT, OPEN, Decode, KeptPage, SegmentGone, SegmentWriter, read_kept, taken_over
+from comity.store.segment import LEFT, OPEN, Decode, SegmentGone, SegmentPage, SegmentWriter, read_records, taken_over
 from comity.store.sink import is_full
 from comity.store.target import Format, Target, read_target
 
@@ -308,9 +308,9 @@ def _become_part(target: Target, path: Path, file: BinaryIO, committed: Committe
     return saved
 
 
-def _only_committed(file: BinaryIO, committed: Committed) -> Iterator[KeptPage]:
+def _only_committed(file: BinaryIO, committed: Committed) -> Iterator[SegmentPage]:
     seen: set[tuple[object, ...]] = set()
-    for batch in _batches(read_kept(file)):
+    for batch in _batches(read_records(file)):
         verdicts = committed([kept.record for kept in batch])
         for kept, is_committed in zip(batch, verdicts, strict=True):
             if is_committed is None:
@@ -321,9 +321,9 @@ def _only_committed(file: BinaryIO, committed: Committed) -> Iterator[KeptPage]:
                 yield kept
 
 
-def _batches(pages: Iterator[KeptPage]) -> Iterator[list[KeptPage]]:
+def _batches(pages: Iterator[SegmentPage]) -> Iterator[list[SegmentPage]]:
     """As many pages as the database is asked about at once; bounded in bytes, since some pages are large."""
-    batch: list[KeptPage] = []
+    batch: list[SegmentPage] = []
     size = 0
     for kept in pages:
         batch.append(kept)

@@ -117,7 +117,7 @@ class Requests:
             seen = _observed(result, retry_after_s, slot, host.gate.usual_latency_s)
             is_over = True
         finally:
-            self._capacity.give_back()
+            self._capacity.release()
             # Before the gate sets a block: the ledger must not show a longer one than the gate keeps.
             ended_at = max(slot.started_at, self._clock())
             host.gate.finish(slot, seen)

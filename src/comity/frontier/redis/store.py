@@ -108,7 +108,7 @@ class RedisFrontier:
         return f"redis:{stem_of(host_id)}"
 
     @_alone
-    def take_up(self, host_ids: Collection[UUID]) -> None:
+    def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
         """Bring Redis up to the database for hosts that were leased just now, whatever a former holder left."""
         if not self._is_checked:
             self.check()

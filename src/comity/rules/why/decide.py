@@ -183,14 +183,14 @@ def _too_deep(facts: UrlFacts, queue: QueueFacts) -> Decision:
 
 def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
     """Nothing prevents it; its turn has not come yet."""
-    go_on = f"`comity crawl {facts.host_name}` continues with it."
+    remedy = f"`comity crawl {facts.host_name}` continues with it."
     last = last_event(facts)
     if failed and isinstance(last, VisitFacts):
         return visit_decision(facts, last)
     if isinstance(last, DecisionFacts) and last.type == "postponed":
         return evidence_decision(facts, last)
     if facts.budget is not None:
-        return Decision("budget", f"The last run of its host left it in the queue. {facts.budget}", go_on)
+        return Decision("budget", f"The last run of its host left it in the queue. {facts.budget}", remedy)
     waiting = host_decision(facts)
     if waiting is not None:
         return waiting
@@ -199,7 +199,9 @@ def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
         return Decision("queued", text, f"`comity crawl {facts.host_name} --images` continues with it.")
     steps = "1 step" if queue.depth == 1 else f"{queue.depth} steps"
     again = " once more" if isinstance(last, VisitFacts) else ""
-    return Decision("queued", f"It is queued, {steps} from a seed: the next crawl of its host visits it{again}.", go_on)
+    return Decision(
+        "queued", f"It is queued, {steps} from a seed: the next crawl of its host visits it{again}.", remedy
+    )
 
 
 def _unqueued(facts: UrlFacts) -> Decision:

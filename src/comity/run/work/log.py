@@ -91,7 +91,7 @@ class StoreLog:
     def check_frontier(self, state: State) -> None:
         """Raise for a frontier that can never work, before a host is leased in vain; log one that does not answer."""
         try:
-            state.frontier.take_up(())
+            state.frontier.prepare_hosts(())
             is_blank = state.frontier.is_blank()
         except FrontierUnfit:
             raise

@@ -106,7 +106,7 @@ class WorkerShift:
         state, memory, now = self._state, self._memory, monotonic()
         self._close_unfinished_runs()
         if now - memory.upkeep_at >= _UPKEEP_EVERY_S:
-            self._leases.free_own_dead()
+            self._leases.release_dead()
             if memory.upkeep_at == -inf:  # the setting cannot change while the worker runs
                 lift_refusals(state.database, state.settings.allow_networks)
             end_cooldowns(state.database, state.clock, refresh=state.settings.enable_refresh_mode)

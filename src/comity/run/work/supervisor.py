@@ -22,7 +22,7 @@ from comity.run.signals import FORCED_EXIT, INTERRUPTED, stop_on_signals
 from comity.run.work.log import StoreLog
 from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkObserver
 from comity.telemetry import events, metrics
-from comity.telemetry.gathering import Gathered
+from comity.telemetry.collecting import ReadingCollector
 from comity.telemetry.meter import Meter, MeterReading
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Workers:
         self._view = view
         self._as_json = as_json
         self._log = log_for(settings, as_json=as_json)
-        self._gathered = Gathered(monotonic)
+        self._gathered = ReadingCollector(monotonic)
         self._meter = Meter(metrics.Origin.PARENT)
         self._children: dict[int, ChildProcess] = {}
         self._stopping = asyncio.Event()
@@ -168,7 +168,7 @@ class _Workers:
         def read() -> bool:
             with suppress(BlockingIOError):
                 piece = os.read(ours, 65_536)
-                gathered.hear(number, piece)
+                gathered.receive(number, piece)
                 return bool(piece)
             return False
 

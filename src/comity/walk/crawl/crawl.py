@@ -267,7 +267,7 @@ class Crawl:
             case FrontierSilent(reason):
                 self._report_silence(reason)
             case FrontierRebuilt(host_ids):
-                self._begin_anew(host_ids)
+                self._restart_frontiers(host_ids)
             case WorkFailed(error):
                 self._failure = self._failure or error
                 self._wake.set()
@@ -282,7 +282,7 @@ class Crawl:
         """A budget that is shared with other processes is spent."""
         self._budget.end(None, spent)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """The consumer of the pages has caught up."""
         self._dispatcher.serve()
 
@@ -334,8 +334,8 @@ class Crawl:
                 host.work.settled(outcome.entry.key)
                 if isinstance(outcome, Postponed) and outcome.not_before is None:
                     host.work.has_more = True
-            for entry, until in result.put_off.get(host.lease.host_id, ()):
-                host.work.put_off(entry, until)
+            for entry, until in result.postponed.get(host.lease.host_id, ()):
+                host.work.postpone(entry, until)
             if host.lease.host_id in lost:
                 host.lose_lease()
                 self._budget.lost(forget_outcomes(host, outcomes, self.progress))
@@ -396,11 +396,11 @@ class Crawl:
         if reason is not None and reason not in warnings and len(warnings) < _WARNINGS_MOST:
             warnings.append(reason)
 
-    def _begin_anew(self, host_ids: Collection[UUID]) -> None:
+    def _restart_frontiers(self, host_ids: Collection[UUID]) -> None:
         """Frontiers were lost and rebuilt: what is remembered of their links is not true any more."""
         for host in self.session.held.crawled.values():  # also those that are being opened
             if host.lease.host_id in host_ids:
-                host.begin_anew(sitemaps=self._terms.reads_sitemaps)
+                host.restart_frontier(sitemaps=self._terms.reads_sitemaps)
                 self._make_ready((host,))
 
     async def _recover(self) -> None:

@@ -143,7 +143,7 @@ class Dispatcher:
                 return  # pages under way may be the last of the budget: their ends bring it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
-                if not self._leaves(host, slot):
+                if not self._releases(host, slot):
                     self._wait(host, slot)
                     return
                 continue
@@ -197,7 +197,7 @@ class Dispatcher:
 
         self._spawn(read())
 
-    def _leaves(self, host: LeasedHost, wait: Wait) -> bool:
+    def _releases(self, host: LeasedHost, wait: Wait) -> bool:
         """Whether a host is left because of a wait: its lease is over, or it asked us to wait for long."""
         if wait.reason is WaitReason.LEASE_OVER and host.gate.is_over:  # not that of a host that a redirect led to
             host.lose_lease()
@@ -242,7 +242,7 @@ class Dispatcher:
             why = found.why
             if isinstance(why, SlotTimeout):
                 self._later.push(host, self._clock() + 1.0)
-            elif not self._leaves(host, why):
+            elif not self._releases(host, why):
                 self._later.push(host, why.until if why.until < inf else self._clock() + 1.0)
         if host.is_stopped or not isinstance(found, RobotsPostponed):
             self.ready(host)
@@ -299,11 +299,11 @@ def start_eagerly(loop: AbstractEventLoop, work: Coroutine[Any, Any, None]) -> T
         awaited = work.send(None)
     except StopIteration:
         return None
-    return loop.create_task(_go_on(work, awaited))
+    return loop.create_task(_resume(work, awaited))
 
 
 @coroutine
-def _go_on(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+def _resume(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
     """The rest of a coroutine whose first step was taken."""
     while True:
         try:

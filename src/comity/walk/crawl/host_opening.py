@@ -16,7 +16,7 @@ from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
-from comity.frontier.at_hand import KEYS_MOST, HostQueue
+from comity.frontier.host_queue import KEYS_MOST, HostQueue
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.leases import Leases
 from comity.model.errors import LeaseLost
@@ -69,7 +69,7 @@ class HostOpener:
         Gives for each the pages so far and how many URLs are queued; None where the lease was lost meanwhile.
         """
         ids = [host.lease.host_id for host in hosts]
-        self._frontier.take_up(ids)
+        self._frontier.prepare_hosts(ids)
         self._lift(hosts)
         self._begin_rounds(hosts)
         with self._database.read() as connection:

@@ -244,9 +244,9 @@ class OpenHosts:
         # From here on it may run dry again, also between the end of this task and `_after`.
         del self._busy[host]
         if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
-            put_off = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
-            if put_off and min(put_off) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
-                self._dispatcher.ready_at(host, min(put_off))
+            postponed = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
+            if postponed and min(postponed) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
+                self._dispatcher.ready_at(host, min(postponed))
                 return
             host.work.has_more = False  # the rest is put off for longer than we wait
         self._dispatcher.ready(host)

@@ -175,7 +175,7 @@ def _latencies(outcomes: Iterable[Outcome]) -> Iterable[float]:
 
 def _retries(outcomes: Iterable[Outcome], result: Settled) -> int:
     """What was put off because it failed; what was postponed before its request is no retry."""
-    put_off = {entry.key for entries in result.put_off.values() for entry, _until in entries}
-    if not put_off:
+    postponed = {entry.key for entries in result.postponed.values() for entry, _until in entries}
+    if not postponed:
         return 0
-    return sum(isinstance(outcome, RateLimited | Failed) and outcome.entry.key in put_off for outcome in outcomes)
+    return sum(isinstance(outcome, RateLimited | Failed) and outcome.entry.key in postponed for outcome in outcomes)

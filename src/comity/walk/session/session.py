@@ -139,7 +139,7 @@ class Session:
 
     async def open(self) -> None:
         """Free what dead processes of this machine held, and keep leases and policies up to date from now on."""
-        await self.thread.run(self.leases.free_own_dead)
+        await self.thread.run(self.leases.release_dead)
         await self.refresh()
         self._renewed_at = asyncio.get_running_loop().time()
         self.upkeep = asyncio.create_task(self._keep_up())

@@ -74,7 +74,7 @@ class SourceVisit:
 
 
 @dataclass(slots=True)
-class _AskedLast:
+class _LastRequest:
     """What the last request of a chain came to."""
 
     result: Response | FetchFailure | None = None
@@ -247,7 +247,7 @@ class SourcePages:
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> tuple[Answer | Obstacle, bool]:
         """One attempt, redirect by redirect; says whether another may succeed."""
-        trail, asked = Trail(), _AskedLast()
+        trail, asked = Trail(), _LastRequest()
         answer: Answer | Obstacle | None = None
         try:
             answer, is_worth_a_try = await self._hops(host, address, like, known, trail, asked)
@@ -268,7 +268,7 @@ class SourcePages:
         like: FetchRequest,
         known: KnownPage | None,
         trail: Trail,
-        asked: _AskedLast,
+        asked: _LastRequest,
     ) -> tuple[Answer | Obstacle, bool]:
         context, purpose = self._context, Purpose.PAGE
         entry = QueuedUrl(address.url, address.key, 0)
@@ -278,7 +278,7 @@ class SourcePages:
             )
             if not isinstance(step, Exchange):
                 asked.result = None
-                return _not_asked(step, address.host), False
+                return _not_requested(step, address.host), False
             trail.requests.append(step.row)
             asked.result = result = step.result
             if isinstance(result, FetchFailure):
@@ -319,7 +319,7 @@ def _busy(host: str) -> Obstacle:
     return Obstacle(Trouble.BUSY, f"{host} is being crawled by another process")
 
 
-def _not_asked(step: object, host: str) -> Obstacle:
+def _not_requested(step: object, host: str) -> Obstacle:
     """Why the host was not asked: never, or not now."""
     if isinstance(step, Refused):
         if step.code in (Trouble.TAKEN_DOWN, Trouble.ROBOTS_DENIED, Trouble.ROBOTS_UNREACHABLE):

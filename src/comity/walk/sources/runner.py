@@ -143,7 +143,7 @@ class SourceRunner:
         opening = missed_opening(source, started_at) if due_only else None
         if opening is not None:
             reason = f"it is outside its time window {source.time_window}"
-            await self._thread.run(self._settling.put_off, source, started_at, opening, reason)
+            await self._thread.run(self._settling.postpone, source, started_at, opening, reason)
             return SourceSkipped(source.id, NotRun.OUTSIDE_WINDOW, reason)
         self._visits.append(visit)
         result: SourceReport | SourceSkipped
@@ -187,7 +187,7 @@ class SourceRunner:
             verdict = _broken(source, f"unexpected {type(error).__name__}: {str(error)[:200]}")
         if not reading.pages and reading.obstacle is not None and reading.obstacle.trouble is Trouble.BUSY:
             now = self._clock.now()
-            await self._thread.run(self._settling.put_off, source, now, now + BUSY_FOR, reading.obstacle.reason)
+            await self._thread.run(self._settling.postpone, source, now, now + BUSY_FOR, reading.obstacle.reason)
             await self._record_requests(reading.requests)
             return SourceSkipped(source.id, NotRun.BUSY, reading.obstacle.reason)
         hosts = list(visit.hosts.values())

@@ -137,7 +137,7 @@ class SourceSettling:
             sources_table.unlock(connection, source.id, self._leases.holder)
         return report
 
-    def put_off(self, source: Source, now: datetime, until: datetime, reason: str) -> None:
+    def postpone(self, source: Source, now: datetime, until: datetime, reason: str) -> None:
         """Postpone a source: nothing was requested, so nothing is logged."""
         with self._database.write() as connection:
             if sources_table.holds_lock(connection, source.id, self._leases.holder):

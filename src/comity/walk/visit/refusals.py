@@ -26,7 +26,7 @@ def denied(
     """What a denial means for the URL that is visited, with its evidence."""
     now, why = context.clock(), denial.evidence
     if isinstance(why, FetchFailure):
-        return not_asked(host, entry, address, why, trail)
+        return not_requested(host, entry, address, why, trail)
     if isinstance(why, TrapRefusal):  # more is known of its kind than when it was queued
         if is_worth_storing(why):
             trail.evidence.append(trap_evidence(host, address, why, now))
@@ -64,7 +64,9 @@ def postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) ->
     return Postponed(entry, trail, "slot_timeout")
 
 
-def not_asked(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Refused:
+def not_requested(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail
+) -> Refused:
     """Refuse a URL because a crawler never asks its address, with evidence."""
     at, reason = failure.started_at, failure.detail
     content = {"reason": reason, "address": failure.address}

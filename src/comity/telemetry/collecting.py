@@ -41,7 +41,7 @@ class _Member:
     rest: bytes = b""
 
 
-class Gathered:
+class ReadingCollector:
     """The end of the pipes where readings arrive, by the number of the process."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -53,8 +53,8 @@ class Gathered:
         """A process was started."""
         self._living[number] = _Member(None, self._clock())
 
-    def hear(self, number: int, piece: bytes) -> None:
-        """A piece of what a process tells came; the last whole line counts."""
+    def receive(self, number: int, piece: bytes) -> None:
+        """A piece of a process's readings arrived; the last whole line counts."""
         member = self._living[number]
         *lines, member.rest = (member.rest + piece).split(b"\n")
         if len(member.rest) > _LINE_MOST:
