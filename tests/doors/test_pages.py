@@ -232,7 +232,7 @@ def test_pages_may_be_elsewhere(crawled: CommandLine, monkeypatch: pytest.Monkey
     monkeypatch.setenv("COMITY_PAGES", "x.jsonl")
     assert len(crawled.json("pages", "list")) == 4
     answer = crawled("pages", "list", "--pages", "x.warc.gz")
-    assert (answer.code, "archive tools" in answer.err) == (2, True)
+    assert (answer.code, "cannot be queried" in answer.err) == (2, True)
 
 
 @pytest.mark.parametrize("command", [("list",), ("body", page(1).url)])

@@ -359,5 +359,5 @@ def test_what_is_taken_down_is_not_read_back(web: Web, place: Place) -> None:
 def test_where_nothing_was_crawled_nothing_is_read(place: Place) -> None:
     assert list(comity.read_pages()) == []
     assert list(place.folder.iterdir()) == []
-    with pytest.raises(comity.BadInput, match="archive tools"):
+    with pytest.raises(comity.BadInput, match="cannot be queried"):
         comity.read_pages("pages.warc")

@@ -90,7 +90,7 @@ def test_a_folder_may_hold_other_kinds_of_parts(tmp_path: Path, name: str, monke
         with open_reader(find_sources(folder)) as reader:
             assert next(reader.rows("SELECT count(*) FROM pages")) == (10,)
     else:
-        with pytest.raises(BadInput, match="archive tools"):
+        with pytest.raises(BadInput, match="cannot be queried"):
             find_sources(folder)
 
 

@@ -59,14 +59,22 @@ def test_what_cannot_be_is_refused_before_anything_is_made(
     assert (answer.code, "cannot listen on 127.0.0.1" in answer.err) == (1, True), answer
     for arguments, words in (
         (("--port", "65536"), "--port must be between 0 and 65,535"),
-        (("--host", "no such host"), "--host: 'no such host' is no address of this machine"),
+        (("--host", "no such host"), "--host: 'no such host' is not an address of this machine"),
         (("--state", ":memory:"), "a state in memory cannot be shared"),
     ):
         answer = comity("web", *arguments)
         assert (answer.code, words in answer.err) == (2, True), answer
     for name, value, words in (
-        ("COMITY_ADMIN_PASSWORD_HASH", "hunter2", "must be what comity web hash-password prints"),
-        ("COMITY_ADMIN_TOKEN_HASH", "hunter2", "must be what comity web new-token prints"),
+        (
+            "COMITY_ADMIN_PASSWORD_HASH",
+            "hunter2",
+            "must be an Argon2id hash ($argon2id$…); `comity web hash-password` prints one",
+        ),
+        (
+            "COMITY_ADMIN_TOKEN_HASH",
+            "hunter2",
+            "must be the hash of a token (64 hexadecimal digits); `comity web new-token` prints one",
+        ),
         ("AIDJOBS_ENV", "staging", "'dev' or 'prod'"),
     ):
         monkeypatch.setenv(name, value)

@@ -20,7 +20,7 @@ from math import inf
 from typing import Final, assert_never
 from uuid import UUID, uuid4
 
-from comity.extract.apart import ApartReader
+from comity.extract.html_pool import HtmlPool
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
@@ -91,7 +91,7 @@ class Crawl:
         self._named = hosts
         self._hooks = hooks
         self.progress = Progress(clock.seconds())
-        self._apart = ApartReader()
+        self._html_pool = HtmlPool()
         self._record = RunRecord(
             session.database, session.leases, store, clock, self.run_id, is_part=hooks.run_id is not None
         )
@@ -176,7 +176,7 @@ class Crawl:
             scope=terms.scope,
             tracking=terms.tracking,
             extract=self._hooks.extract,
-            apart=self._apart,
+            html_pool=self._html_pool,
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
@@ -423,7 +423,7 @@ class Crawl:
         await self.session.stop()
         await self._dispatcher.cancel()
         await self._hosts.finish()
-        await self._apart.close()
+        await self._html_pool.close()
         self._meter.end()
 
     async def _close(self, end: RunEnd) -> RunSummary:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from comity.extract.apart import is_light
+from comity.extract.html_pool import is_light
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.source import Source
 from comity.offload.child_handle import Failed, Failure

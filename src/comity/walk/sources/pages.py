@@ -19,7 +19,7 @@ from comity.model.ledger import Purpose
 from comity.model.outcome import FetchRow, Postponed, Refused, Trail
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
-from comity.rules.jobs.post_question import question_for
+from comity.rules.jobs.post_body import post_body_for
 from comity.rules.politeness.backoff import is_retryable, retry_delay
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
@@ -221,7 +221,7 @@ class SourcePages:
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> Answer | Obstacle:
         """Ask for a page; a system that wants a posted query gets one, and is asked as usual if it does not take it."""
-        question = question_for(address.url)
+        question = post_body_for(address.url)
         if question is not None:
             headers = (*like.headers, ("Content-Type", "application/json"))
             posted = like._replace(method="POST", headers=headers, body=question)

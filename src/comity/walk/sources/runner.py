@@ -17,7 +17,7 @@ from uuid import UUID
 from comity.database.ledger import ledger
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import page_from, source_from
-from comity.extract.apart import ApartReader
+from comity.extract.html_pool import HtmlPool
 from comity.leases.holder import is_dead, machine_name
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import FetchLimits
@@ -93,7 +93,7 @@ class SourceRunner:
         self.normalize: Normalize = normalize
         self._thread = session.thread
         self._settling = SourceSettling(session.database, session.leases, plan)
-        self._apart = ApartReader()
+        self._html_pool = HtmlPool()
         self._reader = reader or ListingReader()
         self._pages = SourcePages(session, self._visit_context(), self._reader, terms.profile)
         self._visits: list[SourceVisit] = []
@@ -113,7 +113,7 @@ class SourceRunner:
             scope=CrawlScope(follow_links=False, collapse_subdomains=terms.collapse_subdomains),
             tracking=None,
             extract=None,
-            apart=self._apart,
+            html_pool=self._html_pool,
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
@@ -128,7 +128,7 @@ class SourceRunner:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         try:
-            await self._apart.close()
+            await self._html_pool.close()
             await self._reader.close()
         finally:
             await self.session.__aexit__(kind, error, where)

@@ -8,8 +8,8 @@ from time import thread_time
 
 from xxhash import xxh3_128_hexdigest
 
-from comity.extract.apart import Hardship, TooHard, is_light
 from comity.extract.html import read_html
+from comity.extract.html_pool import Hardship, TooHard, is_light
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
@@ -114,7 +114,7 @@ async def _read(
     else:
         host.unread += 1
         try:
-            found = await context.apart.read(
+            found = await context.html_pool.read(
                 body, content_type=answer.content_type, agent_token=context.agent, with_images=context.finds_images
             )
         finally:

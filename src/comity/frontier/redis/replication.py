@@ -31,7 +31,7 @@ _ATTEMPTS: Final = 4
 _WELL: Final = (b"OK", b"DONE")
 
 
-class Following:
+class Replication:
     """What this process knows of the marks, and how Redis is brought up to them."""
 
     def __init__(self, database: Database, link: RedisLink, clock: Clock) -> None:
