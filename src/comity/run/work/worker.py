@@ -168,7 +168,7 @@ class WorkerProcess:
             meter=self._meter,
             on_silence=self._stores.on_silence,
             on_wait=wait_logger(self._log),
-            waits_for_room=True,
+            waits_for_space=True,
             duties=(duty,),
         )
 

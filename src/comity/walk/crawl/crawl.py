@@ -97,7 +97,7 @@ class Crawl:
         )
         self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else session.thread
         self._retrying = RetryingThread(
-            self._frontier_thread, frontier, clock.seconds, self.handle, waits_for_space=hooks.waits_for_room
+            self._frontier_thread, frontier, clock.seconds, self.handle, waits_for_space=hooks.waits_for_space
         )
         self._settling = Settling(self._make_settler(images), self._retrying, self.handle)
         self._budget = self._make_budget()
@@ -150,7 +150,7 @@ class Crawl:
             finds_images=terms.images,
             refresh=terms.refresh,
             track=terms.track,
-            waits_for_room=self._hooks.waits_for_room,
+            waits_for_space=self._hooks.waits_for_space,
         )
 
     def _make_budget(self) -> RunBudget:

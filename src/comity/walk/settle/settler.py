@@ -133,9 +133,9 @@ class Settler:
         finds_images: bool = False,
         refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
-        waits_for_room: bool = False,
+        waits_for_space: bool = False,
     ) -> None:
-        self._waits_for_room = waits_for_room
+        self._waits_for_space = waits_for_space
         self._frontier = frontier
         self._leases = leases
         self._store = store
@@ -163,7 +163,7 @@ class Settler:
         try:
             settled = self._settle(batches)
         except Exception as error:
-            if isinstance(error, FrontierUnavailable) or (self._waits_for_room and is_full(error)):
+            if isinstance(error, FrontierUnavailable) or (self._waits_for_space and is_full(error)):
                 self._owed = (batches, error)
             else:
                 self._failure = error
