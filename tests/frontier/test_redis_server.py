@@ -180,7 +180,7 @@ def test_a_server_that_still_reads_its_log_is_waited_for(embedded_database: Data
 
         Thread(target=answer, daemon=True).start()
         store = RedisFrontier(embedded_database, f"redis://127.0.0.1:{server.getsockname()[1]}/0", MovedClock())
-        with pytest.raises(FrontierUnavailable, match="still reads") as caught:
+        with pytest.raises(FrontierUnavailable, match="still loading") as caught:
             store.prepare_hosts([])
         assert not isinstance(caught.value, FrontierUnfit)
         store.close()
@@ -195,7 +195,7 @@ def test_neither_a_replica_nor_a_part_of_a_cluster_will_do(embedded_database: Da
                 other.execute_command("CLUSTER", "ADDSLOTSRANGE", 8192, 16383)
                 other.execute_command("CLUSTER", "MEET", host, port)
             until(lambda: b"cluster_size:2" in client.execute_command("CLUSTER", "INFO"))
-            refused(server, embedded_database, "one of a cluster")
+            refused(server, embedded_database, "part of a cluster")
         with primary.client() as client:
             client.execute_command("REPLICAOF", host, port)
         refused(primary, embedded_database, "is a replica")
