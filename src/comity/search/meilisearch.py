@@ -256,7 +256,7 @@ class MeiliLink:
                 raise SearchRefused(f"Meilisearch: {str(error.get('message', status))[:_LONGEST_MESSAGE]}")
             Event().wait(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
-        raise SearchUnavailable(f"Meilisearch at {self.location} is still working after {self._task_s:g} seconds")
+        raise SearchUnavailable(f"Meilisearch at {self.location} is still busy after {self._task_s:g} seconds")
 
     def _send(self, method: str, path: str, body: Any) -> tuple[int, bytes]:
         sent = None if body is None else json.dumps(body).encode()
