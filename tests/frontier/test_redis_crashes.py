@@ -84,7 +84,7 @@ def test_a_batch_that_comes_twice_counts_once(room: Room, server: ChosenValkey) 
         change.requeue_all(room.host)
     work(Worked(room, store), 4)
     before = whole(store, room.host)
-    following = store._following
+    following = store._replication
     with room.database.read() as connection:
         kept = connection.execute(select(frontier_journal).order_by(frontier_journal.c.batch)).all()
     mark = following.mark(room.host)
