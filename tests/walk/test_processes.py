@@ -236,7 +236,7 @@ def test_processes_that_die_again_and_again_end_the_run(web: Web, place: Place) 
             killed.add(victim)
         assert crawl.wait(60) == 1
         assert "the crawl was stopped" in crawl.out
-        assert "Ended: its processes died again and again." in crawl.out
+        assert "Ended: its processes crashed repeatedly." in crawl.out
     (run,) = place.rows("SELECT * FROM crawl_runs")
     assert (run["status"], run["end_reason"]) == ("failed", "processes_died")
     assert len(place.kept()) == run["pages_crawled"]
