@@ -64,7 +64,7 @@ def context(takedowns: Takedowns) -> VisitContext:
         scope=CrawlScope(),
         tracking=None,
         extract=None,
-        apart=nothing,
+        html_pool=nothing,
         limits=DEFAULT_LIMITS,
         agent="comitybot",
         max_redirects=5,

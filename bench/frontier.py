@@ -111,14 +111,14 @@ def measure(kind: str, size: int) -> dict[str, Any]:
         times = []
         for _ in range(LOOKS):
             start = time.perf_counter()
-            rows = store.look(host, 500, now)
+            rows = store.peek(host, 500, now)
             times.append(time.perf_counter() - start)
             assert len(rows) == 500
         figures["look_500_ms"] = round(statistics.median(times) * 1e3, 2)
         figures["looks_per_s"] = round(1 / statistics.median(times))
         times = []
         for turn in range(SETTLES):
-            done = [row.key for row in store.look(host, 200, now)]
+            done = [row.key for row in store.peek(host, 200, now)]
             links = entries(size + turn * 10 - 10, 20, 2)
             start = time.perf_counter()
             with store.change({host: links}) as change:
@@ -134,7 +134,7 @@ def measure(kind: str, size: int) -> dict[str, Any]:
 def finish(store: FrontierStore, client: Any, host: UUID, size: int, before: float) -> dict[str, Any]:
     """What is done takes less room; how long everything takes to be queued again."""
     now = datetime.now(UTC)
-    while rows := store.look(host, 10_000, now):
+    while rows := store.peek(host, 10_000, now):
         with store.change() as change:
             change.settle(host, None, HostSettlement(done=[row.key for row in rows]))
     done = round((used_mb(client) - before) / size * 1e6)

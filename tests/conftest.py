@@ -54,7 +54,7 @@ ALONE = (
     "tests/walk/test_suspended.py",
     "tests/machines/test_killed_in_turn.py",
     "tests/machines/test_many_workers.py",
-    "tests/extract/test_apart.py",
+    "tests/extract/test_html_pool.py",
 )
 # Tests that start processes and mostly wait for them: a full machine would show in them, one neighbour does not.
 ROOMY = (

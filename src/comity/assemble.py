@@ -144,7 +144,7 @@ class State:
             images=settings.images,
             image_limits=self._fetch_limits(settings.max_image_bytes),
             refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
-            settings_shown=self.settings_shown,
+            recorded_settings=self.recorded_settings,
         )
         hooks = hooks or NO_HOOKS
         if hosts is None:  # a worker's run, whose hosts were not prepared one by one
@@ -179,11 +179,11 @@ class State:
         await reread_robots(self.database, self.clock, partial(self.read_robots, fetcher), frontier=self.frontier)
 
     @property
-    def settings_shown(self) -> dict[str, Any]:
+    def recorded_settings(self) -> dict[str, Any]:
         """The settings that are stored with a run, without secrets."""
         return self.settings.model_dump(mode="json", exclude=_SECRET)
 
-    def run_desk(self, run_id: UUID) -> RunRecord:
+    def run_record(self, run_id: UUID) -> RunRecord:
         """The record of a run that several processes share."""
         from comity.store.pages import open_sink
         from comity.walk.crawl.run_record import RunRecord
@@ -242,21 +242,23 @@ class State:
         plan = SourcePlanner(random.random, settings.source_visits_per_day or None)
         return SourceRunner(session, terms, plan, reader)
 
-    def due_sources(self, desk: RunsSources, tell: Callable[[Result], None] = lambda _result: None) -> DueSources:
+    def due_sources(
+        self, runner: RunsSources, on_result: Callable[[Result], None] = lambda _result: None
+    ) -> DueSources:
         """The scheduler of sources."""
         from comity.upkeep.due_sources import DueSources, DueTerms
 
         settings = self.settings
         terms = DueTerms(settings.sources_every_minutes * 60, settings.sources_limit, settings.sources_at_once)
-        return DueSources(self.database, self.clock, desk, terms, tell)
+        return DueSources(self.database, self.clock, runner, terms, on_result)
 
     def source_pool(
-        self, desk: SourceRunner, tell: Callable[[Result], None], on_trouble: Callable[[str], None]
+        self, runner: SourceRunner, on_result: Callable[[Result], None], on_trouble: Callable[[str], None]
     ) -> SourcePool:
         """A pool that runs a few sources at once."""
         from comity.upkeep.source_pool import SourcePool
 
-        return SourcePool(self.database, self.clock, desk, self.settings.sources_at_once, tell, on_trouble)
+        return SourcePool(self.database, self.clock, runner, self.settings.sources_at_once, on_result, on_trouble)
 
     def search_engine(self) -> SearchEngine:
         """The search engine: Meilisearch if the settings name one, the state itself otherwise."""

@@ -50,150 +50,166 @@ class Settings(BaseSettings):
 
     # Where things are kept.
     state: str = _set("comity-data/state.db", "The file of the embedded state.", "STATE")
-    database_url: str | None = _set(None, "A shared state: postgresql://…; wins over the file.", "DATABASE_URL")
+    database_url: str | None = _set(None, "A shared state: postgresql://…; overrides the file.", "DATABASE_URL")
     redis_url: str | None = _set(
         None,
-        "Redis or Valkey for the URLs still to visit, beside a shared state: redis://…; otherwise the state has them.",
+        "Redis or Valkey for the frontier of a shared state: redis://…; by default the frontier is in the state.",
         "REDIS_URL",
     )
     seeds_redis_url: str | None = _set(
-        None, "Redis from which seeds are loaded; by default the one above.", "SEEDS_REDIS_URL"
+        None, "The Redis to load seeds from; by default the one above.", "SEEDS_REDIS_URL"
     )
     pages: str = _set(
         "comity-data/pages",
-        "Where pages are kept: a folder (Parquet parts), or a file: .duckdb, .jsonl[.gz], .warc[.gz].",
+        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file.",
         "PAGES",
     )
 
     # Search over postings.
-    meili_url: str | None = _set(None, "A Meilisearch to search with: http://…; otherwise the state does.", "MEILI_URL")
-    meili_key: str | None = _set(None, "The key that it asks for.", "MEILI_KEY")
-    meili_index: str = _set("comity_jobs", "The index there that is ours.", "MEILI_INDEX")
+    meili_url: str | None = _set(
+        None, "A Meilisearch server for search: http://…; by default the state is searched.", "MEILI_URL"
+    )
+    meili_key: str | None = _set(None, "Its API key.", "MEILI_KEY")
+    meili_index: str = _set("comity_jobs", "The name of the index on that server.", "MEILI_INDEX")
 
     # Who we are.
     user_agent: str | None = _set(
         None,
-        "The User-Agent header. By default it names ComityBot and the contact.",
+        "The User-Agent header; by default ComityBot with the contact.",
         "USER_AGENT",
         "AIDJOBS_CRAWLER_UA",
         "USER_AGENT",
     )
     contact: str | None = _set(
         None,
-        "An address where a site's owner reaches you; sent as the From header.",
+        "An e-mail address or page where site owners can reach you; sent as the From header.",
         "CONTACT",
         "AIDJOBS_CONTACT_EMAIL",
     )
 
     # Politeness.
     robots_unreachable: Literal["disallow", "allow"] = _set(
-        "disallow", "What holds while robots.txt cannot be read: disallow or allow.", "ROBOTS_UNREACHABLE"
+        "disallow", "What to assume while robots.txt cannot be read: disallow or allow.", "ROBOTS_UNREACHABLE"
     )
-    robots_ttl_hours: float = _set(
-        12.0, "How long a robots.txt is used before it is read again.", "ROBOTS_TTL_HOURS", gt=0, le=24
-    )
+    robots_ttl_hours: float = _set(12.0, "Hours before robots.txt is read again.", "ROBOTS_TTL_HOURS", gt=0, le=24)
     delay_s: float = _set(
-        1.0, "Seconds between two requests to a host, unless it asks for more.", "DELAY", ge=0, le=86_400
+        1.0, "Seconds between two requests to a host, which may ask for more.", "DELAY", ge=0, le=86_400
     )
     per_host: int = _set(1, "Requests to one host at once.", "PER_HOST", ge=1, le=64)
-    concurrency: int = _set(16, "Requests under way at once, over all hosts.", "CONCURRENCY", ge=1, le=1024)
+    concurrency: int = _set(16, "Requests in flight at once, to all hosts together.", "CONCURRENCY", ge=1, le=1024)
     processes: int = _set(1, "Processes that share the hosts of a crawl.", "PROCESSES", ge=1, le=64)
     allow_networks: Annotated[tuple[Network, ...], NoDecode] = _set(
-        (), "Private networks that may be asked, with commas between them: 127.0.0.0/8,::1.", "ALLOW_NETWORKS"
+        (), "Private networks that may be crawled, separated by commas: 127.0.0.0/8,::1.", "ALLOW_NETWORKS"
     )
-    follow_links: bool = _set(True, "Whether links on pages are followed.", "FOLLOW_LINKS")
-    respect_nofollow: bool = _set(True, "Whether rel=nofollow is honoured.", "RESPECT_NOFOLLOW")
+    follow_links: bool = _set(True, "Whether to follow links on pages.", "FOLLOW_LINKS")
+    respect_nofollow: bool = _set(True, "Whether to respect rel=nofollow.", "RESPECT_NOFOLLOW")
     follow_canonical: bool = _set(
-        True, "Whether the address that a page calls its own (rel=canonical) is visited.", "FOLLOW_CANONICAL"
+        True, "Whether to visit the canonical URL that a page names (rel=canonical).", "FOLLOW_CANONICAL"
     )
-    sitemaps: bool = _set(True, "Whether sitemaps are read.", "SITEMAPS")
-    max_sitemaps: int = _set(500, "Sitemap files that are asked of one host.", "MAX_SITEMAPS", ge=1, le=100_000)
-    strip_tracking: bool = _set(
-        True, "Whether parameters that say who clicked, or which visit it is, are taken off links.", "STRIP_TRACKING"
-    )
+    sitemaps: bool = _set(True, "Whether to read sitemaps.", "SITEMAPS")
+    max_sitemaps: int = _set(500, "Sitemap files to read per host.", "MAX_SITEMAPS", ge=1, le=100_000)
+    strip_tracking: bool = _set(True, "Whether to remove tracking and session parameters from links.", "STRIP_TRACKING")
     tracking_parameters: Annotated[tuple[str, ...], NoDecode] = _set(
         (),
-        "More parameters to take off, with commas between them; ref_* stands for all that begin so.",
+        "More parameters to remove, separated by commas; ref_* matches every name that starts with ref_.",
         "TRACKING_PARAMETERS",
     )
-    avoid_traps: bool = _set(True, "Whether endless spaces (calendars, sessions, filters) are left.", "AVOID_TRAPS")
-    max_path_segments: int = _set(25, "Folders in the path of a link.", "MAX_PATH_SEGMENTS", ge=1, le=60)
-    max_url_length: int = _set(2000, "Characters in the path and query of a link.", "MAX_URL_LENGTH", ge=100, le=8000)
-    max_domain_errors: int = _set(10, "Errors in a row after which a host is left alone.", "MAX_DOMAIN_ERRORS", ge=1)
+    avoid_traps: bool = _set(True, "Whether to avoid endless spaces (calendars, sessions, filters).", "AVOID_TRAPS")
+    max_path_segments: int = _set(
+        25, "The most folders in the path of a link that is followed.", "MAX_PATH_SEGMENTS", ge=1, le=60
+    )
+    max_url_length: int = _set(
+        2000, "The most characters in the path and query of a link that is followed.", "MAX_URL_LENGTH", ge=100, le=8000
+    )
+    max_domain_errors: int = _set(
+        10, "Consecutive errors after which a host is no longer visited.", "MAX_DOMAIN_ERRORS", ge=1
+    )
     collapse_subdomains: bool = _set(
-        False, "Whether sub-domains count as one host with their registrable domain.", "COLLAPSE_SUBDOMAINS"
+        False, "Whether subdomains and their registrable domain count as one host.", "COLLAPSE_SUBDOMAINS"
     )
 
     # Fetching.
     max_response_bytes: int = _set(
-        10_000_000, "The largest body that is taken, also after decompression.", "MAX_RESPONSE_BYTES", ge=1024
+        10_000_000, "The largest body to accept, also after decompression.", "MAX_RESPONSE_BYTES", ge=1024
     )
     accept_types: Annotated[tuple[str, ...], NoDecode] = _set(
         HTML_TYPES.accept,
-        "Media types that are taken, with commas between them: text/*,application/pdf.",
+        "Media types to accept, separated by commas: text/*,application/pdf.",
         "ACCEPT_TYPES",
     )
     reject_types: Annotated[tuple[str, ...], NoDecode] = _set(
-        (), "Media types that are not taken, although the list above has them.", "REJECT_TYPES"
+        (), "Media types to reject, even if the list above accepts them.", "REJECT_TYPES"
     )
-    images: bool = _set(False, "Whether images on pages are downloaded and kept, those of the same host.", "IMAGES")
-    max_image_bytes: int = _set(10_000_000, "The largest image that is taken.", "MAX_IMAGE_BYTES", ge=1024)
-    fetch_timeout_s: float = _set(60.0, "Seconds for one request as a whole.", "FETCH_TIMEOUT", gt=0, le=3600)
-    connect_timeout_s: float = _set(10.0, "Seconds for look-up, connection and TLS.", "CONNECT_TIMEOUT", gt=0, le=300)
+    images: bool = _set(False, "Whether to download and store the images of pages, from the same host.", "IMAGES")
+    max_image_bytes: int = _set(10_000_000, "The largest image to store.", "MAX_IMAGE_BYTES", ge=1024)
+    fetch_timeout_s: float = _set(60.0, "Time limit of a whole request, in seconds.", "FETCH_TIMEOUT", gt=0, le=3600)
+    connect_timeout_s: float = _set(
+        10.0, "Time limit for name lookup, connection and TLS, in seconds.", "CONNECT_TIMEOUT", gt=0, le=300
+    )
     first_byte_timeout_s: float = _set(
-        20.0, "Seconds from the request sent to the head of the answer.", "FIRST_BYTE_TIMEOUT", gt=0, le=3600
+        20.0,
+        "Time limit from sending the request to the response header, in seconds.",
+        "FIRST_BYTE_TIMEOUT",
+        gt=0,
+        le=3600,
     )
-    idle_timeout_s: float = _set(20.0, "Seconds without a byte of the body.", "IDLE_TIMEOUT", gt=0, le=3600)
-    retries: int = _set(5, "New tries of a URL after 429, 5xx or a network failure.", "RETRIES", ge=0, le=100)
+    idle_timeout_s: float = _set(
+        20.0, "Time limit without a byte of the body, in seconds.", "IDLE_TIMEOUT", gt=0, le=3600
+    )
+    retries: int = _set(5, "Retries of a URL after 429, 5xx or a network failure.", "RETRIES", ge=0, le=100)
     max_retry_backoff_seconds: float = _set(
-        600.0, "The longest wait between two tries, unless the host asks for more.", *_BACKOFF, ge=1, le=86_400
+        600.0, "Longest wait between two attempts in seconds; the host may ask for more.", *_BACKOFF, ge=1, le=86_400
     )
-    max_redirects: int = _set(5, "Redirects followed for one URL.", "MAX_REDIRECTS", ge=0, le=20)
+    max_redirects: int = _set(5, "Redirects to follow for one URL.", "MAX_REDIRECTS", ge=0, le=20)
     proxy: str | None = _set(None, "A proxy as scheme://host:port (http, https, socks5).", "PROXY")
     proxy_user: str | None = _set(None, "The proxy's user name.", "PROXY_USER")
     proxy_password: str | None = _set(None, "The proxy's password.", "PROXY_PASSWORD")
 
     # Budgets; 0 means no limit.
     max_pages: int = _set(0, "Pages per run; 0 means no limit.", "MAX_PAGES", "MAX_PAGES", ge=0)
-    pages_per_host: int = _set(HOST_PAGES, "The same of a host, unless its row says otherwise.", "PAGES_PER_HOST", ge=0)
-    max_depth: int = _set(50, "Links followed from a seed at most.", "MAX_DEPTH", ge=0)
+    pages_per_host: int = _set(
+        HOST_PAGES, "Pages per run of one host, unless its row says otherwise.", "PAGES_PER_HOST", ge=0
+    )
+    max_depth: int = _set(50, "How many links to follow from a seed.", "MAX_DEPTH", ge=0)
     max_minutes: float = _set(0.0, "Minutes per run; 0 means no limit.", "MAX_MINUTES", "MAX_SCAN_TIME_MINUTES", ge=0)
 
     # Leases.
     lease_minutes: float = _set(
-        30.0, "How long a lease on a host lasts without renewal.", "LEASE_MINUTES", gt=0, le=10_080
+        30.0, "Minutes that a lease on a host lasts without renewal.", "LEASE_MINUTES", gt=0, le=10_080
     )
-    heartbeat_minutes: float = _set(10.0, "How often leases are renewed.", "HEARTBEAT_MINUTES", gt=0, le=10_080)
-    refresh_days: float = _set(14.0, "When a host that is done is due again.", "REFRESH_DAYS", gt=0, le=3650)
+    heartbeat_minutes: float = _set(10.0, "Minutes between renewals of leases.", "HEARTBEAT_MINUTES", gt=0, le=10_080)
+    refresh_days: float = _set(14.0, "Days until a finished host is due again.", "REFRESH_DAYS", gt=0, le=3650)
 
     # Watching.
     metrics: str | None = _set(None, "Where workers serve /metrics, /healthz and /readyz: 127.0.0.1:9100.", "METRICS")
     log_format: Literal["auto", "json", "text"] = _set(
-        "auto", "Logs of workers: json lines, text, or auto (json unless they go to a terminal).", "LOG_FORMAT"
+        "auto", "The format of worker logs: json, text, or auto (text on a terminal, json elsewhere).", "LOG_FORMAT"
     )
     log_level: Literal["debug", "info", "warning", "error"] = _set(
-        "info", "The least that is logged: debug, info, warning or error.", "LOG_LEVEL"
+        "info", "The lowest level that is logged: debug, info, warning or error.", "LOG_LEVEL"
     )
 
     # Sources.
     source_delay_s: float = _set(
-        3.0, "Seconds between two requests to a host for its sources.", "SOURCE_DELAY", ge=0, le=86_400
+        3.0, "Seconds between two requests to a host when reading its sources.", "SOURCE_DELAY", ge=0, le=86_400
     )
-    source_retries: int = _set(2, "New tries of a source's page after such a failure.", "SOURCE_RETRIES", ge=0, le=100)
+    source_retries: int = _set(
+        2, "Retries of a source's page after 429, 5xx or a network failure.", "SOURCE_RETRIES", ge=0, le=100
+    )
     sources_every_minutes: float = _set(
-        5.0, "How often the scheduler looks for sources that are due.", "SOURCES_EVERY_MINUTES", gt=0, le=1440
+        5.0, "Minutes between checks for due sources.", "SOURCES_EVERY_MINUTES", gt=0, le=1440
     )
-    sources_limit: int = _set(20, "Sources that one look takes up.", "SOURCES_LIMIT", ge=1, le=1000)
-    sources_at_once: int = _set(3, "Sources that are run at once.", "SOURCES_AT_ONCE", ge=1, le=64)
+    sources_limit: int = _set(20, "Sources to run per check.", "SOURCES_LIMIT", ge=1, le=1000)
+    sources_at_once: int = _set(3, "Sources to run at once.", "SOURCES_AT_ONCE", ge=1, le=64)
     source_visits_per_day: float = _set(
         0.0,
-        "Runs a day that adaptive sources share; 0: as many as their base frequencies would take.",
+        "Runs per day shared by all adaptive sources; 0: as many as their base frequencies need.",
         "SOURCE_VISITS_PER_DAY",
         ge=0,
     )
     disable_scheduler: bool = _set(
         False,
-        "Whether the scheduler of sources stays off.",
+        "Whether to disable the scheduler of sources.",
         "DISABLE_SCHEDULER",
         "DISABLE_SCHEDULER",
         "AIDJOBS_DISABLE_SCHEDULER",
@@ -202,47 +218,49 @@ class Settings(BaseSettings):
     # The web door.
     env: Literal["dev", "prod"] | None = _set(
         None,
-        "dev opens the admin to this machine alone without a login, and explains errors; prod does neither. By default "
-        "dev where the server listens on a loopback address, prod elsewhere.",
+        "dev lets this machine use the admin API without a login, and explains errors; prod does neither. Default: dev "
+        "if the server listens on a loopback address, otherwise prod.",
         "ENV",
         "AIDJOBS_ENV",
     )
     admin_password_hash: str | None = _set(None, "Argon2id hash of the admin's password.", "ADMIN_PASSWORD_HASH")
     admin_token_hash: Annotated[tuple[str, ...], NoDecode] = _set(
         (),
-        "Hashes of the tokens that programs may use, separated by commas.",
+        "Hashes of admin tokens for programs, separated by commas.",
         "ADMIN_TOKEN_HASH",
     )
-    admin_session_hours: float = _set(12.0, "How long a login lasts.", "ADMIN_SESSION_HOURS", gt=0, le=720)
+    admin_session_hours: float = _set(12.0, "Hours that a login lasts.", "ADMIN_SESSION_HOURS", gt=0, le=720)
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = _set(
         (),
-        "Names that the server answers to, with commas between them. By default any, but without a login only those "
-        "of this machine.",
+        "Host names that the server answers to, separated by commas. Default: any; without a login, only the names of "
+        "this machine.",
         "ALLOWED_HOSTS",
     )
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = _set(
-        (), "Proxies whose X-Forwarded-For and -Proto are believed: 127.0.0.1.", "TRUSTED_PROXIES"
+        (), "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted: 127.0.0.1.", "TRUSTED_PROXIES"
     )
 
     # What can be turned off alone.
     enable_domain_tracking: bool = _flag(
-        True, "Whether counters and statuses of hosts are written.", "ENABLE_DOMAIN_TRACKING"
+        True, "Whether to store counters and statuses of hosts.", "ENABLE_DOMAIN_TRACKING"
     )
     enable_per_domain_budget: bool = _flag(
-        True, "Whether max_pages_per_run of a host bounds a run.", "ENABLE_PER_DOMAIN_BUDGET"
+        True, "Whether max_pages_per_run of a host limits a run.", "ENABLE_PER_DOMAIN_BUDGET"
     )
     enable_smart_scheduling: bool = _flag(
-        True, "Whether hosts are taken by priority; otherwise in the order of the seeds.", "ENABLE_SMART_SCHEDULING"
+        True, "Whether to crawl hosts by priority; otherwise in the order of the seeds.", "ENABLE_SMART_SCHEDULING"
     )
     enable_claim_protocol: bool = _flag(
-        True, "Whether hosts are claimed from the table; otherwise each seed is taken by name.", "ENABLE_CLAIM_PROTOCOL"
+        True,
+        "Whether workers lease hosts from the table of hosts; otherwise they lease each seed by name.",
+        "ENABLE_CLAIM_PROTOCOL",
     )
     enable_refresh_mode: bool = _set(
-        False, "Whether hosts that are done become due again.", "ENABLE_REFRESH_MODE", "ENABLE_REFRESH_MODE"
+        False, "Whether finished hosts become due again.", "ENABLE_REFRESH_MODE", "ENABLE_REFRESH_MODE"
     )
     update_stale: bool = _set(
         False,
-        "Whether a refresh only asks for pages that sitemaps call changed or due, or that are old.",
+        "Whether a refresh only visits pages that are old, or that sitemaps list as changed or due.",
         "UPDATE_STALE",
     )
 
@@ -250,8 +268,8 @@ class Settings(BaseSettings):
     weight_seed_rank: float = _set(1000.0, "Priority: a seed of rank 1.", "WEIGHT_SEED_RANK")
     weight_image_yield: float = _set(1000.0, "Priority: one image stored per page.", "WEIGHT_IMAGE_YIELD")
     weight_page_remaining: float = _set(2.0, "Priority: one page found but not crawled.", "WEIGHT_PAGE_REMAINING")
-    weight_error_rate: float = _set(500.0, "Priority: taken off for one error per page.", "WEIGHT_ERROR_RATE")
-    weight_day_waiting: float = _set(5.0, "Priority: a day since the last crawl.", "WEIGHT_DAY_WAITING")
+    weight_error_rate: float = _set(500.0, "Priority: subtracted for one error per page.", "WEIGHT_ERROR_RATE")
+    weight_day_waiting: float = _set(5.0, "Priority: one day since the last crawl.", "WEIGHT_DAY_WAITING")
 
     @field_validator("allow_networks", "trusted_proxies", mode="before")
     @classmethod
@@ -368,7 +386,7 @@ class Settings(BaseSettings):
 
     @property
     def refresh_after(self) -> timedelta:
-        """When a host that is done is due again."""
+        """Days until a finished host is due again."""
         return timedelta(days=self.refresh_days)
 
 

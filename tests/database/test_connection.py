@@ -63,7 +63,7 @@ def test_a_folder_or_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     with pytest.raises(StateUnavailable, match="is a folder"):
         open_database(tmp_path)
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StateUnavailable, match="cannot make the folder"):
+    with pytest.raises(StateUnavailable, match="cannot create the folder"):
         open_database(tmp_path / "file" / "state.db")
 
 
@@ -99,7 +99,7 @@ def test_an_answer_that_is_lost_on_the_way_is_not_waited_for_without_end(
 ) -> None:
     monkeypatch.setattr(bounded_postgresql, "ASK_EVERY_S", 0.1)
     monkeypatch.setattr(bounded_postgresql.BoundedConnection, "longest_wait_s", 0.3)
-    with pytest.raises(StateUnavailable, match="does not answer"), shared_database.read() as connection:
+    with pytest.raises(StateUnavailable, match="does not respond"), shared_database.read() as connection:
         connection.execute(text("SELECT pg_sleep(30)"))
     with shared_database.read() as connection:
         assert connection.execute(text("SELECT 7")).scalar() == 7
@@ -146,7 +146,7 @@ def test_a_pooler_that_nobody_told_of_is_explained(shared_database: Database) ->
         shared_database.write() as connection,
     ):
         connection.execute(text("EXECUTE that_another_client_prepared"))
-    with pytest.raises(BadInput, match="pgbouncer=true"):
+    with pytest.raises(BadInput, match="pgbouncer must be true"):
         open_database("postgresql://u@h/d?pgbouncer=yes")
 
 

@@ -81,7 +81,7 @@ def test_a_folder_is_no_state(comity: CommandLine) -> None:
 
 def test_a_file_is_no_folder(comity: CommandLine) -> None:
     Path("file").write_text("")
-    assert_one_line(comity, ["seeds", "add", "a.example", "--state", "file/state.db"], "cannot make the folder file")
+    assert_one_line(comity, ["seeds", "add", "a.example", "--state", "file/state.db"], "cannot create the folder file")
 
 
 @pytest.mark.parametrize("place", ["locked/state.db", "locked/deeper/state.db"])

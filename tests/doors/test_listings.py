@@ -182,7 +182,7 @@ def test_info_tells_what_an_operator_and_the_gate_decided(hosts: CommandLine) ->
 def test_a_host_that_nobody_knows_is_an_error_that_says_what_to_do(hosts: CommandLine) -> None:
     answer = hosts("domains", "info", "nobody.example")
     assert (answer.code, answer.out) == (1, "")
-    assert answer.err == "comity: nobody.example is not known here; `comity seeds add nobody.example` makes it known\n"
+    assert answer.err == "comity: nobody.example is unknown; `comity seeds add nobody.example` adds it\n"
 
 
 @pytest.mark.parametrize(

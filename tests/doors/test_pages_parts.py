@@ -69,7 +69,7 @@ def test_what_is_wrong_is_told_and_the_rest_can_be_asked(crawled: CommandLine) -
     assert answer.err == "1 file not written by a crawl, and ignored: notes.txt\n"
     answer = crawled("pages", "query", COUNT, "--into-format", "csv")
     assert (answer.code, answer.lines) == (0, ["pages", "5"])
-    assert answer.err == "1 part damaged or missing, so left out; see comity pages verify.\n"
+    assert answer.err == "1 part damaged or missing, and skipped; see comity pages verify.\n"
     assert crawled.json("pages", "query", COUNT)["parts_left_out"] == 1
 
 
@@ -80,7 +80,7 @@ def test_only_a_thorough_look_finds_octets_that_changed(crawled: CommandLine) ->
     path.write_bytes(octets)
     assert crawled("pages", "verify", "--quick").code == 0
     answer = crawled("pages", "verify")
-    assert (answer.code, "its digest is not the one noted" in answer.out) == (1, True)
+    assert (answer.code, "its digest does not match the manifest" in answer.out) == (1, True)
 
 
 def test_a_part_that_is_gone_is_missed(crawled: CommandLine) -> None:

@@ -302,7 +302,7 @@ class _AsyncSink:
         (lambda: comity.crawl("a.example", user_agent="7"), comity.BadInput, "user_agent"),
         (lambda: comity.crawl("a.example", contact="a\nb"), comity.BadInput, "contact"),
         (lambda: comity.crawl("a.example", into="pages.csv"), comity.BadInput, "pages go into a folder"),
-        (lambda: comity.crawl("a.example", into=""), comity.BadInput, "no name"),
+        (lambda: comity.crawl("a.example", into=""), comity.BadInput, "path for pages is empty"),
         (lambda: comity.crawl("a.example", state=":memory:"), comity.BadInput, "TEMPORARY"),
         (lambda: comity.crawl("a.example", max_page=1), TypeError, "max_page"),
         (lambda: comity.crawl(7), TypeError, "not iterable"),
@@ -359,5 +359,5 @@ def test_what_is_taken_down_is_not_read_back(web: Web, place: Place) -> None:
 def test_where_nothing_was_crawled_nothing_is_read(place: Place) -> None:
     assert list(comity.read_pages()) == []
     assert list(place.folder.iterdir()) == []
-    with pytest.raises(comity.BadInput, match="archive tools"):
+    with pytest.raises(comity.BadInput, match="cannot be queried"):
         comity.read_pages("pages.warc")

@@ -107,10 +107,10 @@ def test_a_meilisearch_is_used_where_one_is_named(
     monkeypatch.setenv("COMITY_MEILI_URL", meili.url)
     monkeypatch.setenv("COMITY_MEILI_KEY", "wrong")
     answer = stocked("search", "water")
-    assert (answer.code, "refuses the key" in answer.err, "wrong" in answer.err) == (1, True, False)
+    assert (answer.code, "rejects the key" in answer.err, "wrong" in answer.err) == (1, True, False)
     status = stocked.json("search", "--status")
     assert (status["engine"], status["pending"], status["failing"]) == ("meilisearch", 3, 3)
-    assert "refuses the key" in status["last_error"]
+    assert "rejects the key" in status["last_error"]
     monkeypatch.setenv("COMITY_MEILI_KEY", "secret")
     assert stocked.json("search", "--rebuild") == {"told": 3, "removed": 0, "postponed": 0, "error": None}
     assert stocked.json("search", "water")["total"] == 1

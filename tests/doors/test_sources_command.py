@@ -95,7 +95,7 @@ def test_a_failed_run_says_why_and_ends_with_1(comity: CommandLine, site: Site) 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("add", "example.org/careers"), "a whole address such as https://example.org/careers"),
+        (("add", "example.org/careers"), "a full URL such as https://example.org/careers"),
         (("add", "https://example.org/", "--type", "pdf"), "comity: --type: must be html, rss or api"),
         (("add", "https://example.org/", "--time-window", "late"), "comity: --time-window:"),
         (("add", "https://example.org/", "--parser-hint", "{"), "comity: --parser-hint:"),

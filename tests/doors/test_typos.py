@@ -53,7 +53,7 @@ def test_a_slip_is_an_error_before_anything_is_made(comity: CommandLine, argumen
         (("sources", "list", "--org-type", "acadmic"), "did you mean academic?"),
         (
             ("crawl", "example.com", "--into", "s3://b/x"),
-            "s3://b/x: pages are kept on this machine; s3:// is not supported",
+            "s3://b/x: pages are stored on this machine; s3:// is not supported",
         ),
     ],
 )

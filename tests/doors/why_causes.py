@@ -53,7 +53,7 @@ CAUSES: dict[str, Cause] = {
     "http_418": Cause("another 4xx", "http_418", r"^The server answered 418"),
     "http_500_again": Cause("5xx, to be tried again", "http_500", r"answered 500.*; try \d of 6, it is .*tried again"),
     "http_500": Cause(
-        "5xx, given up", "http_500", r"^The server failed: it answered 500.*; tried \d times, and given up"
+        "5xx, given up", "http_500", r"^The server failed: it answered 500.*; it was tried \d times and then given up"
     ),
     "http_503": Cause(
         "503 without Retry-After, given up", "http_503", r"^The server failed: it answered 503.*given up"
@@ -61,7 +61,7 @@ CAUSES: dict[str, Cause] = {
     "http_429": Cause("429", "http_429", r"^The host is rate-limited: the server answered 429.*tried again"),
     "host_blocked": Cause("a block by Retry-After", "host_blocked", r"^Its host asked us to wait until"),
     # Bodies that are not taken.
-    "wrong_type": Cause("a content type that is not wanted", "wrong_type", r"^Its content type is not wanted .*pdf"),
+    "wrong_type": Cause("a content type that is not wanted", "wrong_type", r"^Its content type is not accepted .*pdf"),
     "too_large": Cause("an answer that is too large", "too_large", r"^The response is larger than the limit"),
     "too_large_policy": Cause(
         "larger than the host's policy", "too_large", r"^The response is larger than the limit .*1024"
@@ -101,7 +101,7 @@ CAUSES: dict[str, Cause] = {
     "redirect_takedown": Cause("a redirect to a takedown", "taken_down", r"^It redirects to a page that is taken down"),
     "redirect_mailto": Cause("a redirect to mailto:", "bad_redirect", r"^It redirects to something that is not a web"),
     "redirect_busy": Cause(
-        "a redirect to a host held elsewhere", "host_busy", r"^It was postponed.*another worker holds"
+        "a redirect to a host held elsewhere", "host_busy", r"^It was postponed.*held by another worker"
     ),
     # Seen and left.
     "nofollow_link": Cause("a link with rel=nofollow", "nofollow", r"^The only link to it says rel=nofollow"),
@@ -136,7 +136,7 @@ CAUSES: dict[str, Cause] = {
     "folded": Cause(
         "a tracking parameter", "folded", r"^It is treated as \S+/a: `utm_source` does not identify a page"
     ),
-    "folded_session": Cause("a session in the path", "folded", r"^It is treated as \S+/a: the mark of a session"),
+    "folded_session": Cause("a session in the path", "folded", r"^It is treated as \S+/a: a session id"),
     "other_spelling": Cause(
         "another spelling of a known URL", "other_spelling", r"^No crawl has found it.*/a is known"
     ),

@@ -49,5 +49,5 @@ class Room:
 
     def paths(self, limit: int = 1000, now: datetime = NOW, host: UUID | None = None) -> list[str]:
         """What a look shows, without the usual origin."""
-        found = self.store.look(host or self.host, limit, now)
+        found = self.store.peek(host or self.host, limit, now)
         return [each.url.removeprefix("https://a.example/") for each in found]

@@ -19,7 +19,7 @@ def main() -> None:
     database = open_database(where)
     store = RedisFrontier(database, url, SystemClock(), RedisTerms())
     host_ids = [UUID(host) for host in hosts]
-    store.take_up(host_ids)
+    store.prepare_hosts(host_ids)
     print("ready", flush=True)
     sys.stdin.readline()
     found = 0
@@ -30,7 +30,7 @@ def main() -> None:
         }
         with store.change(links) as change:
             for host in host_ids:
-                ready = store.look(host, 5, NOW)
+                ready = store.peek(host, 5, NOW)
                 mine = [each.key for each in ready if f"/{name}/" in each.url]
                 found += change.settle(host, None, HostSettlement(links[host], done=mine))
     store.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from comity.frontier.at_hand import HostQueue
+from comity.frontier.host_queue import HostQueue
 
 
 def test_images_that_are_linked_are_remembered_within_the_same_bound_as_what_was_met() -> None:

@@ -144,8 +144,8 @@ class FrontierMachine(RuleBasedStateMachine):
             wanted = [
                 (each.entry.url, each.entry.key, each.entry.depth, each.attempts, each.entry.priority) for each in ready
             ]
-            assert [each[:5] for each in self.room.store.look(host, 100, now)] == wanted
-            assert [each[:5] for each in self.room.store.look(host, 2, now)] == wanted[:2]
+            assert [each[:5] for each in self.room.store.peek(host, 100, now)] == wanted
+            assert [each[:5] for each in self.room.store.peek(host, 2, now)] == wanted[:2]
             put_off = [each.not_before for each in queued if each.not_before is not None]
             due_at = datetime.fromtimestamp(min(put_off), UTC) if put_off else None
             assert self.room.store.next_ready_at(host) == due_at

@@ -84,7 +84,7 @@ def test_a_batch_that_comes_twice_counts_once(room: Room, server: ChosenValkey) 
         change.requeue_all(room.host)
     work(Worked(room, store), 4)
     before = whole(store, room.host)
-    following = store._following
+    following = store._replication
     with room.database.read() as connection:
         kept = connection.execute(select(frontier_journal).order_by(frontier_journal.c.batch)).all()
     mark = following.mark(room.host)
@@ -146,7 +146,7 @@ def test_last_writes_that_redis_lost_come_from_the_journal(
     if not seen_before:
         store.close()
         store = frontier_at(server, room.database, replicas=1)
-        store.take_up([room.host])
+        store.prepare_hosts([room.host])
     with server.client() as client:
         assert seen_before or client.hget(f"{LAYOUT}:{{{room.host.hex}}}", "applied") == b"11"
     assert whole(store, room.host) == before
@@ -195,7 +195,7 @@ def test_a_change_stands_when_redis_dies_before_it_is_told(room: Room, server: C
         change.settle(room.host, None, HostSettlement([entry("new", 0, 9)], done=[key_of("0/1")]))
         server.kill()
     with pytest.raises(FrontierUnavailable, match="cannot be used"):
-        room.store.look(room.host, 5, NOW)
+        room.store.peek(room.host, 5, NOW)
     with pytest.raises(FrontierUnavailable), room.store.change({room.host: [entry("x")]}):
         raise AssertionError("it must not begin")
     server.start()
@@ -211,7 +211,7 @@ def test_what_a_dead_worker_left_is_finished_by_the_next(room: Room, server: Cho
     server.start()
     second = frontier_at(server, room.database)
     assert second.recover() == 1
-    assert [each.url for each in second.look(room.host, 1, NOW)] == ["https://a.example/new"]
+    assert [each.url for each in second.peek(room.host, 1, NOW)] == ["https://a.example/new"]
     until(lambda: not second.tidy())
     assert rows(room) == 0
     second.close()
@@ -295,7 +295,7 @@ def test_a_line_that_breaks_at_any_call_changes_nothing_in_the_end(
         Brittle.breaks_at = -1
         again.store.close()
         fresh = frontier_at(server, room.database)
-        fresh.take_up([again.host])
+        fresh.prepare_hosts([again.host])
         found = whole(fresh, again.host)
         fresh.close()
         return found

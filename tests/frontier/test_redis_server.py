@@ -82,7 +82,7 @@ def test_a_server_that_evicts_is_refused(embedded_database: Database) -> None:
     with ChosenValkey("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru") as server:
         store = frontier_at(server, embedded_database)
         with pytest.raises(FrontierUnavailable, match="noeviction"):
-            store.take_up([])
+            store.prepare_hosts([])
         store.close()
 
 
@@ -109,7 +109,7 @@ def test_a_server_that_is_full_takes_no_part_of_a_batch(embedded_database: Datab
 def test_a_server_that_is_not_there_is_named_without_its_password(embedded_database: Database) -> None:
     store = frontier_at(Absent(), embedded_database)  # type: ignore[arg-type]
     with pytest.raises(FrontierUnavailable) as caught:
-        store.take_up([])
+        store.prepare_hosts([])
     assert "127.0.0.1:1/0" in str(caught.value)
     assert "secret" not in str(caught.value)
     store.close()
@@ -180,8 +180,8 @@ def test_a_server_that_still_reads_its_log_is_waited_for(embedded_database: Data
 
         Thread(target=answer, daemon=True).start()
         store = RedisFrontier(embedded_database, f"redis://127.0.0.1:{server.getsockname()[1]}/0", MovedClock())
-        with pytest.raises(FrontierUnavailable, match="still reads") as caught:
-            store.take_up([])
+        with pytest.raises(FrontierUnavailable, match="still loading") as caught:
+            store.prepare_hosts([])
         assert not isinstance(caught.value, FrontierUnfit)
         store.close()
 
@@ -195,7 +195,7 @@ def test_neither_a_replica_nor_a_part_of_a_cluster_will_do(embedded_database: Da
                 other.execute_command("CLUSTER", "ADDSLOTSRANGE", 8192, 16383)
                 other.execute_command("CLUSTER", "MEET", host, port)
             until(lambda: b"cluster_size:2" in client.execute_command("CLUSTER", "INFO"))
-            refused(server, embedded_database, "one of a cluster")
+            refused(server, embedded_database, "part of a cluster")
         with primary.client() as client:
             client.execute_command("REPLICAOF", host, port)
         refused(primary, embedded_database, "is a replica")
@@ -204,7 +204,7 @@ def test_neither_a_replica_nor_a_part_of_a_cluster_will_do(embedded_database: Da
 def refused(server: ChosenValkey, database: Database, said: str) -> None:
     store = frontier_at(server, database)
     with pytest.raises(FrontierUnfit, match=said):
-        store.take_up([])
+        store.prepare_hosts([])
     store.close()
 
 

@@ -29,7 +29,7 @@ def test_a_host_without_a_frontier_has_nothing(room: Room) -> None:
     assert room.store.next_ready_at(room.host) is None
     assert room.store.find([room.host], 1) is None
     assert room.store.urls(room.host, QUEUED, 0, 10) == []
-    room.store.take_up([room.host])
+    room.store.prepare_hosts([room.host])
 
 
 def test_urls_come_by_priority_then_depth_then_age(room: Room) -> None:
@@ -49,7 +49,7 @@ def test_a_look_tells_everything_that_a_visit_needs(room: Room) -> None:
     url = "http://a.example:8080/path?q=%C3%A4#not-a-fragment-to-us"
     room.add(entry(url, 3, 7))
     room.settle(put_back=[PutBack(key_of(url), after(-1), 1)])
-    (found,) = room.store.look(room.host, 5, NOW)
+    (found,) = room.store.peek(room.host, 5, NOW)
     assert (found.url, found.key, found.depth, found.attempts, found.priority) == (url, key_of(url), 3, 1, 7)
 
 
@@ -121,7 +121,7 @@ def test_what_is_put_off_comes_back_at_its_time_and_in_its_place(room: Room) -> 
     assert room.paths(now=NOW + timedelta(seconds=60.25)) == ["a", "b", "c"]
     assert room.paths() == ["c"], "a worker whose clock is behind sees what its clock allows"
     assert room.store.next_ready_at(room.host) == NOW + timedelta(seconds=30)
-    assert [each.attempts for each in room.store.look(room.host, 5, NOW + timedelta(hours=1))] == [1, 0, 0]
+    assert [each.attempts for each in room.store.peek(room.host, 5, NOW + timedelta(hours=1))] == [1, 0, 0]
     room.settle(done=[key_of("b")])
     assert room.store.next_ready_at(room.host) == NOW + timedelta(seconds=60.25)
     room.settle(put_back=[PutBack(key_of("a"), after(90), 1)])
@@ -158,7 +158,7 @@ def test_everything_done_is_queued_again_in_its_old_place(room: Room) -> None:
     with room.store.change() as change:
         assert change.requeue_all(room.host) == 100
     assert room.paths() == [path for number, path in enumerate(paths) if number % 3 != 1]
-    assert {each.attempts for each in room.store.look(room.host, 1000, NOW)} == {0}
+    assert {each.attempts for each in room.store.peek(room.host, 1000, NOW)} == {0}
     assert room.store.next_ready_at(room.host) is None
 
 
@@ -260,7 +260,7 @@ def test_several_questions_about_several_hosts(room: Room) -> None:
         assert reads.queued_of([room.host, other, empty]) == {room.host: 2}
         assert [reads.any_url(host) is not None for host in (room.host, other, empty)] == [True, True, False]
         assert sorted(reads.keys(room.host, 10)) == sorted(map(key_of, "abc"))
-        assert [each.key for each in reads.look(room.host, 5, NOW)] == [key_of("b"), key_of("c")]
+        assert [each.key for each in reads.peek(room.host, 5, NOW)] == [key_of("b"), key_of("c")]
 
 
 def test_operators_go_through_urls_in_pages_and_change_their_state(room: Room) -> None:
@@ -290,7 +290,7 @@ def test_what_was_taken_down_and_given_back_has_no_wait(room: Room) -> None:
     for before, then in ((QUEUED, DROPPED), (DROPPED, QUEUED)):
         with room.store.change() as change:
             assert change.change_state(room.host, [key_of("a")], before, then) == 1
-    assert [each.attempts for each in room.store.look(room.host, 5, NOW)] == [0]
+    assert [each.attempts for each in room.store.peek(room.host, 5, NOW)] == [0]
 
 
 def test_merging_gives_one_host_the_urls_of_another(room: Room) -> None:
@@ -299,7 +299,7 @@ def test_merging_gives_one_host_the_urls_of_another(room: Room) -> None:
     room.settle(done=[key_of("a")])
     room.add(entry("https://www.a.example/c", 1), *(entry(path) for path in "abxyz"), host=other)
     room.settle(other, done=[key_of("x")], dropped=[key_of("y")], put_back=[PutBack(key_of("z"), after(9), 1)])
-    room.store.take_up([room.host, other])
+    room.store.prepare_hosts([room.host, other])
     with room.store.change() as change:
         change.move(other, room.host)
     assert room.paths() == ["b", "https://www.a.example/c"]
@@ -337,7 +337,7 @@ def test_a_host_may_have_very_many_urls_and_very_long_ones(room: Room) -> None:
     assert room.add(*entries[:3000]) == 3000
     assert room.add(*entries) == 2001
     wanted = sorted(entries, key=lambda each: each.depth)
-    found = room.store.look(room.host, 10_000, NOW)
+    found = room.store.peek(room.host, 10_000, NOW)
     assert [each.url for each in found] == [each.url for each in wanted]
     assert set(room.store.keys(room.host, 10_000)) == {each.key for each in entries}
     room.settle(done=[each.key for each in entries[:4900]])
@@ -390,7 +390,7 @@ def test_a_link_that_was_too_deep_is_queued_when_it_is_found_nearer(room: Room) 
     room.settle(too_deep=[entry("a", 5), entry("b", 5)])
     assert room.settle(links=[entry("a", 1, 7), entry("c", 1)], lifts=True) == 2
     assert room.paths() == ["a", "c"]
-    (first, _) = room.store.look(room.host, 10, NOW)
+    (first, _) = room.store.peek(room.host, 10, NOW)
     assert (first.depth, first.priority) == (1, 7)
     assert room.store.too_deep([room.host]) == {room.host: (1, 5)}
     assert room.settle(links=[entry("a", 1), entry("c", 1)], lifts=True) == 0

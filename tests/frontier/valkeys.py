@@ -53,7 +53,7 @@ def frontier_at(server: ValkeyServer, database: Database, clock: Clock | None = 
 def whole(store: FrontierStore, host: Any) -> dict[str, Any]:
     """Everything that can be asked about a host."""
     found: dict[str, Any] = {
-        "look": store.look(host, 10_000, NOW),
+        "look": store.peek(host, 10_000, NOW),
         "states": store.states(host),
         "due": store.next_ready_at(host),
         "keys": sorted(store.keys(host, 10_000)),

@@ -68,7 +68,7 @@ def test_a_reservation_ends_once() -> None:
     gate = gate_at(SimulatedTime())
     first = granted(gate)
     gate.finish(first)
-    with pytest.raises(ValueError, match="not under way"):
+    with pytest.raises(ValueError, match="not in progress"):
         gate.finish(first)
     assert gate.in_flight == 0
 

@@ -145,8 +145,8 @@ def test_only_the_leases_of_dead_processes_of_this_machine_are_freed(state: Stat
     state.add("free.example")
     before = {host: state.row(host) for host in (*holders_of, "free.example")}
     state.clock.advance(minutes=5)
-    assert us.free_own_dead() == 3
-    assert us.free_own_dead() == 0
+    assert us.release_dead() == 3
+    assert us.release_dead() == 0
     freed = {"dead.example", "dead-too.example", "reused.example"}
     for host, row in before.items():
         now = state.row(host)

@@ -94,12 +94,12 @@ def test_a_worker_that_restarts_on_the_same_machine_frees_what_its_dead_sibling_
         told = killed_while_holding(database, 3, 1800.0)
         us = Leases(database, SystemClock())
         assert us.claim(9) == []
-        assert us.free_own_dead() == 3
+        assert us.release_dead() == 3
         claimed = us.claim(9)
         assert {lease.host for lease in claimed} == {old["host"] for old in told["held"]}
         assert all(lease.memory.unclean_end_at is not None for lease in claimed)
         assert state.row(kept["held"][0]["host"])["claimed_by"] == kept["holder"]
-    assert us.free_own_dead() == 1  # it was killed when the block ended
+    assert us.release_dead() == 1  # it was killed when the block ended
 
 
 def test_the_dead_of_another_machine_are_left_to_run_out(database: Database) -> None:
@@ -109,5 +109,5 @@ def test_the_dead_of_another_machine_are_left_to_run_out(database: Database) -> 
     foreign = "another-machine" + told["holder"][told["holder"].index(":") :]
     with database.write() as connection:
         connection.execute(update(domains).values(claimed_by=foreign))
-    assert Leases(database, SystemClock()).free_own_dead() == 0
+    assert Leases(database, SystemClock()).release_dead() == 0
     assert state.row("host.example")["claimed_by"] == foreign

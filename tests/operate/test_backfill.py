@@ -234,7 +234,7 @@ def test_rows_that_are_no_web_address_are_counted_with_their_reason(state: State
     assert (report.fetches.rows, report.fetches.rows_skipped, report.fetches.hosts) == (10, 9, 1)
     assert report.fetches.skipped[0] == Skipped("only http and https are crawled", 2, "ftp://files.example/")
     reasons = {line.reason: line.example for line in report.fetches.skipped}
-    assert reasons["no http:// or https:// in front"] == "plain.example/"
+    assert reasons["does not start with http:// or https://"] == "plain.example/"
     assert reasons["contains a user name or password, which Comity never sends"] == "…@host.example"
     assert "secret" not in str(report)
 
@@ -579,7 +579,7 @@ def test_of_two_backfills_the_later_one_takes_over(state: State, monkeypatch: py
         if not reports:
             reports.append(backfilled(state))
 
-    with pytest.raises(StateUnavailable, match="taken this one over"):
+    with pytest.raises(StateUnavailable, match="took over"):
         backfilled(state, bars=lambda _title, _total: start_another)
     assert (reports[0].is_resumed, reports[0].fetches.rows) == (True, 60)
     assert counted(state) == expected

@@ -299,4 +299,4 @@ def test_the_ledger_of_a_folded_host_is_kept(state: State) -> None:
         ("example.com", 1, ()),
         ("www.example.com", 1, ()),
     ]
-    assert audits[1].remarks == ("the host was folded into another, and its chain ends here",)
+    assert audits[1].remarks == ("the host was merged into another one, and its chain ends here",)

@@ -60,7 +60,7 @@ def test_whatever_its_status_a_host_is_ready_to_be_crawled_from_the_start(state:
 
 
 def test_an_unknown_host_is_not_found(state: State) -> None:
-    with pytest.raises(NotFound, match=r"nobody\.example is not known here") as refused:
+    with pytest.raises(NotFound, match=r"nobody\.example is unknown") as refused:
         reset_host(state.database, state.clock, "nobody.example")
     assert refused.value.remedy == Remedy(RemedyCode.ADD_SEED, "nobody.example")
 

@@ -63,8 +63,8 @@ def test_a_proposed_source_waits_for_approval(bureau: Office) -> None:
 @pytest.mark.parametrize(
     ("url", "columns", "words"),
     [
-        ("careers.example/jobs", {}, "a whole address such as https://"),
-        ("ftp://careers.example/", {}, "a whole address such as https://"),
+        ("careers.example/jobs", {}, "a full URL such as https://"),
+        ("ftp://careers.example/", {}, "a full URL such as https://"),
         ("https://", {}, "https://"),
         ("https://ex ample/", {}, "ex ample"),
         (PAGE, {"source_type": "pdf"}, "source_type: must be html, rss or api, not 'pdf'"),
@@ -101,7 +101,7 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(
 
 def test_one_address_is_one_source_until_it_is_deleted(bureau: Office) -> None:
     source = bureau.add(PAGE, time_window="22:00-05:00", org_type="un")
-    with pytest.raises(BadInput, match="is a source already"):
+    with pytest.raises(BadInput, match="is already a source"):
         bureau.add("https://careers.example/Jobs")
     operate.delete_source(bureau.database, bureau.state.clock, source.id)
     with pytest.raises(NotFound):
@@ -120,7 +120,7 @@ def test_an_edit_changes_what_is_named_and_an_empty_text_takes_a_value_away(bure
     assert (edited.time_window, edited.schedule, edited.importance) == (None, ScheduleName.ADAPTIVE, 2.5)
     assert (edited.country, edited.org_type, edited.next_run_at) == ("KE", "un", source.next_run_at)
     other = bureau.add("https://other.example/")
-    with pytest.raises(BadInput, match="another source already"):
+    with pytest.raises(BadInput, match="already another source"):
         operate.edit_source(bureau.database, bureau.state.clock, other.id, careers_url=PAGE)
     with pytest.raises(BadInput, match="cannot be empty"):
         operate.edit_source(bureau.database, bureau.state.clock, other.id, schedule=None)
@@ -172,8 +172,8 @@ def test_a_test_fetch_asks_for_the_head_only(web: Web, bureau: Office) -> None:
     assert missing.elapsed_ms > 0
     site.routes["/no-heads"] = Answer(405)
     refused = bureau.do(lambda desk: operate.test_fetch(desk, site.url("/no-heads")))
-    assert (refused.status, "does not answer HEAD requests" in (refused.note or "")) == (405, True)
-    for path, words in (("/private", "not asked"), ("/gone", "taken down")):
+    assert (refused.status, "does not support HEAD requests" in (refused.note or "")) == (405, True)
+    for path, words in (("/private", "not requested"), ("/gone", "taken down")):
         site.routes["/robots.txt"] = Answer(body="User-agent: *\nDisallow: /private\n", type="text/plain")
         bureau.execute("DELETE FROM robots_cache")
         add_takedowns(bureau.database, [site.url("/gone")])
@@ -227,7 +227,7 @@ def test_an_edit_holds_for_the_run_that_is_planned_already(bureau: Office) -> No
 
 def test_an_address_that_somebody_else_takes_at_the_same_moment_is_taken(bureau: Office) -> None:
     one, other = bureau.add(PAGE), bureau.add("https://other.example/")
-    with pytest.raises(AlreadyThere, match="another source already"), bureau.database.write() as connection:
+    with pytest.raises(AlreadyThere, match="already another source"), bureau.database.write() as connection:
         sources_table.change(connection, other.id, {"careers_url": one.careers_url}, bureau.state.clock.now())
     assert bureau.again(other).careers_url == "https://other.example/"
 

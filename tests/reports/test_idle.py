@@ -39,7 +39,7 @@ LATER = BEGINNING + timedelta(days=3)
             "the host asked us to wait",
             "then",
         ),
-        ({"status": "pending"}, "it waits for its turn", "again"),
+        ({"status": "pending"}, "it is waiting for its turn", "again"),
     ],
 )
 def test_a_host_of_this_standing_is_explained(state: State, columns: dict[str, Any], why: str, remedy: str) -> None:

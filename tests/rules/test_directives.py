@@ -131,10 +131,10 @@ def test_the_earliest_announced_end_counts() -> None:
 def test_a_page_may_be_kept_until_its_end() -> None:
     end = datetime(2030, 1, 1, tzinfo=UTC)
     directives = PageDirectives(unavailable_after=end)
-    assert not directives.forbids_keeping(end - timedelta(seconds=1))
-    assert directives.forbids_keeping(end)
-    assert PageDirectives(noindex=True).forbids_keeping(end - timedelta(days=1))
-    assert not PageDirectives().forbids_keeping(end)
+    assert not directives.forbids_storing(end - timedelta(seconds=1))
+    assert directives.forbids_storing(end)
+    assert PageDirectives(noindex=True).forbids_storing(end - timedelta(days=1))
+    assert not PageDirectives().forbids_storing(end)
 
 
 words = st.sampled_from(
@@ -152,9 +152,9 @@ def test_no_text_raises(meta: list[str], headers: list[str], agent: str) -> None
     end = directives.unavailable_after
     long_ago = datetime(1, 1, 1, 0, 0, 0, tzinfo=UTC)
     if end is not None:
-        assert directives.forbids_keeping(end)
+        assert directives.forbids_storing(end)
     if end is None or end > long_ago:
-        assert directives.forbids_keeping(long_ago) is directives.noindex, "before its end only noindex forbids"
+        assert directives.forbids_storing(long_ago) is directives.noindex, "before its end only noindex forbids"
 
 
 @given(values, values, values)

@@ -28,7 +28,7 @@ TLS = "TLS connect error: error:0A00010B:SSL routines::"
         (FailureKind.CERTIFICATE_REFUSED, "SSL certificate problem: certificate has expired", False),
         (FailureKind.DNS_FAILURE, "Could not resolve host", False),
         (FailureKind.ADDRESS_REFUSED, "127.0.0.1 is in 127.0.0.0/8", False),
-        (FailureKind.FIRST_BYTE_TIMEOUT, "no answer after 20 s", False),
+        (FailureKind.FIRST_BYTE_TIMEOUT, "no response after 20 s", False),
         (FailureKind.RESET, "Recv failure: Connection reset by peer", False),
     ],
 )
@@ -62,4 +62,4 @@ def test_a_refusal_names_the_option_that_lifts_it_and_the_option_does(address: s
 
 
 def test_a_refused_port_is_lifted_by_no_network() -> None:
-    assert not allows("port 22 is not for HTTP", parse_networks(["0.0.0.0/0", "::/0"]))
+    assert not allows("port 22 is not used for HTTP", parse_networks(["0.0.0.0/0", "::/0"]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from comity.model.job import JobFound, ListingKind
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, RunStatus, SourceStatus, Trouble
-from comity.rules.source_verdict import LOOKS_FOR_NOTHING, MANY, judge
+from comity.rules.source_verdict import MANY, RUNS_TO_CONFIRM_NOTHING, judge
 
 KINDS = list(ListingKind)
 HARD = [
@@ -98,7 +98,7 @@ def test_a_listing_that_is_not_read_to_its_end_closes_nothing() -> None:
         (Trouble.ROBOTS_UNREACHABLE, "fail", True, None),
         (Trouble.TAKEN_DOWN, "warn", False, None),
         (Trouble.NO_PAGES, "warn", False, None),
-        (Trouble.PATIENCE, "fail", True, None),
+        (Trouble.ASKED_TO_WAIT, "fail", True, None),
         (Trouble.REFUSED, "fail", True, None),
         (Trouble.FAILED, "fail", True, None),
     ],
@@ -162,4 +162,4 @@ def test_many_postings_are_never_closed_by_a_page_that_shows_none(
             assert pages[0][0] is NO
             assert empty_reads >= 1
         if seen.found == 0 and 0 < last_found < MANY:
-            assert empty_reads >= (1 if pages[0][0] is NO else LOOKS_FOR_NOTHING - 1)
+            assert empty_reads >= (1 if pages[0][0] is NO else RUNS_TO_CONFIRM_NOTHING - 1)

@@ -39,7 +39,7 @@ def add_postings(state: State, *numbers: int, tell: bool = True, **given: Any) -
     with state.database.write() as connection:
         connection.execute(insert(job_postings), rows)
         if tell:
-            postings.tell_search(connection, [row["id"] for row in rows], "upsert")
+            postings.queue_for_search(connection, [row["id"] for row in rows], "upsert")
     return [row["id"] for row in rows]
 
 
@@ -47,13 +47,13 @@ def change(state: State, number: int, *, tell: bool = True, **values: Any) -> No
     with state.database.write() as connection:
         connection.execute(update(job_postings).where(job_postings.c.id == UUID(int=number)).values(**values))
         if tell:
-            postings.tell_search(connection, [UUID(int=number)], "upsert")
+            postings.queue_for_search(connection, [UUID(int=number)], "upsert")
 
 
 def forget(state: State, number: int) -> None:
     with state.database.write() as connection:
         connection.execute(delete(job_postings).where(job_postings.c.id == UUID(int=number)))
-        postings.tell_search(connection, [UUID(int=number)], "delete")
+        postings.queue_for_search(connection, [UUID(int=number)], "delete")
 
 
 def rows(state: State) -> Sequence[Any]:

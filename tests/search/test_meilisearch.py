@@ -42,7 +42,7 @@ def test_documents_go_in_batches(meili: MeiliStandIn) -> None:
 
 @pytest.mark.parametrize("key", [None, "another key"])
 def test_a_key_that_is_refused_is_said_and_not_shown(meili: MeiliStandIn, key: str | None) -> None:
-    with pytest.raises(SearchUnavailable, match="refuses the key") as caught:
+    with pytest.raises(SearchUnavailable, match="rejects the key") as caught:
         MeiliSearch(MeiliLink(meili.url, key)).query(SearchQuery(), NOW)
     assert "another key" not in str(caught.value)
 

@@ -60,7 +60,7 @@ def served(state: State, text: str = "") -> set[int]:
 def test_what_is_told_is_found_and_the_outbox_is_empty(sourced: State) -> None:
     add_postings(sourced, 1, 2, 3)
     drain, _ = drain_of(sourced, batch=2)
-    assert drain.drain() == Drained(told=3)
+    assert drain.drain() == Drained(indexed=3)
     assert served(sourced, "engineer") == {1, 2, 3}
     assert rows(sourced) == []
     assert drain.drain() == Drained()
@@ -77,7 +77,7 @@ def test_the_latest_wins_and_what_is_gone_is_forgotten(sourced: State) -> None:
     change(sourced, 1, title="Baker")
     forget(sourced, 2)
     assert len(rows(sourced)) == 3
-    assert drain.drain() == Drained(told=1, removed=1)
+    assert drain.drain() == Drained(indexed=1, removed=1)
     assert (served(sourced), served(sourced, "baker"), served(sourced, "engineer")) == ({1}, {1}, set())
 
 
@@ -97,7 +97,7 @@ def test_an_engine_that_is_down_loses_nothing(sourced: State, meili: MeiliStandI
     add_postings(sourced, 1, 2, 3)
     meili.is_down = True
     first = drain.drain()
-    assert (first.postponed, first.told) == (2, 0)
+    assert (first.postponed, first.indexed) == (2, 0)
     assert "503" in str(first.error)
     waits = []
     for _ in range(4):
@@ -110,9 +110,9 @@ def test_an_engine_that_is_down_loses_nothing(sourced: State, meili: MeiliStandI
     assert (found_status.pending, found_status.failing) == (3, 2)
     assert "out of service" in str(found_status.last_error)
     meili.is_down = False
-    assert drain.drain() == Drained(told=1)  # the others wait for their time
+    assert drain.drain() == Drained(indexed=1)  # the others wait for their time
     sourced.clock.advance(seconds=160)
-    assert drain.drain() == Drained(told=2)
+    assert drain.drain() == Drained(indexed=2)
     assert numbers(engine.query(EVERYTHING, sourced.clock.now())) == {1, 2, 3}
     assert status(sourced) == type(found_status)(0, 0, None, None, None)
 
@@ -127,7 +127,7 @@ def test_one_posting_that_is_refused_does_not_hold_up_the_others(sourced: State,
     add_postings(sourced, 1, 2, 3)
     meili.refused_word = "number2"
     done = drain.drain()
-    assert (done.told, done.postponed) == (2, 1)
+    assert (done.indexed, done.postponed) == (2, 1)
     assert [(row.posting_id.int, row.attempts) for row in rows(sourced)] == [(2, 1)]
     assert numbers(engine.query(EVERYTHING, sourced.clock.now())) == {1, 3}
 
@@ -141,7 +141,7 @@ def test_an_engine_that_goes_while_postings_are_told_apart_is_not_waited_for_aga
     add_postings(sourced, 1, 2, 3, 4)
     meili.refused_word, meili.puts_before_it_goes = "number3", 2  # all together, and the first by itself
     done = drain.drain()
-    assert (done.told, done.postponed, meili.puts) == (1, 3, 3)
+    assert (done.indexed, done.postponed, meili.puts) == (1, 3, 3)
     assert len(rows(sourced)) == 3
 
 
@@ -158,7 +158,7 @@ def test_a_crash_after_the_engine_took_it_tells_it_again(sourced: State) -> None
     assert len(rows(sourced)) == 2
     assert drain.drain() == Drained()  # somebody has them, for all one knows
     sourced.clock.advance(seconds=301)
-    assert drain.drain() == Drained(told=2)
+    assert drain.drain() == Drained(indexed=2)
     assert (served(sourced), rows(sourced)) == ({1, 2}, [])
 
 
@@ -170,7 +170,7 @@ def test_a_change_while_it_is_told_is_told_again(sourced: State) -> None:
 
     def change_and_tell() -> None:
         change(sourced, 1, title="Baker")
-        assert quick.drain() == Drained(told=1)
+        assert quick.drain() == Drained(indexed=1)
 
     engine.before = change_and_tell
     slow.drain()
@@ -209,7 +209,7 @@ def test_two_drains_at_once_are_harmless(sourced: State) -> None:
     assert (served(sourced, "baker"), rows(sourced)) == (set(range(1, 21)), [])
     total = DatabaseSearch(sourced.database).query(EVERYTHING, sourced.clock.now()).total
     assert total == 80
-    assert sum(result.told for result in results) <= 100
+    assert sum(result.indexed for result in results) <= 100
 
 
 def test_a_takedown_holds_at_once_and_the_index_forgets(sourced: State) -> None:
@@ -246,7 +246,7 @@ def test_a_rebuild_fills_the_index_anew(sourced: State) -> None:
     drain.drain()
     forget(sourced, 9)
     seen: list[tuple[int, int]] = []
-    assert drain.rebuild(lambda done, total: seen.append((done, total))) == Drained(told=3)
+    assert drain.rebuild(lambda done, total: seen.append((done, total))) == Drained(indexed=3)
     assert seen == [(2, 3), (3, 3)]
     assert (served(sourced), rows(sourced)) == ({1, 2, 3}, [])
 

@@ -16,7 +16,7 @@ from xxhash import xxh3_64_intdigest
 
 from comity.fetch.inflate import inflate_coded
 from comity.store.pages import open_sink, recover
-from comity.store.segment import SegmentWriter, encode, read_kept
+from comity.store.segment import SegmentWriter, encode, read_records
 from tests.store import dying
 from tests.store.light import RUN, compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, PLACES, as_kept, kept, left_over, recovered, store_all
@@ -206,7 +206,7 @@ def test_records_of_an_older_kind_are_still_read(folder: Path) -> None:
     path = folder / "segment-x-000001.open"
     path.write_bytes(struct.pack("<4sIIIQ", header[:4], 1, len(older), len(body), digest) + older + body)
     with path.open("rb") as file:
-        assert [each.decoded(lambda content, _coding: content) for each in read_kept(file)] == [page(1)]
+        assert [each.decoded(lambda content, _coding: content) for each in read_records(file)] == [page(1)]
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 40, b"CSG1", b"CSG1" + b"\xff" * 20, b"rubbish " * 100])
@@ -217,5 +217,5 @@ def test_whatever_follows_the_last_whole_record_is_not_read(folder: Path, damage
     with path.open("ab") as file:
         file.write(damage)
     with path.open("rb") as file:
-        assert [each.decoded(inflate_coded).url for each in read_kept(file)] == [page(n).url for n in (1, 2, 3)]
+        assert [each.decoded(inflate_coded).url for each in read_records(file)] == [page(n).url for n in (1, 2, 3)]
     segment.remove()

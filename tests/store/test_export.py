@@ -78,14 +78,14 @@ def test_a_file_that_exists_is_not_written_over(tmp_path: Path, name: str) -> No
     store_all(tmp_path / FOLDER, [page(1)])
     exported(tmp_path / FOLDER, tmp_path / name)
     before = (tmp_path / name).read_bytes()
-    with pytest.raises(BadInput, match="exists; name one that does not"):
+    with pytest.raises(BadInput, match="already exists; name a new one"):
         read_export_target(tmp_path / name)
     assert (tmp_path / name).read_bytes() == before
 
 
 def test_a_folder_with_pages_is_not_added_to(tmp_path: Path) -> None:
     store_all(tmp_path / FOLDER, [page(1)])
-    with pytest.raises(BadInput, match="exists; name one that does not"):
+    with pytest.raises(BadInput, match="already exists; name a new one"):
         read_export_target(tmp_path / FOLDER)
 
 

@@ -111,7 +111,7 @@ def test_a_segment_that_cannot_be_mended_takes_no_more(tmp_path: Path, monkeypat
         patch.setattr(os, "ftruncate", no_space)
         with pytest.raises(OSError, match="No space left"):
             store.append([page(2)])
-    with pytest.raises(OSError, match="half a record"):
+    with pytest.raises(OSError, match="partial record"):
         store.append([page(3)])
     store.close()
     assert kept(tmp_path / FOLDER) == as_kept([page(1)])

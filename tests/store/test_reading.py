@@ -110,12 +110,12 @@ def test_where_there_are_no_pages_this_is_said(tmp_path: Path, name: str) -> Non
 def test_pages_of_which_none_can_be_read_yet_are_counted_too(tmp_path: Path) -> None:
     store = open_sink(tmp_path / FOLDER, HOLDER)
     store.append([page(1), page(2)])
-    with pytest.raises(NotFound, match="2 wait"), open_reader(find_sources(tmp_path / FOLDER)):
+    with pytest.raises(NotFound, match="2 can be read when"), open_reader(find_sources(tmp_path / FOLDER)):
         pass
     store.close()
 
 
-@pytest.mark.parametrize(("name", "reason"), [("x.warc.gz", "archive tools"), ("x.csv", "read from a folder")])
+@pytest.mark.parametrize(("name", "reason"), [("x.warc.gz", "cannot be queried"), ("x.csv", "read from a folder")])
 def test_what_sql_cannot_read_is_refused(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
         find_sources(tmp_path / name)

@@ -24,7 +24,7 @@ def told(
     event: events.Event, message: str, *, as_json: bool = True, level: Level = Level.DEBUG, **fields: object
 ) -> str:
     lines: list[str] = []
-    Log(as_json=as_json, level=level, write=lines.append).tell(event, message, **fields)
+    Log(as_json=as_json, level=level, write=lines.append).emit(event, message, **fields)
     return "".join(lines)
 
 
@@ -57,7 +57,7 @@ def test_what_matters_less_than_the_level_is_not_told(level: Level, expected: li
     lines: list[str] = []
     log = Log(as_json=True, level=level, write=lines.append)
     for event in (events.SCRAPED, events.IDLE, events.STATE_LOST):
-        log.tell(event, "said")
+        log.emit(event, "said")
     assert [json.loads(line)["event"] for line in lines] == expected
 
 
@@ -100,7 +100,7 @@ def test_who_looks_on_decides_how_it_is_written(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(sys, "stderr", stream)
         log = open_log(log_format, "info")
         assert log.as_json == as_json
-        log.tell(events.IDLE, "waiting")
+        log.emit(events.IDLE, "waiting")
         assert stream.getvalue().startswith("{" if as_json else "comity: waiting\n")
 
 
@@ -108,9 +108,9 @@ def test_a_stream_that_is_gone_is_no_failure(monkeypatch: pytest.MonkeyPatch) ->
     gone = StringIO()
     gone.close()
     monkeypatch.setattr(sys, "stderr", gone)
-    Log(as_json=True, level=Level.INFO).tell(events.IDLE, "waiting")
+    Log(as_json=True, level=Level.INFO).emit(events.IDLE, "waiting")
     monkeypatch.setattr(sys, "stderr", None)
-    Log(as_json=True, level=Level.INFO).tell(events.IDLE, "waiting")
+    Log(as_json=True, level=Level.INFO).emit(events.IDLE, "waiting")
 
 
 def test_every_event_is_declared_once_and_its_fields_are_its_own() -> None:

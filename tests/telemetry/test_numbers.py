@@ -13,8 +13,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
 from comity.telemetry import metrics
+from comity.telemetry.collecting import ReadingCollector, Reporter
 from comity.telemetry.exposition import render_readings
-from comity.telemetry.gathering import Gathered, Reporter
 from comity.telemetry.meter import Meter, MeterReading, counters_only, merge_readings, reading_of
 from comity.telemetry.metrics import METRICS, MetricKind, Origin
 
@@ -97,26 +97,26 @@ def test_a_process_that_is_gone_leaves_what_it_counted_and_nothing_else() -> Non
 
 
 def test_no_counter_goes_back_when_a_process_is_replaced() -> None:
-    gathered = Gathered(lambda: 0.0)
+    gathered = ReadingCollector(lambda: 0.0)
     for number, pages in ((0, 3), (1, 4)):
         gathered.begin(number)
-        gathered.hear(number, json.dumps(reading(pages, 1, 0).document()).encode() + b"\n")
+        gathered.receive(number, json.dumps(reading(pages, 1, 0).document()).encode() + b"\n")
     gathered.end(0)
     assert gathered.reading().numbers["comity_pages_total"]["fetched"] == 7
     assert gathered.reading().numbers["comity_hosts_held"][""] == 1
     gathered.begin(0)
     assert gathered.reporting == 1
-    gathered.hear(0, json.dumps(reading(1, 1, 0).document()).encode() + b"\n")
+    gathered.receive(0, json.dumps(reading(1, 1, 0).document()).encode() + b"\n")
     assert gathered.reading().numbers["comity_pages_total"]["fetched"] == 8
 
 
 @given(st.integers(1, 40))
 def test_lines_are_understood_however_they_are_cut(size: int) -> None:
-    gathered = Gathered(lambda: 0.0)
+    gathered = ReadingCollector(lambda: 0.0)
     gathered.begin(0)
     text = b"".join(json.dumps(reading(pages, 1, 0).document()).encode() + b"\n" for pages in (1, 2))
     for start in range(0, len(text), size * 50):
-        gathered.hear(0, text[start : start + size * 50])
+        gathered.receive(0, text[start : start + size * 50])
     assert gathered.reading().numbers["comity_pages_total"]["fetched"] == 2
 
 
@@ -134,10 +134,10 @@ def test_lines_are_understood_however_they_are_cut(size: int) -> None:
     ],
 )
 def test_what_is_no_reading_is_passed_over(piece: bytes) -> None:
-    gathered = Gathered(lambda: 0.0)
+    gathered = ReadingCollector(lambda: 0.0)
     gathered.begin(0)
-    gathered.hear(0, json.dumps(reading(5, 1, 0).document()).encode() + b"\n")
-    gathered.hear(0, piece)
+    gathered.receive(0, json.dumps(reading(5, 1, 0).document()).encode() + b"\n")
+    gathered.receive(0, piece)
     assert gathered.reading().numbers["comity_pages_total"]["fetched"] == 5
 
 
@@ -152,10 +152,10 @@ def test_telling_never_waits_and_never_leaves_half_a_line() -> None:
     try:
         reporter = Reporter(theirs)
         for pages in range(200):  # far more than a pipe holds
-            reporter.tell(reading(pages, 1, 0))
+            reporter.report(reading(pages, 1, 0))
         heard = os.read(ours, 1 << 20)
-        reporter.tell(reading(0, 1, 0))
-        reporter.tell(reading(777, 1, 0))
+        reporter.report(reading(0, 1, 0))
+        reporter.report(reading(777, 1, 0))
         heard += os.read(ours, 1 << 20)
         *lines, rest = heard.split(b"\n")
         assert rest == b""
@@ -171,16 +171,16 @@ def test_telling_nobody_is_no_failure() -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     try:
-        Reporter(theirs).tell(reading(1, 1, 0))
+        Reporter(theirs).report(reading(1, 1, 0))
     finally:
         os.close(theirs)
 
 
 def test_silence_is_measured_from_the_last_word() -> None:
     now = [100.0]
-    gathered = Gathered(lambda: now[0])
+    gathered = ReadingCollector(lambda: now[0])
     gathered.begin(0)
     now[0] = 130.0
     assert gathered.silence_s() == {0: 30.0}
-    gathered.hear(0, json.dumps(reading(1, 1, 0).document()).encode() + b"\n")
+    gathered.receive(0, json.dumps(reading(1, 1, 0).document()).encode() + b"\n")
     assert gathered.silence_s() == {0: 0.0}

@@ -168,7 +168,7 @@ def test_health_is_bad_when_one_process_does_not_move() -> None:
     assert page.status == 503
     document = json.loads(page.body)
     assert document["status"] == "failing"
-    assert document["checks"]["process 2"] == {"ok": False, "detail": "moved 31.0 s ago"}
+    assert document["checks"]["process 2"] == {"ok": False, "detail": "last active 31.0 s ago"}
     assert document["checks"]["process 1"]["ok"]
 
 

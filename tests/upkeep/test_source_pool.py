@@ -90,7 +90,7 @@ def test_what_waits_is_bounded(web: Web, bureau: Office) -> None:
         pool = _pool(bureau, desk, 1, [])
         for _ in range(MOST_WAITING):
             pool.ask(uuid4())
-        with pytest.raises(HostBusy, match="too many runs wait"):
+        with pytest.raises(HostBusy, match="too many runs are queued"):
             pool.ask(uuid4())
         assert await pool.ask_for_due(20) == 0
         await pool.close()

@@ -54,7 +54,7 @@ class SimulatedWeb:
     async def get_page(self, request: FetchRequest, ask: Ask) -> Response | FetchFailure | NotAllowed:
         return await ask(request, self.get)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         pass
 
     def forget_host(self, host: str) -> int:

@@ -39,7 +39,7 @@ async def talk(database: Database, host_name: str, url: str, seconds: float) -> 
     async with CurlFetcher(settings, clock.seconds) as fetcher:
         requests = Requests(fetcher, Capacity(TASKS), clock.seconds)
         while clock.seconds() < ends_at:
-            leases.free_own_dead()
+            leases.release_dead()
             for lease in leases.take([host_name]):
                 host = LeasedHost(lease, DOOR_PROFILES[Door.SQL], None, clock=clock.seconds, chance=random.random)
                 host.use_crawl_delay(DELAY_S)

@@ -33,7 +33,7 @@ def test_a_larger_limit_goes_on_where_the_smaller_one_ended(web: Web, anywhere: 
     assert site.pages() == ["/0", "/1", "/side0"]
     (line,) = first["hosts"]
     assert (first["code"], line["code"], line["status"], line["too_deep"]) == ("too_deep", "too_deep", "exhausted", 2)
-    assert line["reason"] == "2 links lie deeper than --max-depth 1; a larger --max-depth continues there"
+    assert line["reason"] == "2 links are deeper than --max-depth 1; a larger --max-depth follows them"
     info = anywhere.comity("domains", "info", site.host, "--json").json
     assert info["frontier"] == {"queued": 0, "done": 3, "dropped": 0, "too_deep": 2}
     assert "2 links: a larger --max-depth follows them" in anywhere.comity("domains", "info", site.host).out

@@ -29,7 +29,7 @@ def test_libcurl_and_a_web_in_memory_keep_the_same_protocol() -> None:
     fetchers: list[Fetcher] = [CurlFetcher(FetchSettings("bot/1.0"), lambda: 0.0), SimulatedWeb({}, lambda: 0.0)]
     for fetcher in fetchers:
         assert fetcher.forget_host("shop.example") == 0
-        fetcher.look()
+        fetcher.poll()
         fetcher.close()
         fetcher.close()
 

@@ -231,7 +231,7 @@ def test_a_redirect_of_robots_txt_that_cannot_be_followed_is_decided_and_told(we
     assert private.pages() == []
     assert hidden.log == []
     (row,) = place.rows("SELECT detail FROM robots_cache WHERE host = ?", private.host)
-    assert f"it leads to {hidden.url('/robots.txt')}" in row["detail"]
+    assert f"it redirects to {hidden.url('/robots.txt')}" in row["detail"]
     assert "--allow-network 127.0.0.2/32" in row["detail"]
     (row,) = place.rows("SELECT detail FROM robots_cache WHERE host = ?", nowhere.host)
-    assert "'ftp://127.0.0.1/robots.txt', which is not a web address" in row["detail"]
+    assert "'ftp://127.0.0.1/robots.txt', which is not an http or https URL" in row["detail"]

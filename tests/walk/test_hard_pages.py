@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from comity.extract.apart import ApartReader, TooHard, is_light
 from comity.extract.html import read_html
+from comity.extract.html_pool import HtmlPool, TooHard, is_light
 from comity.model.page import HtmlPage
 from tests.walk.crawling import Place
 from tests.walk.site import Answer, Web, page, tree
@@ -87,14 +87,14 @@ def test_a_page_is_hard_by_the_work_it_makes_and_not_by_the_time_it_waits_for_th
         delayed(0.06)
         return read_html(body, **more)
 
-    def sent_apart(reader: ApartReader, body: bytes, **more: Any) -> Awaitable[HtmlPage | TooHard]:
+    def sent_apart(reader: HtmlPool, body: bytes, **more: Any) -> Awaitable[HtmlPage | TooHard]:
         bodies.append(body)
         return read_apart(reader, body, **more)
 
     bodies: list[bytes] = []
-    read_apart = ApartReader.read
+    read_apart = HtmlPool.read
     monkeypatch.setattr("comity.walk.visit.page.read_html", read)
-    monkeypatch.setattr(ApartReader, "read", sent_apart)
+    monkeypatch.setattr(HtmlPool, "read", sent_apart)
     site = web.site({"/": page("/a"), "/a": page("/b"), "/b": page()})
     assert place.crawl(site.url()).pages == 3
     assert len(bodies) == apart

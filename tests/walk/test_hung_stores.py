@@ -121,7 +121,7 @@ def test_a_worker_notices_that_postgresql_hangs_and_goes_on_when_it_answers(
     sites = sites_to_crawl(web, 40)
     with under_way(place, sites, *begin(place, sites, "work --idle-exit"), pages=20) as process:
         with suspended(own_postgres):
-            wait_until(lambda: "does not answer" in process.err, 40, "a word")
+            wait_until(lambda: "does not respond" in process.err, 40, "a word")
         assert process.wait(90) == 0, process.err
     assert kept_urls(place) == expected_of(sites)
 

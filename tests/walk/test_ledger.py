@@ -108,7 +108,7 @@ def test_a_kill_is_accounted_for(web: Web, either: Place) -> None:
     told = either.comity("verify-politeness", "--json")
     assert (told.code, told.json["violations"]) == (0, 0), told.out
     (remark,) = told.json["found"][0]["remarks"]
-    assert remark.startswith("a lease ended without a release (its process died or slept): at most ")
+    assert remark.startswith("a lease ended without a release (its process died or was suspended): at most ")
     most = int(remark.partition("at most ")[2].partition(" ")[0].replace(",", ""))
     assert 1 <= len(site.log) - told.json["requests"] <= most
     people = either.comity("verify-politeness").out

@@ -210,7 +210,7 @@ def test_retries_the_longest_wait_and_time_outs_are_options(web: Web, place: Pla
     crawl(place, site, "--delay", 0, "--retries", 1, "--first-byte-timeout", 0.3, "--max-retry-backoff", 1)
     assert (len(site.of("/tired")), len(site.of("/slow"))) == (2, 2), "one new try each"
     errors = {row["page_url"]: row["error"] for row in place.fetches(site.host) if row["error"]}
-    assert errors[site.url("/slow")].startswith("first_byte_timeout: no answer after 0.3 s")
+    assert errors[site.url("/slow")].startswith("first_byte_timeout: no response after 0.3 s")
     other = web.site({"/": page("/tired"), "/tired": Answer(500)})
     place.env["COMITY_RETRIES"] = "0"
     crawl(place, other, "--delay", 0)

@@ -79,7 +79,7 @@ def test_outcomes_are_counted_by_what_became_of_them(watched: Watched) -> None:
         Postponed(entry(6), Trail(), "delay", 5.0),
     ]
     result = Settled(links=7, received=900, lost=[])
-    result.put_off = {HOST: [(entry(4), 5.0), (entry(6), 5.0)]}
+    result.postponed = {HOST: [(entry(4), 5.0), (entry(6), 5.0)]}
     watched.counting.settled(outcomes, result, 0.02)
     found = {outcome: watched.number("pages_total", outcome) for outcome in ("fetched", "gone", "failed", "postponed")}
     assert found == {"fetched": 2, "gone": 1, "failed": 1, "postponed": 1}
@@ -142,5 +142,5 @@ def test_without_anybody_who_wants_to_know_nothing_is_counted() -> None:
     counting.begin()
     counting.settled([fetched(1)], Settled(), 0.1)
     counting.renewed(1)
-    counting.look()
+    counting.update_gauges()
     counting.end()

@@ -235,7 +235,7 @@ def test_processes_that_die_again_and_again_end_the_run(web: Web, place: Place) 
             os.kill(victim, signal.SIGKILL)
             killed.add(victim)
         assert crawl.wait(60) == 1
-        assert "the crawl was given up" in crawl.out
+        assert "the crawl was stopped" in crawl.out
         assert "Ended: its processes crashed repeatedly." in crawl.out
     (run,) = place.rows("SELECT * FROM crawl_runs")
     assert (run["status"], run["end_reason"]) == ("failed", "processes_died")

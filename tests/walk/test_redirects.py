@@ -73,7 +73,7 @@ def test_a_site_that_moved_to_another_host_is_told(web: Web, place: Place) -> No
     new = web.site({"/": page("/a"), "/a": page()})
     old, busy = web.site({"/": redirect(new.url())}), web.site({"/": page("/a"), "/a": redirect(new.url("/a"))})
     assert place.crawl(old.url(), busy.url()).warnings == (
-        f"{old.host} leads to another host; comity crawl {new.url()} crawls that one.",
+        f"{old.host} redirects to another host; comity crawl {new.url()} crawls that one.",
     )
 
 

@@ -218,7 +218,7 @@ class _Pretended:
         self.minutes: list[float] = []
         self.crawls_fail = False
 
-    async def look(self) -> bool:
+    async def find_work(self) -> bool:
         doing = next(self._doings)
         if isinstance(doing, Exception):
             raise doing

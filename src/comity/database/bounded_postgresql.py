@@ -20,7 +20,7 @@ _ANSWER_WITHIN_S: Final = 5
 _FAIL_FOR_S: Final = 5.0  # after a server did not answer, new connections to it fail at once
 # The server ends a statement after 300 s. An end that never reaches us was lost on the way.
 LONGEST_WAIT_S: Final = 330.0
-_NO_ANSWER: Final = "the server accepts connections and does not answer"
+_NO_ANSWER: Final = "the server accepts connections but does not respond"
 
 
 class ServerSilence:

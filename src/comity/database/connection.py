@@ -26,7 +26,7 @@ APPLICATION_ID: Final = 0x434F4D59  # "COMY", in the head of every SQLite file t
 # Files that were made without it, such as those restored from a dump, are known by these.
 TABLES_OF_A_STATE: Final = frozenset({"alembic_version", "domains", "domain_frontier", "politeness_ledger"})
 _TABLES_OF_AN_OLDER_CRAWL: Final = frozenset({"images", "provenance"})  # a migration sets them aside
-_NAMES_SHOWN: Final = 3
+_MAX_NAMES: Final = 3
 _DAMAGED_OR_FULL: Final = frozenset({8, 10, 11, 13, 14, 26})  # READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB
 _SERVER_TROUBLE: Final = ("53", "57", "58", "XX")  # classes of SQLSTATE: resources, intervention, system, corruption
 _WAIT_FOR_WRITER_S: Final = 60
@@ -170,7 +170,7 @@ def _database_url(where: str | Path) -> URL:
 def _is_pooled(url: URL) -> bool:
     said = url.query.get(_POOLED, "false")
     if said not in ("true", "false"):
-        raise BadInput("a PostgreSQL URL says ?pgbouncer=true or ?pgbouncer=false")
+        raise BadInput("in a PostgreSQL URL, pgbouncer must be true or false")
     return said == "true"
 
 
@@ -208,7 +208,7 @@ def _require_state(cursor: Any, path: Path) -> None:
     known = (TABLES_OF_A_STATE, _TABLES_OF_AN_OLDER_CRAWL)
     if application_id == 0 and (not names or any(tables.issubset(names) for tables in known)):
         return
-    shown = ", ".join(names[:_NAMES_SHOWN]) + (" …" if len(names) > _NAMES_SHOWN else "")
+    shown = ", ".join(names[:_MAX_NAMES]) + (" …" if len(names) > _MAX_NAMES else "")
     raise BadInput(
         f"{path} is a database of another program ({shown or f'application id {application_id}'}); "
         "name another file for Comity's state"
@@ -223,7 +223,7 @@ def _sqlite_engine(url: URL) -> Engine:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StateUnavailable(f"cannot make the folder {path.parent}: {error.strerror}") from None
+        raise StateUnavailable(f"cannot create the folder {path.parent}: {error.strerror}") from None
     engine = create_engine(url, connect_args={"timeout": _WAIT_FOR_WRITER_S, "isolation_level": None})
     engine.dialect.statement_compiler = _SqliteWithIndexHints
 

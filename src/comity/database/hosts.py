@@ -346,7 +346,7 @@ def ask_refresh(connection: Connection, hosts: Collection[str], now: datetime | 
     return sorted(names)
 
 
-def left_within(
+def reachable_at_depth(
     connection: Connection,
     max_depth: int,
     now: datetime | None,

@@ -19,7 +19,7 @@ def instant(connection: Connection, now: datetime | None, plus_s: float = 0.0) -
     if now is not None:
         return literal(now + timedelta(seconds=plus_s), UtcDateTime())
     if connection.dialect.name != "postgresql":
-        raise ValueError("an embedded state has no clock of its own: give the time")
+        raise ValueError("an embedded state has no clock: pass the time")
     return func.now() + timedelta(seconds=plus_s) if plus_s else func.now()
 
 

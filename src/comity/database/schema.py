@@ -74,7 +74,7 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
         if not inspect(connection).has_table(_TELLTALE):
             raise BadInput(
                 f"the database at {database.location} belongs to another program: its alembic_version is {revision}, "
-                "and it has none of Comity's tables; name another database"
+                "and it has no tables of Comity; name another database"
             )
         return
     if database.is_shared:
@@ -100,7 +100,7 @@ def ensure_current(database: Database) -> None:
     if database.is_shared:
         raise SchemaMismatch(
             f"the state at {database.location} has schema {revision or 'none'}, "
-            f"and this Comity needs {head_revision()}",
+            f"but this version needs {head_revision()}",
             remedy=Remedy(RemedyCode.UPGRADE_SCHEMA),
         )
     if revision is not None or not _make(database):

@@ -1,1 +1,1 @@
-"""Reading fetched bodies: takes bytes, returns plain values. Nothing here fetches or writes, and only `apart` waits."""
+"""Reading fetched bodies: takes bytes, returns plain values. Nothing fetches or writes; only `html_pool` waits."""

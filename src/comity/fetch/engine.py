@@ -51,7 +51,7 @@ class Watcher(Protocol):
         """Whether libcurl waits for nothing on a socket."""
         ...
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Handle at once what has happened meanwhile."""
         ...
 
@@ -108,11 +108,11 @@ class Engine:
             self._due = True
             self._loop.call_soon(self._on_due)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Let go what has begun and take in what has come, without waiting for the loop's next turn."""
         if self._due:
             self._on_time()
-        self.watcher.look()
+        self.watcher.poll()
 
     def _on_due(self) -> None:
         if self._due:
@@ -195,7 +195,7 @@ class _EpollWatcher:
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         self._on_events()
 
     def _on_events(self) -> None:
@@ -254,7 +254,7 @@ class _LoopWatcher:
     def is_idle(self, descriptor: int) -> bool:
         return descriptor not in self._wanted
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """The loop tells what has happened, at its next turn."""
 
     def close(self) -> None:

@@ -127,10 +127,10 @@ class CurlFetcher:
         """Get a page, which takes one request."""
         return await ask(request, self.get)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Send requests that have just started, and note answers that have come, without waiting for the event loop."""
         if self._engine is not None and not self._closed:
-            self._engine.look()
+            self._engine.poll()
 
     def forget_host(self, host: str) -> int:
         """Close the kept connections to a host (`example.com`, `example.com:8080`); give their number."""

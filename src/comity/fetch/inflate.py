@@ -48,7 +48,9 @@ def parse_codings(field: str) -> tuple[str, ...]:
     names = [name.strip().lower() for name in field.split(",")]
     codings = tuple(_ALIASES.get(name, name) for name in names if name not in _NO_CODINGS)
     if len(codings) > MAX_CODINGS:
-        raise Undecodable(FailureKind.BAD_ENCODING, f"{len(codings)} content codings, at most {MAX_CODINGS} are undone")
+        raise Undecodable(
+            FailureKind.BAD_ENCODING, f"{len(codings)} content codings, at most {MAX_CODINGS} are decoded"
+        )
     for coding in codings:
         if coding not in _STAGES:
             raise Undecodable(FailureKind.BAD_ENCODING, f"unknown content coding {coding[:40]!r}")
@@ -107,7 +109,7 @@ class StreamInflater:
     def finish(self) -> bytes:
         """The plain body; a stream that stops in the middle is an error, never a short body."""
         if self._wire_bytes and not all(stage.complete() for stage in self._stages):
-            raise Undecodable(FailureKind.BAD_ENCODING, "the coded body ends too early")
+            raise Undecodable(FailureKind.BAD_ENCODING, "the encoded body is truncated")
         # BytesIO hands over its own buffer: no second copy of a large body.
         return self._body.getvalue()
 
@@ -131,9 +133,9 @@ class StreamInflater:
 
     def _overflow(self) -> Undecodable:
         if self._cap >= self._wire_bytes * _BOMB_RATIO:
-            detail = f"{self._wire_bytes} bytes expand past {self._cap}"
+            detail = f"{self._wire_bytes} bytes expand to more than {self._cap}"
             return Undecodable(FailureKind.DECOMPRESSION_BOMB, detail)
-        return Undecodable(FailureKind.TOO_LARGE, f"the inflated body passes {self._cap} bytes")
+        return Undecodable(FailureKind.TOO_LARGE, f"the decompressed body is larger than {self._cap} bytes")
 
 
 class _Stage(Protocol):

@@ -41,9 +41,9 @@ class ProxySettings:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in PROXY_SCHEMES or not parts.hostname:
-            raise ValueError(f"a proxy is given as scheme://host:port with one of {', '.join(PROXY_SCHEMES)}")
+            raise ValueError(f"a proxy must be scheme://host:port with one of {', '.join(PROXY_SCHEMES)}")
         if parts.username or parts.password:
-            raise ValueError("the proxy's user and password have settings of their own")
+            raise ValueError("set the proxy's user and password in their own settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class FetchSettings:
             if value is not None and not value.isprintable():
                 raise ValueError(f"{name} contains a character that cannot be sent")
         if not self.user_agent.strip():
-            raise ValueError("user_agent is empty: a polite crawler says who it is")
+            raise ValueError("user_agent is empty: a polite crawler identifies itself")
         if self.max_concurrency < 1 or self.max_connections < self.max_concurrency:
-            raise ValueError("max_concurrency must be at least 1, and max_connections no less than it")
+            raise ValueError("max_concurrency must be at least 1, and max_connections at least as large")
 
     def default_headers(self) -> tuple[tuple[str, str], ...]:
         """The fields sent with every request."""

@@ -168,11 +168,11 @@ class Transfer:
                 return FailureKind.CONNECT_TIMEOUT, f"no connection after {limits.connect_timeout_s:g} s"
         elif not self.status:
             if now - self.sent >= limits.first_byte_timeout_s:
-                return FailureKind.FIRST_BYTE_TIMEOUT, f"no answer after {limits.first_byte_timeout_s:g} s"
+                return FailureKind.FIRST_BYTE_TIMEOUT, f"no response after {limits.first_byte_timeout_s:g} s"
         elif self.wire_bytes != self._seen_bytes:
             self._seen_bytes, self._seen_at = self.wire_bytes, now
         elif now - self._seen_at >= limits.idle_timeout_s:
-            return FailureKind.IDLE_TIMEOUT, f"nothing came for {limits.idle_timeout_s:g} s"
+            return FailureKind.IDLE_TIMEOUT, f"no data for {limits.idle_timeout_s:g} s"
         return None
 
     def judge_head(self) -> bool:
@@ -221,7 +221,7 @@ class Transfer:
                 self._leave_body(problem.kind, problem.detail)
                 return True
         if length is not None and length > wire_limit:
-            self._leave_body(FailureKind.TOO_LARGE, f"{length} bytes announced, {wire_limit} allowed")
+            self._leave_body(FailureKind.TOO_LARGE, f"Content-Length is {length} bytes, {wire_limit} allowed")
         return True
 
     def result(self, code: int, message: str) -> Response | FetchFailure:
@@ -240,7 +240,7 @@ class Transfer:
             kind = kind_of(code, message, asked=self.sent > 0)
             return self.failure(kind, message or pycurl.easy_strerror(code))
         if not self.status:
-            return self.failure(FailureKind.PROTOCOL_ERROR, "the answer has no head")
+            return self.failure(FailureKind.PROTOCOL_ERROR, "the response has no header")
         if len(self._lines) > self.limits.max_header_count:
             return self.failure(FailureKind.HEADER_FLOOD, f"{len(self._lines)} header lines with the trailers")
         try:
@@ -283,7 +283,7 @@ class Transfer:
         """The first piece comes with the head complete; a late one may be too much to collect."""
         if not self.status:
             if not self.judge_head() and self.fault is None:
-                self.fault = (FailureKind.PROTOCOL_ERROR, "a body without an answer's head")
+                self.fault = (FailureKind.PROTOCOL_ERROR, "a body without a response header")
             if self.fault is not None:
                 return _STOP
             if self.wire_bytes <= self._watermark:
@@ -319,7 +319,7 @@ class Transfer:
             return _ABORT
         if self.sent:
             # libcurl would ask again when a kept connection dies under a request; only the gate may decide that.
-            self.fault = (FailureKind.RESET, "the connection was closed before an answer")
+            self.fault = (FailureKind.RESET, "the connection was closed before a response")
             return _ABORT
         self.sent = monotonic()
         if self.on_sent is not None:

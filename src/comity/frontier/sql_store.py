@@ -98,9 +98,9 @@ class SqlReads:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+    def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off."""
-        rows = frontier_table.look(self._connection, host_id, limit, now)
+        rows = frontier_table.peek(self._connection, host_id, limit, now)
         return [QueuedUrl(row.url, row.url_key, row.depth, row.attempts, row.priority) for row in rows]
 
     def keys(self, host_id: UUID, limit: int) -> list[int]:
@@ -180,7 +180,7 @@ class SqlFrontier:
     def stop_asking(self) -> None:
         """There is no other server to ask."""
 
-    def take_up(self, host_ids: Collection[UUID]) -> None:
+    def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
         """Nothing is ever left half-way."""
 
     def is_blank(self) -> bool:
@@ -193,10 +193,10 @@ class SqlFrontier:
         with self._database.read() as connection:
             yield SqlReads(connection)
 
-    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+    def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs; they stay queued."""
         with self.reading() as reads:
-            return reads.look(host_id, limit, now)
+            return reads.peek(host_id, limit, now)
 
     def keys(self, host_id: UUID, limit: int) -> list[int]:
         """The keys of URLs that a host has."""
@@ -287,7 +287,7 @@ def own_frontier(database: Database) -> SqlFrontier:
     if database.is_shared:
         with database.read() as connection:
             if frontier_place(connection) in (FrontierPlace.ELSEWHERE, FrontierPlace.BOTH):
-                raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to where that is")
+                raise BadInput("the URLs of this state are in Redis: set COMITY_REDIS_URL to that Redis")
     return SqlFrontier(database)
 
 

@@ -145,7 +145,7 @@ class FrontierChange(Protocol):
 class FrontierReads(Protocol):
     """What can be asked about the frontiers of hosts. Any method may raise `FrontierUnavailable`."""
 
-    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+    def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority (highest first), depth, age; without those put off. They stay queued."""
         ...
 
@@ -218,7 +218,7 @@ class FrontierStore(FrontierReads, Protocol):
         """
         ...
 
-    def take_up(self, host_ids: Collection[UUID]) -> None:
+    def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
         """Prepare for work on hosts that were leased just now: whatever a former holder left half-way is finished."""
         ...
 

@@ -131,7 +131,7 @@ class HostGate:
         """Give the slot back with what was seen; every reservation must end here, once."""
         number = reservation.number
         if number not in self._under_way:
-            raise ValueError(f"start number {number} is not under way")
+            raise ValueError(f"start number {number} is not in progress")
         self._under_way.remove(number)
         self._unsent.discard(number)
         late_s = self._late_s.pop(number, 0.0)
@@ -140,9 +140,9 @@ class HostGate:
         now = self._clock()
         self._state = finished(self._state, number, observation, now)
         if self._line:
-            self._rouse()
+            self._serve_queue()
 
-    def is_to_be_told_when_sent(self, reservation: Reservation) -> bool:
+    def needs_sent_time(self, reservation: Reservation) -> bool:
         """Whether the next start goes by when this one goes out; then no other is granted before `note_sent`.
 
         Where one request follows another's end, or no delay is kept, it makes no difference.
@@ -162,17 +162,17 @@ class HostGate:
             if number == self._state.starts:
                 self._late_s[number] = max(0.0, now - reservation.started_at)
             self._state = pace.sent(self._state, number, now)
-            self._rouse()
+            self._serve_queue()
 
     def update_limits(self, limits: GateLimits) -> None:
         """Put new bounds in force, also on the wait that is under way."""
         self._state = pace.with_limits(self._state, limits)
-        self._rouse()
+        self._serve_queue()
 
     def extend_lease(self, lease_ends_at: float) -> None:
         """The lease holds until then."""
         self._state = pace.with_lease(self._state, lease_ends_at)
-        self._rouse()
+        self._serve_queue()
 
     def close(self) -> None:
         """The lease is given back or lost: nothing starts any more, and no task waits for it."""
@@ -192,13 +192,13 @@ class HostGate:
                 return answer
         if len(self._line) >= LINE_MOST:
             return SlotTimeout(0.0)
-        patience_s = self._state.limits.slot_timeout_s if timeout_s is None else timeout_s
+        max_wait_s = self._state.limits.slot_timeout_s if timeout_s is None else timeout_s
         loop = asyncio.get_running_loop()
-        waiter = Waiter(now, now + patience_s, loop.create_future())
+        waiter = Waiter(now, now + max_wait_s, loop.create_future())
         self._line.join(waiter)
         try:
             while True:
-                self._rouse()
+                self._serve_queue()
                 refusal = await waiter.turn
                 if refusal is not None:
                     return refusal
@@ -209,7 +209,7 @@ class HostGate:
                 waiter.turn = loop.create_future()
         finally:
             self._line.leave(waiter)
-            self._rouse()
+            self._serve_queue()
 
     def _now(self) -> float:
         now = self._clock()
@@ -246,7 +246,7 @@ class HostGate:
         until = max(now, pace.next_start_at(self._state))
         return Wait(until + max(self._state.delay.seconds, TIMER_LEAST_S), WaitReason.DELAY)
 
-    def _rouse(self) -> None:
+    def _serve_queue(self) -> None:
         """Call the first in line if it may go, send away who will not, and set one timer for the rest."""
         line = self._line
         if not line:
@@ -294,7 +294,7 @@ class HostGate:
 
     def _on_timer(self) -> None:
         self._timer = None
-        self._rouse()
+        self._serve_queue()
 
 
 @dataclass(slots=True, eq=False)

@@ -37,7 +37,7 @@ class LeaseTerms:
 
     def __post_init__(self) -> None:
         if not 0 < self.renew_every_s <= self.lease_s / 2:
-            raise ValueError("a lease must be renewed at least twice in its time")
+            raise ValueError("a lease must be renewed at least twice before it expires")
 
 
 class Leases:
@@ -193,7 +193,7 @@ class Leases:
                 self._leaving.discard((lease.host_id, lease.token))
             raise
 
-    def free_own_dead(self) -> int:
+    def release_dead(self) -> int:
         """Free at once what processes of this machine held when they died; returns how many hosts."""
         with self._database.read() as connection:
             names = leasing.holders(connection, machine_name() + ":")

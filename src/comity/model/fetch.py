@@ -299,7 +299,7 @@ class Fetcher(Protocol):
         """
         ...
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Send requests that have just started, and note answers that have come, without waiting for the event loop."""
         ...
 

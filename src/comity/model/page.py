@@ -127,6 +127,6 @@ class PageDirectives:
     evidence: tuple[str, ...] = ()
     """The header and meta texts that asked for something, as written."""
 
-    def forbids_keeping(self, now: datetime) -> bool:
+    def forbids_storing(self, now: datetime) -> bool:
         """Whether the page must not be stored at a time: noindex, or its announced end has passed."""
         return self.noindex or (self.unavailable_after is not None and now >= self.unavailable_after)

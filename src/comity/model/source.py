@@ -119,7 +119,7 @@ class Trouble(StrEnum):
     ROBOTS_DENIED = "robots_denied"
     ROBOTS_UNREACHABLE = "robots_unreachable"
     BUSY = "host_busy"
-    PATIENCE = "patience"  # the site asked us to wait longer than a run does
+    ASKED_TO_WAIT = "patience"  # the site asked us to wait longer than a run does
     REFUSED = "refused"
     FAILED = "failed"
     NO_PAGES = "no_pages"
@@ -179,7 +179,7 @@ class RunVerdict:
     """Whether postings that are not listed any more are closed."""
     is_failure: bool = False
     """Whether it counts towards the circuit breaker."""
-    counts_as_look: bool = True
+    counts_as_visit: bool = True
     """Whether it says anything about how often the page changes."""
     last_found: int = 0
     empty_reads: int = 0

@@ -105,7 +105,7 @@ class ChildHandle:
     def take(self, request: Request) -> None:
         """Send a request; the body is copied into memory that the child sees."""
         if len(request.body) > self._slot_bytes:
-            request.end(Failed(Failure.TOO_MUCH_MEMORY, "its body does not fit into the memory that is shared"))
+            request.end(Failed(Failure.TOO_MUCH_MEMORY, "its body does not fit into the shared memory"))
             return
         if self._idle is not None:
             self._idle.cancel()
@@ -125,7 +125,7 @@ class ChildHandle:
             self._loop.call_soon(self._owner.failed, self, Failure.CRASHED, type(error).__name__)
             return
         if sent < len(head) + len(request.arguments):
-            self._loop.call_soon(self._owner.failed, self, Failure.CRASHED, "it takes no more requests")
+            self._loop.call_soon(self._owner.failed, self, Failure.CRASHED, "it accepts no more requests")
 
     def idle_after(self, seconds: float) -> None:
         """End the child unless it gets work within some seconds."""
@@ -171,7 +171,7 @@ class ChildHandle:
             self._owner.failed(self, Failure.CRASHED, type(error).__name__)
             return
         if not chunk:
-            self._owner.failed(self, Failure.CRASHED, "its end of the connection closed")
+            self._owner.failed(self, Failure.CRASHED, "it closed its connection")
             return
         received = self._received
         received += chunk
@@ -179,7 +179,7 @@ class ChildHandle:
         while len(received) - start >= FRAME.size:
             kind, length = FRAME.unpack_from(received, start)
             if length > MAX_FRAME_BYTES:
-                self._owner.failed(self, Failure.CRASHED, "its answer is too long")
+                self._owner.failed(self, Failure.CRASHED, "its response is too long")
                 return
             end = start + FRAME.size + length
             if len(received) < end:
@@ -198,7 +198,7 @@ class ChildHandle:
             self.ready.set_result(True)
             return True
         if not self.outstanding or kind not in (PART, DONE, OUT_OF_MEMORY):
-            self._owner.failed(self, Failure.CRASHED, "its answer makes no sense")
+            self._owner.failed(self, Failure.CRASHED, "its response is malformed")
             return False
         request = self.outstanding[0]
         if kind == PART:
@@ -210,7 +210,7 @@ class ChildHandle:
             self._start_clock(self.outstanding[0])
         resident_bytes = 0
         if kind == OUT_OF_MEMORY:
-            request.end(Failed(Failure.TOO_MUCH_MEMORY, "it needs more memory than it may have"))
+            request.end(Failed(Failure.TOO_MUCH_MEMORY, "it needs more memory than the limit"))
         else:
             (resident_bytes,) = RESIDENT.unpack_from(payload)
             request.pieces.append(payload[RESIDENT.size :])

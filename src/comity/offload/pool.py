@@ -170,7 +170,7 @@ class ChildPool:
         if not child.outstanding:
             self._failed_starts += 1
             if self._failed_starts >= _STARTS_IN_A_ROW:
-                self._give_up("processes die before they answer")
+                self._give_up("processes end before they respond")
         else:
             first = child.outstanding.popleft()
             if failure is Failure.CRASHED:

@@ -149,7 +149,7 @@ class _Backfill:
         with self._database.write() as connection:
             self._notes |= changes
             if not writing.note(connection, self._token, self._notes):
-                raise StateUnavailable("another backfill has taken this one over; let that one finish")
+                raise StateUnavailable("another backfill took over; wait until it has finished")
             yield connection
 
     @property
@@ -342,7 +342,7 @@ def first_row(row: Any, refresh_after: timedelta) -> dict[str, Any]:
         "domain": row.host,
         "parent_domain": row.parent_domain,
         "status": status,
-        "block_reason": None if reason is None else "more than half of the fetches that are kept went wrong",
+        "block_reason": None if reason is None else "more than half of the stored fetches failed",
         "block_reason_code": None if reason is None else str(reason),
         "first_blocked_at": None if reason is None else row.last_at,
         **counters,
@@ -421,7 +421,7 @@ def host_of_url(text: str, collapse: bool) -> CanonicalHost | BadAddress:
         canonical_host(text)
     except BadAddress as error:
         return BadAddress(error.text, error.reason)  # without its traceback: these are kept
-    return BadAddress(text.rpartition("@")[2], "no http:// or https:// in front")
+    return BadAddress(text.rpartition("@")[2], "does not start with http:// or https://")
 
 
 @lru_cache(maxsize=65_536)

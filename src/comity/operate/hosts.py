@@ -49,7 +49,7 @@ def reset_host(
         connection = change.connection
         row = hosts_table.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
+            raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
         if hosts_table.is_leased(connection, row.id, database.now(clock)):
             raise HostBusy(
                 f"{host} is being crawled by {row.claimed_by} until {row.claim_expires_at:%Y-%m-%d %H:%M:%S} UTC; "
@@ -70,7 +70,7 @@ def reset_host(
         if is_legal(row.status, HostStatus.PENDING):
             values["status"] = HostStatus.PENDING
         if not hosts_table.change(connection, row.id, values, expected_version=row.version):
-            raise HostBusy(f"{host} was changed by another process at the same moment; try again")
+            raise HostBusy(f"{host} was changed by another process at the same time; try again")
         requeued = change.requeue_all(row.id) - len(covered.get(DONE, ()))
         for keys in covered.values():
             change.change_state(row.id, keys, QUEUED, DROPPED)
@@ -145,7 +145,7 @@ def _merge(
     with database.read() as connection:
         ids = list(hosts_table.ids_of(connection, [old, new]).values())
     if len(ids) > 1:
-        store.take_up(ids)  # what is half-way there would be lost with its row
+        store.prepare_hosts(ids)  # what is half-way there would be lost with its row
     with store.change() as change:
         connection = change.connection
         ours, theirs = (merging.locked(connection, name) for name in sorted((old, new)))

@@ -67,7 +67,7 @@ def move_frontier_back(
             waiting = journal_table.some_hosts(connection, _HOSTS)
         if not waiting:
             return moved
-        store.take_up(waiting)  # whatever is still on its way there
+        store.prepare_hosts(waiting)  # whatever is still on its way there
         came = _move_some_back(database, clock, store, waiting)
         with suppress(FrontierUnavailable):  # what stays there does no harm
             for host_id in came:

@@ -17,6 +17,7 @@ def cached_robots(database: Database, address: WebAddress, agent: str, unreachab
         row = robots_table.get(connection, address.origin)
     if row is None:
         raise NotFound(
-            f"the robots.txt of {address.origin} was not read yet", remedy=Remedy(RemedyCode.READ_ROBOTS, address.url)
+            f"the robots.txt of {address.origin} has not been read yet",
+            remedy=Remedy(RemedyCode.READ_ROBOTS, address.url),
         )
     return robots_from_row(row, agent, unreachable)

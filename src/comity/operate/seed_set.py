@@ -185,7 +185,7 @@ def load_seed_set(
                 good.append((member, seed))
                 continue
             if not skip_bad:
-                raise BadInput(f"{seeds.key}: {_printable(member)}: {seed.reason}; nothing was taken out with it")
+                raise BadInput(f"{seeds.key}: {_printable(member)}: {seed.reason}; nothing was removed from Redis")
             bad_count += 1
             bad += [(_printable(member), seed.reason)] if len(bad) < _BAD_KEPT else []
         if good:

@@ -228,7 +228,9 @@ def _lines(stream: BinaryIO, name: str, on_bytes: Callable[[int], None] | None) 
         number += 1
         position += len(line)
         if b"\0" in line:
-            raise BadInput(f"{name}, line {number}: not a text file; a seed list is plain text, one host or URL a line")
+            raise BadInput(
+                f"{name}, line {number}: not a text file; a seed list is plain text, one host or URL per line"
+            )
         if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
             raise BadInput(f"{name}, line {number}: longer than {_LONGEST_LINE} bytes; is this a seed list?")
         if on_bytes is not None and number % BATCH == 0:

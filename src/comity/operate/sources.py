@@ -33,13 +33,13 @@ from comity.operate.policy import get_policy
 from comity.operate.takedown import require_not_taken_down
 from comity.rules.canonical import resolve_link, web_address
 from comity.rules.jobs.countries import country_of
-from comity.rules.nearest import one_of
 from comity.rules.next_run import base_days
+from comity.rules.suggestions import one_of
 
 if TYPE_CHECKING:
     from comity.walk.sources.runner import SourceRunner
 
-SHOWN_OF_A_SIMULATION: Final = 3
+MAX_SIMULATED_JOBS: Final = 3
 _LONGEST: Final = {"org_name": 300, "org_type": 40, "parser_hint": 20_000, "time_window": 32, "time_zone": 64}
 _FREQUENCY_DAYS: Final = (1, 365)
 _IMPORTANCE: Final = (0.0, 1000.0)
@@ -122,7 +122,7 @@ def add_source(database: Database, clock: Clock, careers_url: str, *, approved: 
             known = sources_table.with_address(connection, values["careers_url"])
             if known is None or known.status != SourceStatus.DELETED:
                 raise AlreadyThere(
-                    f"{values['careers_url']} is a source already", remedy=Remedy(RemedyCode.LIST_SOURCES)
+                    f"{values['careers_url']} is already a source", remedy=Remedy(RemedyCode.LIST_SOURCES)
                 )
             row = sources_table.change(connection, known.id, _ANEW | values, now)
             assert row is not None
@@ -146,7 +146,7 @@ def edit_source(database: Database, clock: Clock, source_id: UUID, **changes: An
             require_not_taken_down(connection, values["careers_url"])
             known = sources_table.with_address(connection, values["careers_url"])
             if known is not None and known.id != source_id:
-                raise AlreadyThere(f"{values['careers_url']} is another source already")
+                raise AlreadyThere(f"{values['careers_url']} is already another source")
         before = _known(connection, source_id)
         source = _changed(database, clock, connection, source_id, values | _replanned(before, values, clock.now()))
         if _RESETS_PAGES & values.keys():
@@ -179,7 +179,7 @@ def delete_source(database: Database, clock: Clock, source_id: UUID) -> Source:
         sources_table.forget_pages(connection, source_id)
         gone = postings_table.forget_all_of(connection, source_id)
         closed = postings_table.close_unlisted(connection, gone, now)
-        postings_table.tell_search(connection, closed, "delete")
+        postings_table.queue_for_search(connection, closed, "delete")
     return source
 
 
@@ -194,13 +194,13 @@ def ignored_settings(database: Database, source: Source) -> list[str]:
         from comity.schedule.zones import find_zone
 
         if find_zone(source.time_zone, source.country).zone is None:
-            found.append(f"the time window {source.time_window} is ignored until a time zone or a country is given")
+            found.append(f"the time window {source.time_window} is ignored until a time zone or a country is set")
     return found
 
 
-async def run_now(desk: SourceRunner, source: Source) -> SourceReport:
+async def run_now(runner: SourceRunner, source: Source) -> SourceReport:
     """Run a source now, due or not; `HostBusy` if it is being run or its host is leased."""
-    result = await desk.run(source.id)
+    result = await runner.run(source.id)
     if isinstance(result, SourceReport):
         return result
     if result.why is NotRun.NOT_DUE:
@@ -208,20 +208,20 @@ async def run_now(desk: SourceRunner, source: Source) -> SourceReport:
     raise HostBusy(f"{source.careers_url} was not run: {result.reason}")
 
 
-async def test_fetch(desk: SourceRunner, url: str) -> HeadRead:
+async def test_fetch(runner: SourceRunner, url: str) -> HeadRead:
     """Ask for the head of a page only: status, size, ETag, Last-Modified."""
-    return await desk.head(_whole_address(url))
+    return await runner.head(_whole_address(url))
 
 
-async def simulate_extract(desk: SourceRunner, source: Source) -> Simulation:
+async def simulate_extract(runner: SourceRunner, source: Source) -> Simulation:
     """Read the first page and show its first jobs; no source and no posting is written."""
-    reading = await desk.simulate(source)
+    reading = await runner.simulate(source)
     if not reading.pages:
         reason = reading.obstacle.reason if reading.obstacle is not None else "nothing was read"
         status = reading.obstacle.status if reading.obstacle is not None else None
         return Simulation(source.careers_url, None, 0, (), None, reason, status)
     page = reading.pages[-1]
-    jobs = tuple(desk.normalized(source, page.jobs[:SHOWN_OF_A_SIMULATION]))
+    jobs = tuple(runner.normalized(source, page.jobs[:MAX_SIMULATED_JOBS]))
     said = [each.message for each in reading.pages] + [SCRIPTS_NOT_RUN if reading.wants_scripts else ""]
     if reading.obstacle is not None:
         said.append(reading.obstacle.reason)
@@ -303,7 +303,7 @@ def _identity(text: str) -> UUID | None:
 
 def _whole_address(text: str) -> str:
     if not text.lower().startswith(("http://", "https://")):
-        raise BadInput(f"a source is a whole address such as https://example.org/careers, not {text[:80]!r}")
+        raise BadInput(f"a source is a full URL such as https://example.org/careers, not {text[:80]!r}")
     return web_address(text).url
 
 

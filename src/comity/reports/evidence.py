@@ -40,7 +40,7 @@ def evidence_of_host(
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
+            raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
         return [_stored(each) for each in records.evidence_of_host(connection, row.id, kind, limit, offset)]
 
 

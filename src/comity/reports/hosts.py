@@ -20,7 +20,7 @@ from comity.model.host import HostStatus
 from comity.reports.status import ErrorLine, errors_by_kind
 
 _FETCHES_LOOKED_AT: Final = 1_000
-_ERRORS_SHOWN: Final = 10
+_MAX_ERRORS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def host_in_full(
     with database.read() as connection:
         row = hosts.get(connection, host)
         if row is None:
-            raise NotFound(f"{host} is not known here", remedy=Remedy(RemedyCode.ADD_SEED, host))
+            raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
         states: Mapping[int, int] = frontier_table.states(connection, row.id) if states_of is None else {}
         policy = policies.get(connection, host)
         errors = status_queries.last_errors_of(connection, host, _FETCHES_LOOKED_AT)
@@ -116,7 +116,7 @@ def host_in_full(
         dropped=states.get(DROPPED, 0),
         too_deep=states.get(TOO_DEEP, 0),
         policy=dict(policy._mapping) if policy is not None else None,
-        errors=errors_by_kind(errors, _ERRORS_SHOWN),
+        errors=errors_by_kind(errors, _MAX_ERRORS),
     )
 
 

@@ -49,10 +49,10 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
         why = f"{row.claimed_by} is crawling it"
         return IdleHost(host, why, held_until, "Wait for it, or stop that crawl.", EndReason.HELD_ELSEWHERE)
     if status is HostStatus.EXHAUSTED and row.left_at_depth is not None:
-        remedy = f"`comity crawl {host} --max-depth {row.left_at_depth}` goes on there; {again}"
+        remedy = f"`comity crawl {host} --max-depth {row.left_at_depth}` follows them; {again}"
         return IdleHost(host, EndReason.TOO_DEEP.sentence, due_at, remedy, EndReason.TOO_DEEP)
     if status is HostStatus.EXHAUSTED:
-        remedy = f"`comity crawl {host} --refresh` looks for what changed; {again}"
+        remedy = f"`comity crawl {host} --refresh` fetches what changed; {again}"
         return IdleHost(host, EndReason.ALREADY_DONE.sentence, due_at, remedy, EndReason.ALREADY_DONE)
     if status in (HostStatus.BLOCKED, HostStatus.UNREACHABLE):
         code = row.block_reason_code
@@ -61,10 +61,10 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
     if due_at is not None and due_at > now:
         is_blocked = row.blocked_until is not None and row.blocked_until > now
         code = EndReason.ASKED_TO_WAIT if is_blocked else EndReason.PUT_OFF if row.frontier_size else EndReason.NOT_DUE
-        return IdleHost(host, code.sentence, due_at, "The same command goes on then.", code)
+        return IdleHost(host, code.sentence, due_at, "The same command continues then.", code)
     if run_ended:
-        return IdleHost(host, EndReason.NOT_TAKEN.sentence, due_at, "The same command goes on with it.")
-    return IdleHost(host, "it waits for its turn", due_at, "Run the command again.")
+        return IdleHost(host, EndReason.NOT_TAKEN.sentence, due_at, "The same command continues with it.")
+    return IdleHost(host, "it is waiting for its turn", due_at, "Run the command again.")
 
 
 def _end_reason(code: str | None, status: HostStatus) -> EndReason:

@@ -163,7 +163,7 @@ def compare_anchors(database: Database, anchors: Iterable[Anchor]) -> Iterator[H
             )
             for name, count, digest in chains:
                 if count and reading.digest_at(connection, name, anchor.host_id, count) != digest:
-                    sentence = f"its {count:,} {name} of the earlier export are not the first {count:,} of today"
+                    sentence = f"the first {count:,} {name} are no longer those of the earlier export"
                     yield HostAudit(anchor.host, 0, (Violation(Breach.ANCHOR_MISMATCH, count, "", None, sentence),))
 
 

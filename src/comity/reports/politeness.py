@@ -25,7 +25,7 @@ from comity.rules.politeness.audit import PolicyLaw, RobotsLaw, audit
 from comity.rules.robots.verdict import parsed_part
 
 _BATCH: Final = 5000
-_SHOWN: Final = 1000
+_MAX_FINDINGS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +52,22 @@ def verify_politeness(database: Database, host: str | None = None) -> Iterator[H
     """Check the ledger host by host; each host is seen as it was at one moment, also while it is crawled."""
     with database.snapshot() as connection:
         ids = reading.chain_ids(connection, host)
-        strays = reading.stray_rows(connection, _SHOWN) if host is None else []
-        unledgered = reading.asked_without_chain(connection, host, _SHOWN)
-        leased = reading.leased_without_chain(connection, host, _SHOWN)
+        strays = reading.stray_rows(connection, _MAX_FINDINGS) if host is None else []
+        unledgered = reading.asked_without_chain(connection, host, _MAX_FINDINGS)
+        leased = reading.leased_without_chain(connection, host, _MAX_FINDINGS)
     for host_id in ids:
         with database.snapshot() as connection:
             chain = reading.chain(connection, host_id)
             if chain is not None:
                 yield _check(connection, chain)
     for row in strays:
-        yield _no_chain(row.domain or str(row.domain_id), "its rows are there, and the head of its chain is missing")
+        yield _no_chain(row.domain or str(row.domain_id), "its rows exist, but the head of its chain is missing")
     for row in leased:
         since = to_seconds(row.claimed_at or row.unclean_since)
         when = f" since {_format_seconds(since)}" if since is not None else ""
         yield HostAudit(row.domain, 0, (), (f"the host is leased now: requests{when} may not be recorded yet",))
     for row in unledgered:
-        yield _no_chain(row.domain, "it was asked, and the ledger has no request to it")
+        yield _no_chain(row.domain, "requests were sent to it, but the ledger has none")
 
 
 def is_known(database: Database, host: str) -> bool:
@@ -84,18 +84,18 @@ def _check(connection: Connection, chain: Any) -> HostAudit:
     """Check one chain: that it is whole, then what it says."""
     numbers = RequestNumbers()
     notes = _Notes()
-    violations = list(islice(_broken_notes(connection, chain, notes), _SHOWN))
-    violations += islice(_broken_requests(connection, chain, numbers), _SHOWN)
+    violations = list(islice(_broken_notes(connection, chain, notes), _MAX_FINDINGS))
+    violations += islice(_broken_requests(connection, chain, numbers), _MAX_FINDINGS)
     violations += _unrecorded(chain, numbers, notes)
     counted = _Counted(_lines(connection, chain.domain_id))
-    violations += islice(_misconduct(connection, chain, counted, notes), _SHOWN)
+    violations += islice(_misconduct(connection, chain, counted, notes), _MAX_FINDINGS)
     for _line in counted:
         pass  # count the rest, should there have been more violations than are shown
     violations += _present(connection, chain)
     if chain.merged_into is None:
         violations += _visits(connection, chain)
     remarks = tuple(_remarks(chain, notes, counted.last))
-    return HostAudit(chain.host, counted.number, tuple(violations[:_SHOWN]), remarks, chain.request_digest)
+    return HostAudit(chain.host, counted.number, tuple(violations[:_MAX_FINDINGS]), remarks, chain.request_digest)
 
 
 def _broken_notes(connection: Connection, chain: Any, notes: _Notes) -> Iterator[Violation]:
@@ -192,7 +192,7 @@ def _policies(connection: Connection, chain: Any) -> list[list[PolicyEntry]]:
 def _present(connection: Connection, chain: Any) -> Iterator[Violation]:
     """What the tables say now must be what the ledger and the histories end with."""
     if chain.domain is not None and (chain.domain != chain.host or chain.merged_into is not None):
-        said = "a host that was folded" if chain.merged_into is not None else chain.host
+        said = "a merged host" if chain.merged_into is not None else chain.host
         sentence = f"the head of the chain says {said}, and the host's row {chain.domain}"
         yield Violation(Breach.ROW_ALTERED, 0, "", None, sentence)
     history = reading.policies_of(connection, chain.host)
@@ -212,15 +212,15 @@ def _limits(row: Any) -> tuple[int, int]:
 
 
 def _visits(connection: Connection, chain: Any) -> Iterator[Violation]:
-    """Compare the ledger with `fetches`, both ways; a host that was folded into this one left its visits to it."""
+    """Compare the ledger with `fetches`, both ways; a merged host into this one left its visits to it."""
     family = [chain.domain_id, *reading.folded_into(connection, chain.domain_id)]
-    visits = reading.visits_without_request(connection, chain.host, family, _SHOWN)
-    requests = reading.requests_without_visit(connection, chain.host, family, _SHOWN)
+    visits = reading.visits_without_request(connection, chain.host, family, _MAX_FINDINGS)
+    requests = reading.requests_without_visit(connection, chain.host, family, _MAX_FINDINGS)
     for row in visits:
-        sentence = "the page was stored, and the ledger has no request that started then"
+        sentence = "the page was stored, but the ledger has no request that started then"
         yield Violation(Breach.FETCH_WITHOUT_REQUEST, 0, row.page_url, row.crawled_at.timestamp(), sentence)
     for row in requests:
-        sentence = "the row says that the visit was stored, and it is not"
+        sentence = "the row says that the visit was stored, but it was not"
         yield Violation(Breach.REQUEST_WITHOUT_FETCH, row.sequence, row.url, row.started_at.timestamp(), sentence)
 
 
@@ -235,14 +235,14 @@ def _remarks(chain: Any, notes: _Notes, last: LedgerLine | None) -> Iterator[str
     for since, until in gaps:
         most = f"at most {int((until - since) / delay_s) + 1:,} requests" if delay_s > 0 else "requests"
         yield (
-            f"a lease ended without a release (its process died or slept): {most} between {_format_seconds(since)} and "
-            f"{_format_seconds(until)} may not be recorded"
+            f"a lease ended without a release (its process died or was suspended): {most} between "
+            f"{_format_seconds(since)} and {_format_seconds(until)} may not be recorded"
         )
     if chain.claimed_by is not None:
         since = _known_since(chain, None)
         yield f"the host is leased now: requests since {_format_seconds(since)} may not be recorded yet"
     if chain.merged_into is not None:
-        yield "the host was folded into another, and its chain ends here"
+        yield "the host was merged into another one, and its chain ends here"
 
 
 def _known_since(chain: Any, otherwise: float | None) -> float:

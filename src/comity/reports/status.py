@@ -19,10 +19,10 @@ from comity.model.search import OutboxStatus
 
 _WORKERS_MOST: Final = 200
 _RUNS_LOOKED_AT: Final = 200
-_RUNS_SHOWN: Final = 5
-_DUE_SHOWN: Final = 5
+_MAX_RUNS: Final = 5
+_MAX_DUE: Final = 5
 _ERRORS_LOOKED_AT: Final = 5_000
-_ERRORS_SHOWN: Final = 8
+_MAX_ERRORS: Final = 8
 _SILENT_AFTER: Final = 2.0  # heartbeats that were missed
 
 
@@ -147,10 +147,10 @@ def status_of(database: Database, clock: Clock, *, lease_s: float, heartbeat_s: 
             hour=_throughput(connection, now, 3600),
             due=tuple(
                 DueLine(row.domain, row.status, row.block_reason_code, row.next_crawl_after)
-                for row in status_queries.due_next(connection, now, _DUE_SHOWN)
+                for row in status_queries.due_next(connection, now, _MAX_DUE)
             ),
-            errors=errors_by_kind(errors, _ERRORS_SHOWN),
-            runs=tuple(_run(row) for row in runs[:_RUNS_SHOWN]),
+            errors=errors_by_kind(errors, _MAX_ERRORS),
+            runs=tuple(_run(row) for row in runs[:_MAX_RUNS]),
         )
 
 

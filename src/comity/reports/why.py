@@ -61,12 +61,12 @@ class WhyTerms:
 
 def explain(database: Database, clock: Clock, address: WebAddress, terms: WhyTerms, find: Find) -> Explanation:
     """What decided last about a URL, the chain from discovery to now, and what would change it."""
-    look = _Look(database, clock, terms, find)
-    facts = look.facts(address)
+    lookup = _Lookup(database, clock, terms, find)
+    facts = lookup.facts(address)
     folded = _without_tracking(address, terms)
     if folded is None:
         return explain_url(facts)
-    return explain_url(facts, look.facts(folded), _dropped(address.url, folded.url))
+    return explain_url(facts, lookup.facts(folded), _dropped(address.url, folded.url))
 
 
 def _without_tracking(address: WebAddress, terms: WhyTerms) -> WebAddress | None:
@@ -81,11 +81,11 @@ def _dropped(url: str, kept: str) -> str:
     """The parameters that were dropped, by name."""
     left = set(kept.partition("?")[2].split("&"))
     names = [each.partition("=")[0] for each in url.partition("?")[2].split("&") if each not in left and each]
-    return ", ".join(f"`{name[:40]}`" for name in names[:5]) or "the mark of a session in its path"
+    return ", ".join(f"`{name[:40]}`" for name in names[:5]) or "a session id in its path"
 
 
-class _Look:
-    """One look at the state."""
+class _Lookup:
+    """One lookup in the state."""
 
     def __init__(self, database: Database, clock: Clock, terms: WhyTerms, find: Find) -> None:
         self._database = database

@@ -156,7 +156,7 @@ def allows(refusal: str, allowed_networks: Sequence[Network]) -> bool:
 def decide_port(port: int) -> AddressVerdict:
     """Judge the port of a URL: anything but what belongs to another protocol."""
     if port in _OTHER_PROTOCOLS or port > 65535:
-        return AddressVerdict(False, f"port {port} is not for HTTP")
+        return AddressVerdict(False, f"port {port} is not used for HTTP")
     return _PUBLIC
 
 

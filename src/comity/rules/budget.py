@@ -47,15 +47,15 @@ def warn_from(limit: float) -> float:
 
 def limit_reached(reason: BudgetReason, limit: float) -> Exhausted:
     """The verdict when a limit is reached."""
-    return Exhausted(reason, f"Stopped: the limit of {_shown(reason, limit)} was reached.")
+    return Exhausted(reason, f"Stopped: the limit of {_limit_text(reason, limit)} was reached.")
 
 
 def limit_warning(reason: BudgetReason, used: float, limit: float) -> BudgetWarning:
     """The warning before a limit is reached."""
-    return BudgetWarning(reason, f"{int(100 * used / limit)} % of the limit of {_shown(reason, limit)} is used.")
+    return BudgetWarning(reason, f"{int(100 * used / limit)} % of the limit of {_limit_text(reason, limit)} is used.")
 
 
-def _shown(reason: BudgetReason, limit: float) -> str:
+def _limit_text(reason: BudgetReason, limit: float) -> str:
     match reason:
         case BudgetReason.TIME_LIMIT:
             return f"{limit:g} minutes per run"

@@ -88,14 +88,14 @@ class ChainCheck:
     def row(self, sequence: int, digest: str, values: Sequence[Any]) -> tuple[Breach, str] | None:
         """Look at the next row, whose values follow the sequence and the host in the digest."""
         if sequence <= self._sequence:
-            return Breach.ROW_INSERTED, f"a row was inserted: number {sequence} is not the next of the chain"
+            return Breach.ROW_INSERTED, f"a row was inserted: number {sequence} is not the next one in the chain"
         missing = sequence - self._sequence - 1
         is_altered = chained(self._digest, (sequence, self._host_id, *values)) != digest
         self._sequence, self._digest = sequence, digest
         if missing:  # without the row before it, this one cannot be checked; the next can
             return Breach.ROW_MISSING, f"rows before number {sequence:,} are missing: {missing:,}"
         if is_altered:
-            return Breach.ROW_ALTERED, f"row {sequence:,} was altered: its digest does not fit"
+            return Breach.ROW_ALTERED, f"row {sequence:,} was altered: its digest does not match"
         return None
 
     def end(self, count: int, digest: str) -> tuple[Breach, str] | None:
@@ -106,9 +106,9 @@ class ChainCheck:
                 f"rows at the end of the chain are missing: {count - self._sequence:,} of {count:,}",
             )
         if self._sequence > count:
-            return Breach.ROW_INSERTED, f"the chain has {count:,} rows, and number {self._sequence:,} was found"
+            return Breach.ROW_INSERTED, f"the chain has {count:,} rows, but row {self._sequence:,} was found"
         if self._digest != (digest or START):
-            return Breach.ROW_ALTERED, "the digest of the last row is not the one that the chain ends with"
+            return Breach.ROW_ALTERED, "the digest of the last row does not match the end of the chain"
         return None
 
 

@@ -111,7 +111,7 @@ def backoff_days(failures_before: int) -> float:
 def jitter_factor(chance: float) -> float:
     """From a chance of 0 up to 1 to a factor between 0.85 and 1.15."""
     if not 0.0 <= chance <= 1.0:
-        raise ValueError(f"a chance lies between 0 and 1, not at {chance}")
+        raise ValueError(f"a chance must be between 0 and 1, not {chance}")
     return 1.0 + JITTER * (2.0 * chance - 1.0)
 
 

@@ -48,7 +48,7 @@ def parse_hint(text: str) -> ParserHint | HintProblem:
     except json.JSONDecodeError as error:
         return HintProblem(f"The hint is not JSON: {error.msg}, line {error.lineno} column {error.colno}.")
     except (ValueError, RecursionError):
-        return HintProblem("The hint is not JSON that can be read.")
+        return HintProblem("The hint is not valid JSON.")
     if isinstance(value, str):
         return _system(value, "")
     if not isinstance(value, dict):
@@ -76,7 +76,7 @@ def _object(hint: dict[str, object]) -> ParserHint | HintProblem:
         if key not in allowed:
             return HintProblem(f"“{key[:60]}” is not a known key; known keys are {', '.join(sorted(allowed))}.", key)
     if "link" in hint and "url" in hint:
-        return HintProblem("“link” and “url” mean the same: keep one of them.", "link")
+        return HintProblem("“link” and “url” mean the same: use only one of them.", "link")
     if kind != "system" and "title" not in hint:
         return HintProblem("“title” is missing: every job needs a title.", "title")
     first = hint[kind]

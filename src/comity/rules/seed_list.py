@@ -1,4 +1,4 @@
-"""Reading a list of seeds: one host or URL a line, or `rank,host` as the popular rankings are published."""
+"""Reading a list of seeds: one host or URL per line, or `rank,host` as the popular rankings are published."""
 
 from __future__ import annotations
 

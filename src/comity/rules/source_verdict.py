@@ -25,15 +25,15 @@ from comity.model.job import FILLED_BY_SCRIPTS, ListingKind
 from comity.model.source import ROBOTS_DISALLOW, Obstacle, Reading, RunStatus, RunVerdict, SourceStatus, Trouble
 
 MANY: Final = 5
-LOOKS_FOR_NO_OPENINGS: Final = 2
-LOOKS_FOR_NOTHING: Final = 3
+RUNS_TO_CONFIRM_NO_OPENINGS: Final = 2
+RUNS_TO_CONFIRM_NOTHING: Final = 3
 SHARP_FALL_FROM: Final = 10
 SHARP_FALL_TO: Final = 5  # to one fifth
-LOOKS_FOR_A_FALL: Final = 2
+RUNS_TO_CONFIRM_A_FALL: Final = 2
 _LONGEST_SAID: Final = 300
 
 _QUARANTINED: Final = {
-    ListingKind.LOGIN: "the page asks for a login",
+    ListingKind.LOGIN: "the page requires a login",
     ListingKind.CAPTCHA: "a captcha or another check blocks the page",
     ListingKind.ERROR_PAGE: "the page is an error page",
     ListingKind.UNREADABLE: "the page could not be read",
@@ -55,7 +55,7 @@ def _judged(reading: Reading, last_found: int, empty_reads: int) -> RunVerdict:
         return _unread(reading.obstacle, before)
     first, found = reading.pages[0], reading.found
     if first.kind is ListingKind.LAYOUT_CHANGED and not last_found:  # nothing was known that could have changed
-        return before.kept(RunStatus.WARN, f"no posting could be read{_said(first.message)}", counts_as_look=False)
+        return before.kept(RunStatus.WARN, f"no posting could be read{_said(first.message)}", counts_as_visit=False)
     if first.kind in _QUARANTINED:
         return _quarantine(f"{_QUARANTINED[first.kind]}{_said(first.message)}", before)
     later = next((page for page in reading.pages if page.kind in _QUARANTINED), None)
@@ -90,52 +90,53 @@ class _Before(NamedTuple):
 
 
 def _whole(reading: Reading, before: _Before) -> RunVerdict:
-    found, last_found, looks = reading.found, before.last_found, before.empty_reads + 1
+    found, last_found, runs = reading.found, before.last_found, before.empty_reads + 1
     is_sharp_fall = last_found >= SHARP_FALL_FROM and found * SHARP_FALL_TO <= last_found
-    if is_sharp_fall and looks < LOOKS_FOR_A_FALL:
+    if is_sharp_fall and runs < RUNS_TO_CONFIRM_A_FALL:
         message = (
-            f"found {found} where {last_found} were known; missing ones stay open until a second reading confirms it"
+            f"found {found} postings, but {last_found} are open; the missing ones stay open "
+            "until a second run confirms it"
         )
-        return before.kept(RunStatus.WARN, message, stores=True, empty_reads=looks)
+        return before.kept(RunStatus.WARN, message, stores=True, empty_reads=runs)
     message = "not modified" if reading.is_unchanged else ""
     return RunVerdict(RunStatus.OK, message, stores=True, closes=True, last_found=found)
 
 
 def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
-    last_found, looks = before.last_found, before.empty_reads + 1
+    last_found, runs = before.last_found, before.empty_reads + 1
     if kind is ListingKind.NO_OPENINGS:
-        if last_found == 0 or looks >= LOOKS_FOR_NO_OPENINGS:
+        if last_found == 0 or runs >= RUNS_TO_CONFIRM_NO_OPENINGS:
             return RunVerdict(RunStatus.OK, f"no openings{_said(said)}", stores=True, closes=True)
-        message = f"says that there are no openings; {_postings(last_found)} open until a second reading confirms it"
-        return before.kept(RunStatus.WARN, message, empty_reads=looks)
+        message = (
+            f"the page says that there are no openings; {_postings(last_found)} open until a second run confirms it"
+        )
+        return before.kept(RunStatus.WARN, message, empty_reads=runs)
     nothing = f"no postings were recognised{_said(said)}"
     if last_found == 0:
         advice = "" if said == FILLED_BY_SCRIPTS else "; a parser_hint may help"
         return RunVerdict(RunStatus.WARN, f"{nothing}{advice}", stores=True)
     if last_found >= MANY:
         return _quarantine(nothing, before)
-    if looks >= LOOKS_FOR_NOTHING:
-        return RunVerdict(RunStatus.OK, f"no postings in {looks} readings in a row", stores=True, closes=True)
-    message = (
-        f"{nothing} in reading {looks}; {_postings(last_found)} open until reading {LOOKS_FOR_NOTHING} confirms it"
-    )
-    return before.kept(RunStatus.WARN, message, empty_reads=looks)
+    if runs >= RUNS_TO_CONFIRM_NOTHING:
+        return RunVerdict(RunStatus.OK, f"no postings in {runs} runs in a row", stores=True, closes=True)
+    message = f"{nothing} in run {runs}; {_postings(last_found)} open until run {RUNS_TO_CONFIRM_NOTHING} confirms it"
+    return before.kept(RunStatus.WARN, message, empty_reads=runs)
 
 
 def _quarantine(reason: str, before: _Before) -> RunVerdict:
     kept = f"; {_postings(before.last_found)} unchanged" if before.last_found else ""
-    return before.kept(RunStatus.WARN, f"quarantined: {reason}{kept}", counts_as_look=False)
+    return before.kept(RunStatus.WARN, f"quarantined: {reason}{kept}", counts_as_visit=False)
 
 
 def _unread(obstacle: Obstacle | None, before: _Before) -> RunVerdict:
     """No page came at all."""
     if obstacle is None:
-        return before.kept(RunStatus.FAIL, "nothing was read", is_failure=True, counts_as_look=False)
+        return before.kept(RunStatus.FAIL, "nothing was read", is_failure=True, counts_as_visit=False)
     if obstacle.trouble is Trouble.ROBOTS_DENIED:
-        return before.kept(RunStatus.FAIL, ROBOTS_DISALLOW, counts_as_look=False, becomes=SourceStatus.BLOCKED)
+        return before.kept(RunStatus.FAIL, ROBOTS_DISALLOW, counts_as_visit=False, becomes=SourceStatus.BLOCKED)
     if obstacle.trouble in (Trouble.TAKEN_DOWN, Trouble.NO_PAGES):
-        return before.kept(RunStatus.WARN, f"skipped: {obstacle.reason}", counts_as_look=False)
-    return before.kept(RunStatus.FAIL, obstacle.reason, is_failure=True, counts_as_look=False)
+        return before.kept(RunStatus.WARN, f"skipped: {obstacle.reason}", counts_as_visit=False)
+    return before.kept(RunStatus.FAIL, obstacle.reason, is_failure=True, counts_as_visit=False)
 
 
 def _said(message: str) -> str:

@@ -40,7 +40,7 @@ def parse_time_window(text: str) -> TimeWindow | WindowRefused:
     assert isinstance(end, int)
     if start == end % _DAY_MINUTES:
         return WindowRefused(
-            f"{stripped!r} ends when it starts: leave the window out to allow the whole day, or write a later end"
+            f"{stripped!r} ends when it starts: omit the window to allow the whole day, or write a later end"
         )
     return TimeWindow(start, end % _DAY_MINUTES)
 
@@ -71,9 +71,9 @@ def _minute_of(word: str, *, is_end: bool) -> int | WindowRefused:
         return WindowRefused(f"{word!r} is not a time of day: write two digits, a colon and two digits, as in 09:30")
     hours, minutes = int(clock[1]), int(clock[2])
     if minutes > 59:
-        return WindowRefused(f"{word!r} is not a time of day: minutes go from 00 to 59")
+        return WindowRefused(f"{word!r} is not a time of day: minutes are 00 to 59")
     if hours > 23 and not (is_end and (hours, minutes) == (24, 0)):
-        return WindowRefused(f"{word!r} is not a time of day: hours go from 00 to 23 (a window may end at 24:00)")
+        return WindowRefused(f"{word!r} is not a time of day: hours are 00 to 23 (a window may end at 24:00)")
     return hours * 60 + minutes
 
 

@@ -32,6 +32,6 @@ def wait_logger(log: Log) -> OnWait | None:
     def log_wait(host: str, wait: Wait, now: float) -> None:
         seconds = round(wait.until - now, 3)
         message = f"{host}: a request waits {seconds:g} s ({wait.reason})"
-        log.tell(events.RATE_LIMIT_WAIT, message, host=host, reason=str(wait.reason), seconds=seconds)
+        log.emit(events.RATE_LIMIT_WAIT, message, host=host, reason=str(wait.reason), seconds=seconds)
 
     return log_wait

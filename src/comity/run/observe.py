@@ -18,7 +18,7 @@ from comity.assemble import open_existing_state
 from comity.model.errors import ComityError
 from comity.run.remedies import in_full
 from comity.telemetry import events, metrics
-from comity.telemetry.gathering import Reporter
+from comity.telemetry.collecting import Reporter
 from comity.telemetry.health import Check, LoopPulse, lease_check, loop_checks, page_of
 from comity.telemetry.logs import Log, masked
 from comity.telemetry.meter import Meter, MeterReading
@@ -50,7 +50,7 @@ async def observed(settings: Settings, log: Log, reports_to: int | None) -> Asyn
         return
     meter = Meter()
     reporter = Reporter(reports_to) if reports_to is not None else None
-    pulse = LoopPulse(meter, monotonic, reporter.tell if reporter is not None else None)
+    pulse = LoopPulse(meter, monotonic, reporter.report if reporter is not None else None)
     async with AsyncExitStack() as stack:
         if reporter is None:
             numbers = Meter(metrics.Origin.PARENT)
@@ -68,7 +68,7 @@ async def observed(settings: Settings, log: Log, reports_to: int | None) -> Asyn
             with suppress(asyncio.CancelledError):
                 await beating
             if reporter is not None:
-                reporter.tell(meter.read())  # what was counted since the last report
+                reporter.report(meter.read())  # what was counted since the last report
 
 
 @asynccontextmanager
@@ -86,7 +86,7 @@ async def served(
     try:
         paths = {"/metrics": pages.metrics, "/healthz": pages.healthz, "/readyz": pages.readyz}
         async with serving(read_address(settings.metrics), paths) as address:
-            log.tell(events.METRICS_SERVED, f"metrics at http://{address}/metrics", address=str(address))
+            log.emit(events.METRICS_SERVED, f"metrics at http://{address}/metrics", address=str(address))
             yield
     finally:
         monitor.close()
@@ -186,7 +186,7 @@ class StateMonitor:
         self._figures_at = monotonic()
         self._set_figures(figures)
         seconds = round(self._figures_at - begun, 3)
-        self._log.tell(events.SCRAPED, f"the state was queried in {seconds:g} s", seconds=seconds)
+        self._log.emit(events.SCRAPED, f"the state was queried in {seconds:g} s", seconds=seconds)
 
     def _set_figures(self, figures: Figures) -> None:
         meter, known = self._meter, {str(line.status): line for line in figures.hosts}
@@ -241,5 +241,5 @@ async def check_redis(url: str) -> Check:
 
 def _why(error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return f"no answer within {_ANSWER_WITHIN_S:.0f} s"
+        return f"no response within {_ANSWER_WITHIN_S:.0f} s"
     return masked(in_full(error)) if isinstance(error, ComityError) else type(error).__name__

@@ -9,15 +9,15 @@ from typing import Final
 from comity.model.errors import ComityError, RemedyCode
 
 _SENTENCES: Final = {
-    RemedyCode.ADD_SEED: "`comity seeds add {subject}` makes it known",
-    RemedyCode.EXPORT_PAGES: "one file is made afterwards by comity pages export {subject}",
-    RemedyCode.LIFT_TAKEDOWN: "comity takedown remove {subject} lifts that",
-    RemedyCode.LIST_SOURCES: "see comity sources list",
-    RemedyCode.MAKE_PASSWORD_HASH: "comity web hash-password prints one",
-    RemedyCode.MAKE_TOKEN: "comity web new-token prints one",
+    RemedyCode.ADD_SEED: "`comity seeds add {subject}` adds it",
+    RemedyCode.EXPORT_PAGES: "`comity pages export {subject}` makes one file of them afterwards",
+    RemedyCode.LIFT_TAKEDOWN: "`comity takedown remove {subject}` lifts the takedown",
+    RemedyCode.LIST_SOURCES: "`comity sources list` lists them",
+    RemedyCode.MAKE_PASSWORD_HASH: "`comity web hash-password` prints one",
+    RemedyCode.MAKE_TOKEN: "`comity web new-token` prints one",
     RemedyCode.READ_ROBOTS: "`comity robots {subject}` reads it",
     RemedyCode.UPGRADE_SCHEMA: "run `comity db upgrade`",
-    RemedyCode.VERIFY_PAGES: "comity pages verify --pages {subject} names what is damaged",
+    RemedyCode.VERIFY_PAGES: "`comity pages verify --pages {subject}` lists what is damaged",
 }
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import AliasChoices
 
-from comity.rules.nearest import nearest
+from comity.rules.suggestions import nearest
 from comity.settings import Settings
 
 _PREFIX: Final = "COMITY_"

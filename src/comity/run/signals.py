@@ -17,8 +17,8 @@ from typing import Final
 INTERRUPTED: Final = 130
 EXIT_WITHIN_S: Final = 29.0
 FORCED_EXIT: Final = (
-    f"exited after {EXIT_WITHIN_S:.0f} s because a store did not answer; everything settled is kept, and the next run "
-    "continues from there"
+    f"exited after {EXIT_WITHIN_S:.0f} s because a store did not respond; everything settled is stored, and the "
+    "next run continues from there"
 )
 _timer: Timer | None = None
 

@@ -111,7 +111,7 @@ class MeiliSearch:
             found = [document_from(hit["card"]) for hit in answer["hits"]]
             total = int(answer.get("estimatedTotalHits", len(found)))
         except (KeyError, TypeError, ValueError):
-            raise SearchUnavailable("Meilisearch answered with something else than postings of ours") from None
+            raise SearchUnavailable("Meilisearch answered with something other than our postings") from None
         facets = answer.get("facetDistribution") or {}
         return SearchPage(
             tuple(hit_of(document, plan.terms) for document in found),
@@ -233,7 +233,7 @@ class MeiliLink:
         said = answer if isinstance(answer, Mapping) else {}
         code, message = str(said.get("code", "")), str(said.get("message", "no reason"))[:_LONGEST_MESSAGE]
         if status in _DENIED:
-            raise SearchUnavailable(f"Meilisearch at {self.location} refuses the key (COMITY_MEILI_KEY): {message}")
+            raise SearchUnavailable(f"Meilisearch at {self.location} rejects the key (COMITY_MEILI_KEY): {message}")
         if 400 <= status < 500 and status not in (408, 429):
             raise SearchRefused(f"Meilisearch answered {status} {code}: {message}")
         raise SearchUnavailable(f"Meilisearch at {self.location} answered {status}: {message}")
@@ -242,7 +242,7 @@ class MeiliLink:
         """Wait until a task is done: Meilisearch takes changes first and makes them later."""
         number = task.get("taskUid")
         if not isinstance(number, int):
-            raise SearchUnavailable(f"Meilisearch at {self.location} gave no task to wait for")
+            raise SearchUnavailable(f"Meilisearch at {self.location} did not return a task")
         until, pause_s = time.monotonic() + self._task_s, _FIRST_PAUSE_S
         while time.monotonic() < until:
             found = self.ask("GET", f"/tasks/{number}")

@@ -43,7 +43,7 @@ def read_export_target(place: str | Path) -> Target:
     else:
         target = read_target(place)
     if target.format is not Format.DUCKDB and (path.is_file() or any(target.spool.glob("part-*"))):
-        raise BadInput(f"{path} exists; name one that does not")
+        raise BadInput(f"{path} already exists; name a new one")
     return target
 
 
@@ -92,7 +92,7 @@ def _into_database(pages: Iterator[PageRecord], path: Path) -> int:
     except Busy:
         raise ComityError(f"{path} is open in another process; try again later") from None
     except OutOfMemory:
-        raise ComityError(f"{path}: some pages are too large for a DuckDB table; Parquet takes them") from None
+        raise ComityError(f"{path}: some pages are too large for a DuckDB table; use Parquet instead") from None
     finally:
         between.unlink(missing_ok=True)
 

@@ -31,14 +31,14 @@ from comity.store.parts.manifest import (
     write_note,
 )
 from comity.store.parts.part import TEMPORARY, PartTally, PartWriter, remove_unfinished, sync_folder
-from comity.store.segment import LEFT, OPEN, Decode, KeptPage, SegmentGone, SegmentWriter, read_kept, taken_over
+from comity.store.segment import LEFT, OPEN, Decode, SegmentGone, SegmentPage, SegmentWriter, read_records, taken_over
 from comity.store.sink import is_full
 from comity.store.target import Format, Target, read_target
 
 ROWS_PER_PART: Final = 20_000
 BYTES_PER_PART: Final = 512 * 1024 * 1024  # of bodies
 SECONDS_PER_PART: Final = 300.0  # a slow crawl's pages can be read after this time at the latest
-_NO_ROOM: Final = "No space left on device for a part, whose pages become one with the next run"
+_DISK_FULL: Final = "No space left on device for a part; the next run writes its pages"
 WAIT_AT_THE_END_S: Final = 10.0  # for a file that another process has
 
 
@@ -65,7 +65,7 @@ class PageStore:
         self._joining: Future[int] | None = None
         self._failure: BaseException | None = None
         self._writes: _OpenPart | None = None  # whose pages are being written
-        self._had_no_room = False  # for a part; its pages are still in their segment
+        self._had_no_space = False  # for a part; its pages are still in their segment
         self._pulse = SegmentHeartbeat()
 
     def append(self, records: Sequence[PageRecord]) -> list[int]:
@@ -119,8 +119,8 @@ class PageStore:
             if self._joining is not None:
                 self._joining.result()
             self.parts_waiting = join_parts(self.target, WAIT_AT_THE_END_S)
-            if self._had_no_room:
-                raise OSError(ENOSPC, _NO_ROOM, str(self.folder))
+            if self._had_no_space:
+                raise OSError(ENOSPC, _DISK_FULL, str(self.folder))
         finally:
             if part is not None:
                 part.leave()  # unless it is done
@@ -191,7 +191,7 @@ class PageStore:
             self._failure, part = self._writing.exception(), self._writes
             self._writing = self._writes = None
             if is_full(self._failure):  # the next page tells whether there is room by now
-                self._had_no_room, self._failure = True, None
+                self._had_no_space, self._failure = True, None
                 self._set_aside(part)
             if isinstance(self._failure, OSError) and self._failure.filename is None:
                 self._failure.filename = str(self.folder)  # a disk that is full should have a name
@@ -308,9 +308,9 @@ def _become_part(target: Target, path: Path, file: BinaryIO, committed: Committe
     return saved
 
 
-def _only_committed(file: BinaryIO, committed: Committed) -> Iterator[KeptPage]:
+def _only_committed(file: BinaryIO, committed: Committed) -> Iterator[SegmentPage]:
     seen: set[tuple[object, ...]] = set()
-    for batch in _batches(read_kept(file)):
+    for batch in _batches(read_records(file)):
         verdicts = committed([kept.record for kept in batch])
         for kept, is_committed in zip(batch, verdicts, strict=True):
             if is_committed is None:
@@ -321,9 +321,9 @@ def _only_committed(file: BinaryIO, committed: Committed) -> Iterator[KeptPage]:
                 yield kept
 
 
-def _batches(pages: Iterator[KeptPage]) -> Iterator[list[KeptPage]]:
+def _batches(pages: Iterator[SegmentPage]) -> Iterator[list[SegmentPage]]:
     """As many pages as the database is asked about at once; bounded in bytes, since some pages are large."""
-    batch: list[KeptPage] = []
+    batch: list[SegmentPage] = []
     size = 0
     for kept in pages:
         batch.append(kept)

@@ -89,7 +89,7 @@ def find_sources(place: str | Path) -> Sources:
     if kind is None:
         raise BadInput(f"{path}: pages are read from a folder, or from a file ending in .parquet, .duckdb or .jsonl")
     if kind.is_archive:
-        raise BadInput(f"{path}: a WARC is read by archive tools; SQL needs Parquet, DuckDB or JSON lines")
+        raise BadInput(f"{path}: a WARC file cannot be queried; use Parquet, DuckDB or JSON lines")
     if kind is Format.PARQUET and path.is_file():
         return Sources(Target(path, kind), parquet=(path,))
     target = target or Target(path, kind)
@@ -152,9 +152,9 @@ class PageReader:
         with _in_one_line(self.sources.target.path):
             statements = self._connection.extract_statements(sql)
         if len(statements) != 1:
-            raise BadInput("give one SQL statement, such as: SELECT url, title FROM pages")
+            raise BadInput("write one SQL statement, such as: SELECT url, title FROM pages")
         if statements[0].type is not duckdb.StatementType.SELECT:
-            raise BadInput("pages can be read, not changed: the statement must be a SELECT")
+            raise BadInput("pages are read-only: the statement must be a SELECT")
         return str(statements[0].query).strip().rstrip(";")
 
 
@@ -174,7 +174,7 @@ def _opened(sources: Sources, is_hidden: IsHidden | None) -> Iterator[PageReader
     if sources.is_empty:
         count = len(sources.left_out)
         lost = f"; {count:,} {'part is' if count == 1 else 'parts are'} damaged or gone" if count else ""
-        wait = f"; {sources.in_segments:,} wait for their crawl to go on" if sources.in_segments else ""
+        wait = f"; {sources.in_segments:,} can be read when their crawl continues" if sources.in_segments else ""
         raise NotFound(f"no pages can be read at {sources.target.path} yet{wait}{lost}")
     folder = Path(tempfile.mkdtemp(prefix="comity-"))
     settings = OFFLINE | {
@@ -267,7 +267,7 @@ def _in_one_line(place: Path) -> Iterator[None]:
     except duckdb.OutOfMemoryException:
         raise ComityError(f"the query needs more than {_MEMORY} of memory; select fewer columns or rows") from None
     except duckdb.PermissionException:
-        raise BadInput("only the table pages can be read here, and no other file") from None
+        raise BadInput("only the table pages can be read here") from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as problem:
         raise BadInput(one_line(problem)) from None
     except duckdb.Error as problem:

@@ -59,7 +59,7 @@ class SegmentWriter:
     def append(self, records: Iterable[PageRecord]) -> list[int]:
         """Write records and wait until the disk has them; gives where each one begins."""
         if not self._is_sound:
-            raise OSError(f"{self.path} ends in half a record and takes no more")
+            raise OSError(f"{self.path} ends with a partial record and cannot be extended")
         if not _is_at(self._file, self.path):
             raise SegmentGone(ENOENT, "it was removed while pages were written to it", str(self.path))
         pieces: list[bytes] = []
@@ -109,7 +109,7 @@ class SegmentWriter:
             self._file = -1
 
 
-class KeptPage(NamedTuple):
+class SegmentPage(NamedTuple):
     """A page as a segment has it: its body is still coded, and not yet in the record."""
 
     record: PageRecord
@@ -139,7 +139,7 @@ def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
     return _HEADER.pack(_MAGIC, kind, len(meta), len(data), digest), meta, data
 
 
-def read_kept(file: BinaryIO) -> Iterator[KeptPage]:
+def read_records(file: BinaryIO) -> Iterator[SegmentPage]:
     """The whole records of a segment."""
     while len(header := file.read(_HEADER.size)) == _HEADER.size:
         magic, kind, meta_length, body_length, digest = _HEADER.unpack(header)
@@ -153,7 +153,7 @@ def read_kept(file: BinaryIO) -> Iterator[KeptPage]:
         pairs = tuple((name, value) for name, value in headers) if headers is not None else None
         values = (UUID(run_id), url_key, url, surt_key, http_status, None, *rest[:10], None, coding, pairs, address)
         record = PageRecord(*values)
-        yield KeptPage(record, None if kind == _NO_BODY else body)
+        yield SegmentPage(record, None if kind == _NO_BODY else body)
 
 
 def count_pages(path: Path) -> int:

@@ -114,8 +114,8 @@ def read_target(place: str | Path) -> Target:
     """Understand where pages are to go; `BadInput` for a place that cannot take any. Nothing is made yet."""
     text = str(place)
     if not text or "\0" in text:
-        raise BadInput("the place for pages has no name")
-    refuse_url(text, "pages are kept")
+        raise BadInput("the path for pages is empty")
+    refuse_url(text, "pages are stored")
     path = Path(text).expanduser()
     means_folder = text.endswith(("/", os.sep)) or path.is_dir() or not path.suffix
     if means_folder:
@@ -159,7 +159,7 @@ def check_way(path: Path, folder: Path) -> None:
     if not folder.is_dir():
         raise BadInput(f"{path}: {folder} is a file, not a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise BadInput(f"{path}: nothing may be written in {folder}")
+        raise BadInput(f"{path}: no permission to write in {folder}")
 
 
 def _check_there(target: Target) -> None:
@@ -173,6 +173,6 @@ def _check_there(target: Target) -> None:
     with path.open("rb") as file:
         head = file.read(offset + len(mark))
     if head and not head.endswith(mark):
-        raise BadInput(f"{path} exists, and is not what its ending says")
+        raise BadInput(f"{path} exists, but its content does not match its extension")
     if not head and target.format is Format.DUCKDB:
-        raise BadInput(f"{path} is empty, and so not a DuckDB database")
+        raise BadInput(f"{path} is empty, so it is not a DuckDB database")

@@ -35,31 +35,31 @@ COMMON: Final = {
     "message": "the same as a sentence",
 }
 WORKER_STARTED: Final = Event(
-    "worker_started", Level.INFO, "A worker begins.", ("version", "state", "pages_to", "concurrency")
+    "worker_started", Level.INFO, "A worker started.", ("version", "state", "pages_to", "concurrency")
 )
 SETTINGS_DOUBTED: Final = Event(
     "settings_doubted", Level.WARNING, "A variable is not a known setting, or requests carry no contact."
 )
-WORKER_ENDED: Final = Event("worker_ended", Level.INFO, "A worker has given everything back.", ("runs", "seconds"))
+WORKER_ENDED: Final = Event("worker_ended", Level.INFO, "A worker ended and released its hosts.", ("runs", "seconds"))
 WORKER_LEFT: Final = Event(
     "worker_left",
     Level.ERROR,
-    "A store did not answer during shutdown; the worker exited and its leases will expire.",
+    "A store did not respond during shutdown; the worker exited and its leases will expire.",
     ("error",),
 )
-STOPPING: Final = Event("stopping", Level.INFO, "A stop was requested; what is under way is finished.", ("signal",))
-METRICS_SERVED: Final = Event("metrics_served", Level.INFO, "Metrics and health can be asked for.", ("address",))
-IDLE: Final = Event("idle", Level.INFO, "There is nothing to crawl for now.")
+STOPPING: Final = Event("stopping", Level.INFO, "A stop was requested; requests in flight finish.", ("signal",))
+METRICS_SERVED: Final = Event("metrics_served", Level.INFO, "Metrics and health are being served.", ("address",))
+IDLE: Final = Event("idle", Level.INFO, "There is nothing to crawl now.")
 HOST_LEFT: Final = Event(
     "host_left",
     Level.INFO,
-    "A host was given back.",
+    "A host was released.",
     ("host", "status", "code", "reason", "pages", "errors", "queued", "too_deep", "seconds", "next_run_at"),
 )
 RUN_ENDED: Final = Event(
     "run_ended",
     Level.INFO,
-    "A run is over; a warning if it failed.",
+    "A run ended; a warning if it failed.",
     (
         "run_id",
         "status",
@@ -76,7 +76,10 @@ RUN_ENDED: Final = Event(
     ),
 )
 STATE_LOST: Final = Event(
-    "state_lost", Level.WARNING, "The state did not answer; it is tried again after a pause.", ("error", "pause_s")
+    "state_lost",
+    Level.WARNING,
+    "The state did not respond; the worker tries again after a pause.",
+    ("error", "pause_s"),
 )
 PAGES_WAIT: Final = Event(
     "pages_wait",
@@ -84,30 +87,28 @@ PAGES_WAIT: Final = Event(
     "The disk of the pages is full; the run waits up to 15 minutes and keeps its hosts.",
     ("error",),
 )
-PAGES_GO_ON: Final = Event("pages_go_on", Level.INFO, "There is room for pages again.", ("seconds",))
+PAGES_GO_ON: Final = Event("pages_go_on", Level.INFO, "There is disk space for pages again.", ("seconds",))
 FRONTIER_LOST: Final = Event(
     "frontier_lost",
     Level.WARNING,
-    "Redis does not answer, or takes no writes; the run waits up to 15 minutes and keeps its hosts.",
+    "Redis does not respond, or accepts no writes; the run waits up to 15 minutes and keeps its hosts.",
     ("error",),
 )
-FRONTIER_BACK: Final = Event("frontier_back", Level.INFO, "Redis is back, and the run goes on.", ("seconds",))
+FRONTIER_BACK: Final = Event("frontier_back", Level.INFO, "Redis is back, and the run continues.", ("seconds",))
 FRONTIER_BLANK: Final = Event(
     "frontier_blank",
     Level.WARNING,
-    "Redis has nothing of this state: it lost everything, or is not the right one. Hosts are made anew in it.",
+    "Redis has no data of this state: it lost everything, or is the wrong server. Hosts are queued there again.",
     ("error",),
 )
 WORKER_DIED: Final = Event(
-    "worker_died", Level.WARNING, "A worker process ended by itself and is replaced.", ("error", "code", "pause_s")
+    "worker_died", Level.WARNING, "A worker process ended unexpectedly and is replaced.", ("error", "code", "pause_s")
 )
-WORKER_FAILED: Final = Event(
-    "worker_failed", Level.ERROR, "A worker cannot begin, or cannot go on, and ends.", ("error",)
-)
+WORKER_FAILED: Final = Event("worker_failed", Level.ERROR, "A worker cannot start or continue, and ends.", ("error",))
 SOURCE_RUN: Final = Event(
     "source_run",
     Level.INFO,
-    "A source was run; a warning if the run failed or is not believed as a whole.",
+    "A source was run; a warning if the run failed or its result is doubtful.",
     (
         "source_id",
         "careers_url",
@@ -127,15 +128,15 @@ SOURCE_RUN: Final = Event(
     ),
 )
 SOURCE_LEFT: Final = Event(
-    "source_left", Level.DEBUG, "A source was left for later: nothing was asked.", ("source_id", "why", "reason")
+    "source_left", Level.DEBUG, "A source was postponed: nothing was requested.", ("source_id", "why", "reason")
 )
 RATE_LIMIT_WAIT: Final = Event(
     "rate_limit_wait",
     Level.DEBUG,
-    "A request waits for its host: for the delay between requests, or for a block that the host asked for.",
+    "A request waits for its host: for the delay between requests, or because the host asked us to wait.",
     ("host", "reason", "seconds"),
 )
-SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The numbers of the state were read.", ("seconds",))
+SCRAPED: Final = Event("state_looked_at", Level.DEBUG, "The figures of the state were read.", ("seconds",))
 
 EVENTS: Final = (
     WORKER_STARTED,

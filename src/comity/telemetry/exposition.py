@@ -34,7 +34,7 @@ class _Collected:
         """Every metric with a value, in the order of the table."""
         from prometheus_client.core import InfoMetricFamily
 
-        yield InfoMetricFamily("comity_build", "The version that runs.", {"version": __version__})
+        yield InfoMetricFamily("comity_build", "The running version.", {"version": __version__})
         for metric in METRICS:
             for reading in self._readings:
                 if metric.name in reading.numbers or metric.name in reading.histograms:

@@ -26,7 +26,7 @@ class Check(NamedTuple):
 def loop_checks(silence_s: Mapping[int, float]) -> list[Check]:
     """Whether every process moves, by how long each has said nothing."""
     return [
-        Check(f"process {number}", seconds < STUCK_AFTER_S, f"moved {seconds:.1f} s ago")
+        Check(f"process {number}", seconds < STUCK_AFTER_S, f"last active {seconds:.1f} s ago")
         for number, seconds in sorted(silence_s.items())
     ]
 
@@ -53,14 +53,14 @@ _REMEMBERED: Final = 10  # ticks
 
 
 class LoopPulse:
-    """Beats once a second and notes how late it was. `tell` gets a reading at every beat."""
+    """Beats once a second and notes how late it was. `report` gets a reading at every beat."""
 
     def __init__(
-        self, meter: Meter, clock: Callable[[], float], tell: Callable[[MeterReading], None] | None = None
+        self, meter: Meter, clock: Callable[[], float], report: Callable[[MeterReading], None] | None = None
     ) -> None:
         self._meter = meter
         self._clock = clock
-        self._tell = tell
+        self._report = report
         self._late = deque([0.0], maxlen=_REMEMBERED)
         self.beat_at = clock()
 
@@ -72,5 +72,5 @@ class LoopPulse:
             self.beat_at = self._clock()
             self._late.append(max(0.0, self.beat_at - due))
             self._meter.set(LOOP_LAG, round(max(self._late), 6))
-            if self._tell is not None:
-                self._tell(self._meter.read())
+            if self._report is not None:
+                self._report(self._meter.read())

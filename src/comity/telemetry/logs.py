@@ -38,7 +38,7 @@ class Log:
         """Whether an event of this level is written at all."""
         return level >= self._level
 
-    def tell(self, event: Event, message: str, level: Level | None = None, **fields: Any) -> None:
+    def emit(self, event: Event, message: str, level: Level | None = None, **fields: Any) -> None:
         """Tell an event, if it matters enough."""
         wanted = event.level if level is None else level
         if wanted < self._level:

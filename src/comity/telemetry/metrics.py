@@ -60,68 +60,71 @@ OUTCOMES: Final = (
     "postponed",
 )
 
-PAGES: Final = Metric(
-    "comity_pages_total", _COUNTER, "Visits that were settled, by what became of them.", "outcome", OUTCOMES
-)
-BYTES: Final = Metric("comity_received_bytes_total", _COUNTER, "Bytes of pages as they came over the wire.")
-LINKS: Final = Metric("comity_links_found_total", _COUNTER, "URLs that were new to the frontier.")
-RETRIES: Final = Metric("comity_retries_total", _COUNTER, "Visits that failed and were put off to be tried again.")
+PAGES: Final = Metric("comity_pages_total", _COUNTER, "Settled visits, by outcome.", "outcome", OUTCOMES)
+BYTES: Final = Metric("comity_received_bytes_total", _COUNTER, "Bytes of pages received over the network.")
+LINKS: Final = Metric("comity_links_found_total", _COUNTER, "URLs added to the frontier.")
+RETRIES: Final = Metric("comity_retries_total", _COUNTER, "Failed visits that will be retried.")
 REFUSALS: Final = Metric(
     "comity_refusals_total",
     _COUNTER,
-    "URLs and links that were not asked for, by who said so.",
+    "URLs and links that were refused, by cause.",
     "reason",
     ("robots", "takedown", "trap", "address", "other"),
 )
 WAITS: Final = Metric(
     "comity_gate_waits_total",
     _COUNTER,
-    "Times that a host with work had to wait for its gate, by what it waited for.",
+    "Times that a host with work had to wait for its gate, by cause.",
     "reason",
     ("delay", "block", "concurrency", "unclean_end", "lease_over"),
 )
-LEASES_LOST: Final = Metric("comity_leases_lost_total", _COUNTER, "Leases that ended while this worker held them.")
+LEASES_LOST: Final = Metric("comity_leases_lost_total", _COUNTER, "Leases that this worker lost.")
 RUNS: Final = Metric(
-    "comity_runs_total", _COUNTER, "Runs that ended, by how.", "status", ("finished", "stopped", "failed")
+    "comity_runs_total", _COUNTER, "Ended runs, by outcome.", "status", ("finished", "stopped", "failed")
 )
 HOSTS_LEFT: Final = Metric(
     "comity_hosts_left_total",
     _COUNTER,
-    "Hosts that were given back, by their status then.",
+    "Released hosts, by status.",
     "status",
     ("pending", "active", "exhausted", "blocked", "unreachable", "lease_lost"),
 )
-STATE_LOST: Final = Metric("comity_state_lost_total", _COUNTER, "Times that the state did not answer a worker.")
-IN_FLIGHT: Final = Metric("comity_requests_in_flight", _GAUGE, "Requests that are under way.")
-HOSTS_HELD: Final = Metric("comity_hosts_held", _GAUGE, "Hosts whose lease this worker has, guests included.")
-HOSTS_WAITING: Final = Metric("comity_hosts_waiting", _GAUGE, "Hosts held that only wait for their delay.")
-HOSTS_BLOCKED: Final = Metric("comity_hosts_blocked", _GAUGE, "Hosts held that asked us to wait (429, 503).")
-QUEUED: Final = Metric("comity_frontier_at_hand", _GAUGE, "URLs queued for the hosts that this worker has under way.")
-UNSETTLED: Final = Metric("comity_unsettled_outcomes", _GAUGE, "Visits that ended and are not yet committed.")
-UNSETTLED_BYTES: Final = Metric("comity_unsettled_bytes", _GAUGE, "Bodies that are not yet committed.")
+STATE_LOST: Final = Metric("comity_state_lost_total", _COUNTER, "Times that the state did not respond to a worker.")
+IN_FLIGHT: Final = Metric("comity_requests_in_flight", _GAUGE, "Requests in flight.")
+HOSTS_HELD: Final = Metric(
+    "comity_hosts_held", _GAUGE, "Hosts that this worker holds, including those leased on demand."
+)
+HOSTS_WAITING: Final = Metric("comity_hosts_waiting", _GAUGE, "Held hosts that are waiting for their delay.")
+HOSTS_BLOCKED: Final = Metric("comity_hosts_blocked", _GAUGE, "Held hosts that asked us to wait (429, 503).")
+QUEUED: Final = Metric("comity_frontier_at_hand", _GAUGE, "URLs queued for the hosts that this worker is crawling.")
+UNSETTLED: Final = Metric("comity_unsettled_outcomes", _GAUGE, "Ended visits that are not committed yet.")
+UNSETTLED_BYTES: Final = Metric("comity_unsettled_bytes", _GAUGE, "Bytes of bodies that are not committed yet.")
 LOOP_LAG: Final = Metric(
-    "comity_loop_lag_seconds", _GAUGE, "How late the event loop was, at worst, in the last ten seconds.", joins=_MAX
+    "comity_loop_lag_seconds", _GAUGE, "The longest delay of the event loop in the last ten seconds.", joins=_MAX
 )
 LEASE_OVERDUE: Final = Metric(
-    "comity_lease_renewal_overdue_seconds", _GAUGE, "How long the renewal of leases is overdue; 0 is well.", joins=_MAX
+    "comity_lease_renewal_overdue_seconds",
+    _GAUGE,
+    "How long the renewal of leases is overdue; 0 if it is not.",
+    joins=_MAX,
 )
 CPU: Final = Metric("comity_cpu_seconds_total", _COUNTER, "Processor time that the workers used.")
-MEMORY: Final = Metric("comity_resident_bytes", _GAUGE, "The most memory that the workers had in use.")
+MEMORY: Final = Metric("comity_resident_bytes", _GAUGE, "The peak memory use of the workers.")
 FETCH_SECONDS: Final = Metric(
     "comity_fetch_seconds",
     _HISTOGRAM,
-    "How long answers took, redirects included.",
+    "Response times, including redirects.",
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
 )
 SETTLE_SECONDS: Final = Metric(
     "comity_settle_seconds",
     _HISTOGRAM,
-    "How long a batch took to be stored and committed.",
+    "Time to store and commit a batch.",
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0),
 )
-PROCESSES: Final = Metric("comity_processes", _GAUGE, "Worker processes that report.", origin=_PARENT)
+PROCESSES: Final = Metric("comity_processes", _GAUGE, "Running worker processes.", origin=_PARENT)
 DEATHS: Final = Metric("comity_worker_deaths_total", _COUNTER, "Worker processes that were replaced.", origin=_PARENT)
-STATE_UP: Final = Metric("comity_state_up", _GAUGE, "Whether the state answered last time.", origin=_STATE)
+STATE_UP: Final = Metric("comity_state_up", _GAUGE, "Whether the state responded last time.", origin=_STATE)
 STATE_HOSTS: Final = Metric(
     "comity_state_hosts",
     _GAUGE,
@@ -131,17 +134,17 @@ STATE_HOSTS: Final = Metric(
     origin=_STATE,
 )
 STATE_WAITING: Final = Metric(
-    "comity_state_hosts_waiting", _GAUGE, "Hosts that a worker would take now.", "status", ("pending", "active"),
+    "comity_state_hosts_waiting", _GAUGE, "Hosts that a worker would lease now.", "status", ("pending", "active"),
     origin=_STATE,
 )  # fmt: skip
 STATE_CLAIMS: Final = Metric("comity_state_claims", _GAUGE, "Leases that are held.", origin=_STATE)
 STATE_STUCK: Final = Metric(
-    "comity_state_claims_stuck", _GAUGE, "Leases that ran out and were not taken over.", origin=_STATE
+    "comity_state_claims_stuck", _GAUGE, "Leases that expired and were not taken over.", origin=_STATE
 )
 STATE_FRONTIER: Final = Metric(
     "comity_state_frontier", _GAUGE, "URLs queued, over all hosts; an estimate above 100,000 hosts.", origin=_STATE
 )
-STATE_AGE: Final = Metric("comity_state_age_seconds", _GAUGE, "How old the numbers of the state are.", origin=_STATE)
+STATE_AGE: Final = Metric("comity_state_age_seconds", _GAUGE, "Age of the figures of the state.", origin=_STATE)
 
 METRICS: Final = (
     PAGES,

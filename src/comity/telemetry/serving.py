@@ -141,7 +141,7 @@ class _Server:
         answer = self._paths.get(path)
         if answer is None:
             known = " ".join(self._paths)
-            return HttpAnswer(404, f"there is: {known}\n".encode())
+            return HttpAnswer(404, f"available paths: {known}\n".encode())
         if method not in ("GET", "HEAD"):
             return HttpAnswer(405, b"only GET and HEAD\n")
         if self._answering[path] >= _ANSWERS_MOST:

@@ -39,14 +39,14 @@ _LAST_RETRY_S: Final = 3600.0
 class Drained:
     """What one pass came to."""
 
-    told: int = 0  # postings that the engine took
+    indexed: int = 0  # postings that the engine took
     removed: int = 0  # postings that it was to forget: gone, or taken down
     postponed: int = 0  # rows that stay, to be tried again
     error: str | None = None
 
     def __add__(self, other: Drained) -> Drained:
         return Drained(
-            self.told + other.told,
+            self.indexed + other.indexed,
             self.removed + other.removed,
             self.postponed + other.postponed,
             other.error or self.error,
@@ -76,12 +76,12 @@ class OutboxDrain:
                 rows = search_outbox.claim(connection, self._now(), _CLAIMED_FOR_S, limit)
             if not rows:
                 break
-            batch = self._tell(rows)
+            batch = self._index(rows)
             result += batch
             on_batch(len(rows))
             if rows_left is not None:
                 rows_left -= len(rows)
-            if batch.error is not None and batch.told + batch.removed == 0:
+            if batch.error is not None and batch.indexed + batch.removed == 0:
                 break
         return result
 
@@ -128,7 +128,7 @@ class OutboxDrain:
                 async with asyncio.timeout(every_s):
                     await awaited.wait()
 
-    def _tell(self, rows: Sequence[Any]) -> Drained:
+    def _index(self, rows: Sequence[Any]) -> Drained:
         """Tell one batch; if the engine refuses it, each posting by itself, so that one does not hold up the others."""
         by_posting: dict[UUID, list[Any]] = {}
         for row in rows:
@@ -140,9 +140,9 @@ class OutboxDrain:
                 return self._postpone(rows, error)
         except SearchUnavailable as error:
             return self._postpone(rows, error)
-        return self._tell_apart(by_posting)
+        return self._index_one_by_one(by_posting)
 
-    def _tell_apart(self, by_posting: Mapping[UUID, Sequence[Any]]) -> Drained:
+    def _index_one_by_one(self, by_posting: Mapping[UUID, Sequence[Any]]) -> Drained:
         result, left = Drained(), dict(by_posting)
         for posting_id, own in by_posting.items():
             try:
@@ -165,13 +165,13 @@ class OutboxDrain:
         self._settle(by_posting, wanted)
         return Drained(len(wanted), len(gone))
 
-    def _settle(self, by_posting: Mapping[UUID, Sequence[Any]], told: Mapping[UUID, SearchDocument]) -> None:
+    def _settle(self, by_posting: Mapping[UUID, Sequence[Any]], indexed: Mapping[UUID, SearchDocument]) -> None:
         """Delete the rows; a posting that changed meanwhile gets a new one, in case another process sent it first."""
         with self._database.write() as connection:
             now = _current(connection, by_posting)
-            changed = [each for each in by_posting if now.get(each) != told.get(each)]
+            changed = [each for each in by_posting if now.get(each) != indexed.get(each)]
             search_outbox.done(connection, [row.id for rows in by_posting.values() for row in rows])
-            postings_table.tell_search(connection, changed, "upsert")
+            postings_table.queue_for_search(connection, changed, "upsert")
 
     def _postpone(self, rows: Sequence[Any], error: SearchUnavailable) -> Drained:
         by_attempts: dict[int, list[int]] = {}

@@ -75,15 +75,15 @@ class DueSources:
         self,
         database: Database,
         clock: Clock,
-        desk: RunsSources,
+        runner: RunsSources,
         terms: DueTerms | None = None,
-        tell: Callable[[Result], None] = lambda _result: None,
+        on_result: Callable[[Result], None] = lambda _result: None,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._desk = desk
+        self._runner = runner
         self._terms = terms or DueTerms()
-        self._tell = tell
+        self._on_result = on_result
         self._stopping = asyncio.Event()
         self._broken: set[UUID] = set()
 
@@ -127,7 +127,7 @@ class DueSources:
         while len(work.running) < self._terms.at_once and not self.is_stopping:
             hosts = {host for _, host in work.running.values()}
             chosen = next((each for each, host in work.pending.items() if host not in hosts), None)
-            if chosen is None and not await self._look(work):
+            if chosen is None and not await self._find_due(work):
                 if not work.pending:
                     return
                 if work.running:
@@ -135,9 +135,9 @@ class DueSources:
                 chosen = next(iter(work.pending))
             if chosen is not None:
                 host = work.pending.pop(chosen)
-                work.running[asyncio.create_task(self._desk.run(chosen, due_only=True))] = (chosen, host)
+                work.running[asyncio.create_task(self._runner.run(chosen, due_only=True))] = (chosen, host)
 
-    async def _look(self, work: _Pass) -> bool:
+    async def _find_due(self, work: _Pass) -> bool:
         """Find more that is due; gives whether there was any."""
         room = self._terms.limit if work.most is None else min(self._terms.limit, work.most - work.taken)
         if work.is_exhausted or room <= 0 or len(work.pending) >= _MOST_PENDING:
@@ -176,7 +176,9 @@ class DueSources:
             raise
         except Exception as error:
             self._broken.add(source_id)
-            reason = f"its run could not be written ({type(error).__name__}); it is left alone until the next start"
+            reason = (
+                f"its run could not be written ({type(error).__name__}); it will not run again until the next start"
+            )
             return SourceSkipped(source_id, NotRun.BROKEN, reason)
 
     def _note(self, work: _Pass, source_id: UUID, result: Result) -> None:
@@ -186,7 +188,7 @@ class DueSources:
             if result.why is not NotRun.BUSY:  # that one has another time now
                 work.left_alone.add(source_id)
             work.report.skipped.append(result)
-        self._tell(result)
+        self._on_result(result)
 
 
 def due_now(database: Database, clock: Clock, limit: int, but: Collection[UUID] = ()) -> dict[UUID, str]:

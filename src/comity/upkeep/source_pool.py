@@ -26,16 +26,16 @@ class SourcePool:
         self,
         database: Database,
         clock: Clock,
-        desk: RunsSources,
+        runner: RunsSources,
         at_once: int,
-        tell: Callable[[Result], None] = lambda _result: None,
+        on_result: Callable[[Result], None] = lambda _result: None,
         on_trouble: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
         self.at_once = at_once
         self._database = database
         self._clock = clock
-        self._desk = desk
-        self._tell = tell
+        self._runner = runner
+        self._on_result = on_result
         self._on_trouble = on_trouble
         self._turns = asyncio.Semaphore(at_once)
         self._asked: dict[UUID, asyncio.Task[None]] = {}
@@ -62,7 +62,7 @@ class SourcePool:
         async with self._turns:
             self._in_flight += 1
             try:
-                return await self._desk.run(source_id, due_only=due_only)
+                return await self._runner.run(source_id, due_only=due_only)
             finally:
                 self._in_flight -= 1
 
@@ -71,7 +71,7 @@ class SourcePool:
         if source_id in self._asked:
             return False
         if self._is_closed or len(self._asked) >= MOST_WAITING:
-            raise HostBusy("too many runs wait for their turn; try again later")
+            raise HostBusy("too many runs are queued; try again later")
         task = asyncio.create_task(self._run_asked(source_id, due_only))
         self._asked[source_id] = task
         task.add_done_callback(lambda _task: self._forget(source_id))
@@ -114,7 +114,7 @@ class SourcePool:
             self._begun.add(source_id)
             self._in_flight += 1
             try:
-                self._tell(await self._desk.run(source_id, due_only=due_only))
+                self._on_result(await self._runner.run(source_id, due_only=due_only))
             except ComityError as error:  # the state is away: the source stays due
                 self._on_trouble(str(error))
             except Exception as error:

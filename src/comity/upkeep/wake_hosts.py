@@ -65,7 +65,7 @@ def go_deeper(
     while True:
         with frontier.change() as change:
             now = database.now(clock)
-            found = hosts_table.left_within(change.connection, max_depth, now, hosts, _DEEPER_BATCH, last)
+            found = hosts_table.reachable_at_depth(change.connection, max_depth, now, hosts, _DEEPER_BATCH, last)
             for row in found:
                 if _may_go_deeper(frontier, row, refused, max_depth):
                     hosts_table.wake_for_depth(change.connection, row.id, change.lift(row.id, max_depth))

@@ -76,7 +76,7 @@ def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) ->
     )
 
 
-def is_worth_keeping(trap: TrapRefusal) -> bool:
+def is_worth_storing(trap: TrapRefusal) -> bool:
     """Whether this is among the first of its kind on its host."""
     return trap.number <= _TRAPS_KEPT
 

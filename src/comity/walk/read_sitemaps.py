@@ -89,26 +89,26 @@ class SitemapReader:
         )
         # A run that is interrupted before the last of them must know that there are more.
         host.unsettled.sitemaps += [_row(each, SitemapState.PLANNED) for each in plan.waiting() if not each.is_guess]
-        put_off: list[tuple[PlannedSitemap, float]] = []
+        postponed: list[tuple[PlannedSitemap, float]] = []
         while not host.is_stopped and (planned := plan.next()) is not None:
             begun = host.tally.begun
             not_before = await self._read_one(host, plan, planned)
             if not_before is not None:
-                put_off.append((planned, not_before))
+                postponed.append((planned, not_before))
             await self._give_way(host, begun)
         for _round in range(_ROUNDS):
-            put_off = await self._read_again(host, plan, put_off)
+            postponed = await self._read_again(host, plan, postponed)
         for planned in plan.left_out():
-            self._note(host, planned, SitemapState.REFUSED, detail="more than are read of one host")
+            self._note(host, planned, SitemapState.REFUSED, detail="more than the limit per host")
         if host.unsettled:
             self._settling.put_news(host)  # no later outcome would take it along
 
     async def _read_again(
-        self, host: LeasedHost, plan: SitemapPlan, put_off: list[tuple[PlannedSitemap, float]]
+        self, host: LeasedHost, plan: SitemapPlan, postponed: list[tuple[PlannedSitemap, float]]
     ) -> list[tuple[PlannedSitemap, float]]:
         """Try files again that could not be fetched; gives those that still could not."""
         left: list[tuple[PlannedSitemap, float]] = []
-        for planned, not_before in put_off:
+        for planned, not_before in postponed:
             wait_s = not_before - self._context.clock()
             if wait_s > MAX_HOST_WAIT_S or host.is_stopped:
                 continue  # it stays planned, and is read when the host is leased again
@@ -161,7 +161,7 @@ class SitemapReader:
             if unread is None or not unread.is_too_large:
                 return unread
             if not await self._wait_for_large(host):
-                return _Unread(SitemapState.PLANNED, "too many large files were being read")
+                return _Unread(SitemapState.PLANNED, "too many large files were being read at once")
         self._large += 1
         try:
             return await self._ask(host, plan, planned, self._limits(_PROTOCOL_BYTES))
@@ -203,7 +203,7 @@ class SitemapReader:
             for _hop in range(context.max_redirects + 1):
                 step = await follow(host, entry, address, trail, context, purpose=purpose, limits=limits)
                 if not isinstance(step, Exchange):
-                    return _not_asked(step)
+                    return _not_requested(step)
                 trail.requests.append(step.row)
                 result = step.result
                 if isinstance(result, FetchFailure):
@@ -330,7 +330,7 @@ def _hints(entry: SitemapEntry) -> PageHints | None:
     return PageHints(*entry[1:]) if entry[1:] != _UNSAID else None
 
 
-def _not_asked(step: object) -> _Unread:
+def _not_requested(step: object) -> _Unread:
     """No request was made: what may not be fetched is recorded, what could not be fetched now stays planned."""
     if isinstance(step, Refused):
         return _Unread(SitemapState.REFUSED, f"{step.code}: {step.reason}")

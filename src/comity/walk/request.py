@@ -71,7 +71,7 @@ class Requests:
         The host's delay is waited out; a block only for as long as a host is waited for. `may_go` is asked again when
         the start has come.
         """
-        self.tell_of_wait(host)
+        self.report_wait(host)
         slot = await host.gate.reserve(min(host.gate.limits.slot_timeout_s, MAX_HOST_WAIT_S))
         if not isinstance(slot, Reservation):
             return NotStarted(slot)
@@ -85,7 +85,7 @@ class Requests:
         finally:
             self.on_end(host)
 
-    def tell_of_wait(self, host: LeasedHost) -> None:
+    def report_wait(self, host: LeasedHost) -> None:
         """Report to `on_wait` that the next request to a host must wait."""
         if self.on_wait is not None and (wait := host.gate.wait_now()) is not None and wait.until < inf:
             self.on_wait(host.name, wait, self._clock())
@@ -107,7 +107,7 @@ class Requests:
         started = _Started(host.lease, host.next_request_number(), host.gate.limits.max_concurrency, host.policy)
         seen, status, retry_after_s, is_over = _NOTHING, None, None, False
         try:
-            on_sent = partial(self._note_sent, host, slot) if host.gate.is_to_be_told_when_sent(slot) else None
+            on_sent = partial(self._note_sent, host, slot) if host.gate.needs_sent_time(slot) else None
             result = await (send or self.fetcher.get)(request, on_sent)
             status = result.status
             if status == 429 or status == 503:
@@ -117,7 +117,7 @@ class Requests:
             seen = _observed(result, retry_after_s, slot, host.gate.usual_latency_s)
             is_over = True
         finally:
-            self._capacity.give_back()
+            self._capacity.release()
             # Before the gate sets a block: the ledger must not show a longer one than the gate keeps.
             ended_at = max(slot.started_at, self._clock())
             host.gate.finish(slot, seen)
@@ -147,9 +147,9 @@ class Requests:
                 host.unsettled.requests.append(row)
         return Exchange(result, retry_after_s, row)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Send requests and note answers before the next page is read: hosts' delays count from these."""
-        self.fetcher.look()
+        self.fetcher.poll()
 
     def _note_sent(self, host: LeasedHost, slot: Reservation) -> None:
         host.gate.note_sent(slot)

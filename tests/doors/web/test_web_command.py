@@ -65,8 +65,16 @@ def test_what_cannot_be_is_refused_before_anything_is_made(
         answer = comity("web", *arguments)
         assert (answer.code, words in answer.err) == (2, True), answer
     for name, value, words in (
-        ("COMITY_ADMIN_PASSWORD_HASH", "hunter2", "; comity web hash-password prints one"),
-        ("COMITY_ADMIN_TOKEN_HASH", "hunter2", "; comity web new-token prints one"),
+        (
+            "COMITY_ADMIN_PASSWORD_HASH",
+            "hunter2",
+            "must be an Argon2id hash ($argon2id$…); `comity web hash-password` prints one",
+        ),
+        (
+            "COMITY_ADMIN_TOKEN_HASH",
+            "hunter2",
+            "must be the hash of a token (64 hexadecimal digits); `comity web new-token` prints one",
+        ),
         ("AIDJOBS_ENV", "staging", "'dev' or 'prod'"),
     ):
         monkeypatch.setenv(name, value)

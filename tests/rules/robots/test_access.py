@@ -45,7 +45,7 @@ def test_a_status_means(status: int, access: RobotsAccess, confidence: Confidenc
 @pytest.mark.parametrize(
     ("location", "words"),
     [
-        ("ftp://example.com/robots.txt", "to 'ftp://example.com/robots.txt', which is not a web address"),
+        ("ftp://example.com/robots.txt", "to 'ftp://example.com/robots.txt', which is not an http or https URL"),
         (None, "without an address"),
     ],
 )

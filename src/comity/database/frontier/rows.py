@@ -141,13 +141,13 @@ def note_hints(connection: Connection, host_id: UUID, hinted: Iterable[tuple[int
         connection.exec_driver_sql(_hint_text(connection.dialect.name), values)
 
 
-def look(connection: Connection, host_id: UUID, limit: int, now: datetime | None) -> Sequence[Any]:
+def peek(connection: Connection, host_id: UUID, limit: int, now: datetime | None) -> Sequence[Any]:
     """The next URLs of a host: by priority, then depth, then age. They stay queued until acknowledged."""
     parameters: dict[str, Any] = {"host": host_id, "most": limit}
     if now is not None:
         parameters["now"] = now
     elif connection.dialect.name != "postgresql":
-        raise ValueError("an embedded state has no clock of its own: give the time")
+        raise ValueError("an embedded state has no clock: pass the time")
     return connection.execute(_look_statement(now is None), parameters).all()
 
 

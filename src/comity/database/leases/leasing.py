@@ -153,7 +153,7 @@ def write_under(connection: Connection, lease: Lease, values: Mapping[str, Any],
     if now is not None:
         parameters["now"] = now
     elif connection.dialect.name != "postgresql":
-        raise ValueError("an embedded state has no clock of its own: give the time")
+        raise ValueError("an embedded state has no clock: pass the time")
     try:
         return connection.execute(statement, parameters).first() is not None
     except IntegrityError as error:
@@ -199,7 +199,7 @@ def still_held(connection: Connection, leases: Collection[Lease], now: datetime 
 def _held_text(native: bool, has_time: bool) -> str:
     """Written as text: this is asked for every batch, and a list of many hosts costs more to compile than to find."""
     if not native and not has_time:
-        raise ValueError("an embedded state has no clock of its own: give the time")
+        raise ValueError("an embedded state has no clock: pass the time")
     hosts = "= ANY(%s)" if native else "IN (SELECT value FROM json_each(?))"
     now = ("%s" if native else "?") if has_time else "now()"
     held = f"SELECT id, lease_token, claimed_by FROM domains WHERE id {hosts} AND claim_expires_at > {now}"  # noqa: S608

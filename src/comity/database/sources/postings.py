@@ -147,7 +147,7 @@ def close_unlisted(connection: Connection, posting_ids: Collection[UUID], now: d
     return closed
 
 
-def tell_search(connection: Connection, posting_ids: Iterable[UUID], action: str) -> None:
+def queue_for_search(connection: Connection, posting_ids: Iterable[UUID], action: str) -> None:
     """Leave word for search, in the transaction that made the change."""
     rows = [{"posting_id": posting_id, "action": action} for posting_id in posting_ids]
     if rows:
@@ -171,7 +171,7 @@ def close(connection: Connection, posting_ids: Collection[UUID]) -> None:
         statement = update(job_postings).where(job_postings.c.id.in_(batch))
         connection.execute(statement.values(closed_at=now, updated_at=now))
         connection.execute(delete(job_sightings).where(job_sightings.c.posting_id.in_(batch)))
-    tell_search(connection, posting_ids, "delete")
+    queue_for_search(connection, posting_ids, "delete")
 
 
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -95,7 +95,7 @@ def change(connection: Connection, source_id: UUID, values: Mapping[str, Any], n
         return connection.execute(statement).first()
     except IntegrityError as error:
         if is_taken(error):
-            raise AlreadyThere(f"{values.get('careers_url')} is another source already") from None
+            raise AlreadyThere(f"{values.get('careers_url')} is already another source") from None
         raise
 
 

@@ -121,7 +121,8 @@ def _write_robots(about: dict[str, Any]) -> None:
             write_line(Cell(f"  {title}  ", "dim"), item)
         if len(items) > _LONGEST_LIST:
             write_line(Cell(f"  … and {len(items) - _LONGEST_LIST:,} more", "dim"))
-    if about["http_status"] is not None or about["version"] is None:
+    is_read = about["http_status"] is not None or about["version"] is None
+    if is_read and about["read"] != verdict["reason"]:
         write_line(Cell(f"  {about['read']}", "dim"))
 
 

@@ -87,7 +87,7 @@ def search(
     level: Annotated[Several, _several("--level", "NAME", "intern, junior, mid, senior, lead, director …")] = None,
     modality: Annotated[Several, _several("--modality", "NAME", "onsite, hybrid, remote or field.")] = None,
     career_type: Annotated[Several, _several("--type", "NAME", "permanent, consultancy, internship …")] = None,
-    tag: Annotated[Several, _several("--tag", "NAME", "What it is about: health, wash, education …")] = None,
+    tag: Annotated[Several, _several("--tag", "NAME", "Topic: health, wash, education …")] = None,
     language: Annotated[Several, _several("--language", "xx|NAME", "The language it is written in.")] = None,
     org: Annotated[Several, _several("--org", "NAME", "The organisation, by its full name.")] = None,
     source: Annotated[Several, _several("--source", "ID|URL", "The source that lists it.")] = None,
@@ -235,11 +235,13 @@ def _rebuild(invocation: Invocation) -> None:
 
         done = opened.outbox_drain().rebuild(show)
     if invocation.as_json:
-        write_json(asdict(done))
+        counts = {"told": done.indexed, "removed": done.removed, "postponed": done.postponed}
+        write_json(counts | {"error": done.error})
     else:
         gone = f"; {counted(done.removed, 'posting')} skipped because of a takedown" if done.removed else ""
         write_line(
-            Cell(f"{done.told:,}", "bold"), f" {'posting is' if done.told == 1 else 'postings are'} indexed{gone}."
+            Cell(f"{done.indexed:,}", "bold"),
+            f" {'posting is' if done.indexed == 1 else 'postings are'} indexed{gone}.",
         )
     if done.error is not None:
         raise SearchUnavailable(f"{counted(done.postponed, 'row')} will be retried: {done.error}")

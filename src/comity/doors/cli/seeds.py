@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from comity.operate.seeds import CheckedSeeds, SeedReport
 
 _LONGEST_SOURCE: Final = 100
-_NAMES_SHOWN: Final = 5
+_MAX_NAMES: Final = 5
 
 SourceOption = Annotated[
     str | None, typer.Option("--source", metavar="NAME", help="Where the seeds come from; stored with each new host.")
@@ -114,7 +114,7 @@ def load(
     """Load a list of seeds: one host or URL per line, or rank,host as in popular rankings.
 
     Blank lines and lines that begin with # are skipped. The whole list is checked first and stored in one transaction:
-    if a line is bad, nothing is stored, unless --skip-bad is given.
+    if a line is bad, nothing is stored, unless you add --skip-bad.
 
     With --from-redis the seeds are the members of a set, sorted set (score = rank, 1 is best) or list in the Redis of
     COMITY_SEEDS_REDIS_URL or COMITY_REDIS_URL. Members that were stored are removed from it; others stay.
@@ -203,8 +203,8 @@ def _load_from_redis(invocation: Invocation, key: str, source: str | None, *, sk
         return
     _write_report(loaded.report)
     if loaded.bad_count:
-        note(f"{counted(loaded.bad_count, 'member')} of {key} could not be used and stayed there:")
-        for member, reason in loaded.bad_members[:_NAMES_SHOWN]:
+        note(f"{counted(loaded.bad_count, 'member')} of {key} could not be used and were not removed:")
+        for member, reason in loaded.bad_members[:_MAX_NAMES]:
             note(f"  {member}: {reason}")
 
 
@@ -253,12 +253,12 @@ def _note_skipped(checked: CheckedSeeds) -> None:
     if not checked.bad_count:
         return
     note(f"{counted(checked.bad_count, 'line')} could not be used:")
-    for line in checked.bad_lines[:_NAMES_SHOWN]:
+    for line in checked.bad_lines[:_MAX_NAMES]:
         note(f"  line {line.number}: {line.reason}")
-    if checked.bad_count > _NAMES_SHOWN:
-        note(f"  … and {checked.bad_count - _NAMES_SHOWN:,} more")
+    if checked.bad_count > _MAX_NAMES:
+        note(f"  … and {checked.bad_count - _MAX_NAMES:,} more")
 
 
 def _some(names: tuple[str, ...]) -> str:
-    rest = f" and {len(names) - _NAMES_SHOWN:,} more" if len(names) > _NAMES_SHOWN else ""
-    return ", ".join(names[:_NAMES_SHOWN]) + rest
+    rest = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + rest

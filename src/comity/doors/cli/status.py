@@ -209,9 +209,7 @@ def _head(status: Status) -> Lines:
         message = f"{counted(figures.stuck, 'lease')} expired and not taken over yet; the next free worker takes over."
         lines.append([Cell(message, "red")])
     if status.silent:
-        message = (
-            f"{counted(status.silent, 'lease')} of workers that missed two heartbeats; the leases expire by themselves."
-        )
+        message = f"{counted(status.silent, 'lease')} of workers that missed two heartbeats; the leases will expire."
         lines.append([Cell(message, "yellow")])
     return lines
 
@@ -303,7 +301,7 @@ def _runs(status: Status) -> Lines:
         )
         for line in status.runs
     ]
-    columns = (Column("RUN"), Column("STATUS"), Column("PAGES", True), Column("ERRORS", True), Column("ENDED BY"))
+    columns = (Column("RUN"), Column("STATUS"), Column("PAGES", True), Column("ERRORS", True), Column("END REASON"))
     return table_lines(columns, rows) if rows else []
 
 

@@ -66,12 +66,14 @@ def verify_politeness(
         audits = list(verify(opened.database, name))
         audits += _compare(opened.database, anchors, name)
         exported = _export(opened, export, name) if export is not None else None
-    _tell(invocation, audits, name, exported)
+    _print_audit(invocation, audits, name, exported)
     if any(audit.violations for audit in audits):
         raise typer.Exit(1)
 
 
-def _tell(invocation: Invocation, audits: list[HostAudit], name: str | None, exported: dict[str, Any] | None) -> None:
+def _print_audit(
+    invocation: Invocation, audits: list[HostAudit], name: str | None, exported: dict[str, Any] | None
+) -> None:
     violations = [(audit.host, violation) for audit in audits for violation in audit.violations]
     requests = sum(audit.requests for audit in audits)
     if invocation.as_json:

@@ -136,7 +136,7 @@ def _run(invocation: Invocation, limits: WorkLimits) -> int:
 
     def on_failure(failure: Failure) -> None:
         if logs_failures:
-            log.tell(events.WORKER_FAILED, failure.message, error=failure.code)
+            log.emit(events.WORKER_FAILED, failure.message, error=failure.code)
         else:
             report_failure(failure, as_json=as_json)
 

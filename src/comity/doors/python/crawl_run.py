@@ -164,7 +164,7 @@ class ThreadRunner(CrawlRunner):
     def __init__(self, crawl: CrawlTask) -> None:
         self._crawl = crawl
         self._queue: SimpleQueue[Page | None] = SimpleQueue()
-        self._pages = PageQueue(self._queue.put, crawl.go_on)
+        self._pages = PageQueue(self._queue.put, crawl.resume)
         # A daemon, so that a script that ends in the middle of its loop does not hang; to the state it is a crash.
         self._thread = Thread(target=self._work, name="comity-crawl", daemon=True)
         self._thread.start()
@@ -202,7 +202,7 @@ class TaskRunner(CrawlRunner):
         self._crawl = crawl
         self._queue: asyncio.Queue[Page | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
-        self._pages = PageQueue(self._put, crawl.go_on)
+        self._pages = PageQueue(self._put, crawl.resume)
         self._task = self._loop.create_task(crawl.run(self._pages), name="comity-crawl")
         self._task.add_done_callback(self._on_done)
 

@@ -63,9 +63,9 @@ class CrawlTask:
         self._is_stopping = True
         self._call(self._stop_here)
 
-    def go_on(self) -> None:
-        """Go on: the reader has caught up; may be called from any thread."""
-        self._call(self._go_on_here)
+    def resume(self) -> None:
+        """Resume: the reader has caught up; may be called from any thread."""
+        self._call(self._resume_here)
 
     async def run(self, queue: PageQueue) -> None:
         """Do everything that `comity crawl` does, and put the pages into a queue."""
@@ -139,9 +139,9 @@ class CrawlTask:
         elif self._reopening is not None:
             self._reopening.cancel()
 
-    def _go_on_here(self) -> None:
+    def _resume_here(self) -> None:
         if self._crawl is not None:
-            self._crawl.go_on()
+            self._crawl.resume()
 
     def _call(self, work: Callable[[], None]) -> None:
         if self._loop is not None:

@@ -15,11 +15,11 @@ MOST_BYTES: Final = 64 * 1024 * 1024  # of bodies
 
 
 class PageQueue:
-    """`put` hands a page to the reader; `go_on` resumes the crawl when its reader has caught up."""
+    """`put` hands a page to the reader; `resume` resumes the crawl when its reader has caught up."""
 
-    def __init__(self, put: Callable[[Page], None], go_on: Callable[[], None]) -> None:
+    def __init__(self, put: Callable[[Page], None], resume: Callable[[], None]) -> None:
         self._put = put
-        self._go_on = go_on
+        self._resume = resume
         self._added_pages = self._added_bytes = 0
         self._taken_pages = self._taken_bytes = 0
         self._is_held_up = False
@@ -40,7 +40,7 @@ class PageQueue:
         self._taken_bytes += len(page.body)
         if self._is_held_up and not self._is_longer_than(MOST_PAGES // 2, MOST_BYTES // 2):
             self._is_held_up = False
-            self._go_on()
+            self._resume()
 
     def close(self) -> None:
         """Drop further pages: the reader is gone."""

@@ -132,7 +132,7 @@ class HostView(Schema):
     next_crawl_after: Instant | None
     updated_at: Instant
     last_crawl_run_id: UUID | None
-    frontier_checkpoint_id: str | None = Field(description="Where its URLs are stored; null if none are left.")
+    frontier_checkpoint_id: str | None = Field(description="Where its URLs are stored; null if none remain.")
     frontier_size: int
     frontier_updated_at: Instant | None
     next_fetch_at: Instant | None
@@ -252,7 +252,7 @@ class WorkerView(Schema):
     first_end: Instant
     run_started_at: Instant | None
     pages: int | None
-    state: str = Field(description="working, silent, ran out, or gone (known only on its own machine).")
+    state: str = Field(description="working, silent, ran out, or gone (reported only on the worker's machine).")
 
 
 class LeaseCounts(Schema):

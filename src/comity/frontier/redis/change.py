@@ -21,9 +21,9 @@ from comity.frontier.redis.batches import (
     state_batches,
     too_deep_batches,
 )
-from comity.frontier.redis.following import Following, is_up_to
 from comity.frontier.redis.layout import NEW, UNKNOWN, pack_keys, stem_of
 from comity.frontier.redis.link import RedisLink
+from comity.frontier.redis.replication import Replication, is_up_to
 from comity.frontier.store import FrontierUnavailable, HostSettlement
 from comity.model.frontier import FrontierEntry
 
@@ -37,7 +37,7 @@ class RedisChange:
     def __init__(
         self,
         connection: Connection,
-        following: Following,
+        replication: Replication,
         link: RedisLink,
         announced: Mapping[UUID, Announced],
         ask_about: Callable[[Mapping[UUID, Sequence[FrontierEntry]]], dict[UUID, Announced]],
@@ -45,7 +45,7 @@ class RedisChange:
         may_guess: bool = False,
     ) -> None:
         self.connection = connection
-        self._following = following
+        self._replication = replication
         self._link = link
         self._announced = dict(announced)
         self._ask_about = ask_about
@@ -87,7 +87,7 @@ class RedisChange:
 
     def _states(self, host_id: UUID, keys: Sequence[int]) -> bytes | None:
         """The states of URLs as Redis has them, a digit each; None if it cannot say without a rebuild."""
-        mark = self._following.mark(host_id) if host_id not in self.forgotten else None
+        mark = self._replication.mark(host_id) if host_id not in self.forgotten else None
         if mark is None:
             return UNKNOWN * len(keys)
         try:
@@ -95,7 +95,7 @@ class RedisChange:
                 reply = self._link.run("states_of", stem_of(host_id), pack_keys(keys))
                 if is_up_to(reply, mark):
                     return bytes(reply[2])
-                if not self._following.catch_up(host_id, may_rebuild=False):
+                if not self._replication.catch_up(host_id, may_rebuild=False):
                     break
         except FrontierUnavailable:
             if not self._may_guess:
@@ -104,7 +104,7 @@ class RedisChange:
 
     def lift(self, host_id: UUID, max_depth: int) -> int:
         """Queue URLs that were too deep, down to a depth; gives how many, as far as Redis can say."""
-        if self._following.mark(host_id) is None or not self._following.catch_up(host_id, may_rebuild=False):
+        if self._replication.mark(host_id) is None or not self._replication.catch_up(host_id, may_rebuild=False):
             return 0
         before = int(self._link.run("counts", stem_of(host_id), max_depth)[8])
         self._put(host_id, [lift_batch(max_depth)])
@@ -113,7 +113,7 @@ class RedisChange:
     def requeue_all(self, host_id: UUID) -> int:
         """Queue everything again that was done, and forget waits and tries; gives how much of it was done."""
         self._put(host_id, [requeue_batch()])
-        if self._following.mark(host_id) is None or not self._following.catch_up(host_id, may_rebuild=False):
+        if self._replication.mark(host_id) is None or not self._replication.catch_up(host_id, may_rebuild=False):
             return 0
         return int(self._link.run("counts", stem_of(host_id))[2 + DONE])
 
@@ -133,10 +133,10 @@ class RedisChange:
 
     def move(self, from_host: UUID, to_host: UUID) -> None:
         """Give one host's URLs to another; those it has fall away."""
-        if self._following.mark(from_host) is None:
+        if self._replication.mark(from_host) is None:
             return
-        if from_host in self._payloads or not self._following.catch_up(from_host, may_rebuild=False):
-            raise FrontierUnavailable(f"host {from_host} cannot be moved now: it has changes that are under way")
+        if from_host in self._payloads or not self._replication.catch_up(from_host, may_rebuild=False):
+            raise FrontierUnavailable(f"host {from_host} cannot be moved now: it has changes in progress")
         self.moved.add(from_host)
         self._put(to_host, [move_batch(from_host)])
         journal_table.forget(self.connection, from_host)
@@ -156,7 +156,7 @@ class RedisChange:
         """Number the batches and keep them, as the last thing that the transaction does; gives them by host."""
         payloads = {host_id: each for host_id, each in self._payloads.items() if each}
         counts = {host_id: len(each) for host_id, each in payloads.items()}
-        marks = journal_table.number(self.connection, counts, self._following.new_epoch())
+        marks = journal_table.number(self.connection, counts, self._replication.new_epoch())
         journal_table.put(
             self.connection,
             (

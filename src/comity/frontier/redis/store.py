@@ -19,7 +19,6 @@ from comity.database.connection import Database
 from comity.database.frontier import journal as journal_table
 from comity.database.tables import DONE
 from comity.frontier.redis.change import Announced, RedisChange
-from comity.frontier.redis.following import LISTED, Following, is_up_to
 from comity.frontier.redis.layout import (
     NEW,
     PER_LIST,
@@ -32,6 +31,7 @@ from comity.frontier.redis.layout import (
     unpack_keys,
 )
 from comity.frontier.redis.link import RedisLink, RedisTerms, info_of
+from comity.frontier.redis.replication import LISTED, Replication, is_up_to
 from comity.frontier.store import DoneUrl, FoundUrl, FrontierUnavailable, FrontierUnfit, PlacedUrl
 from comity.model.frontier import FrontierEntry, QueuedUrl
 
@@ -64,7 +64,7 @@ class RedisFrontier:
     def __init__(self, database: Database, url: str, clock: Clock, terms: RedisTerms | None = None) -> None:
         self._database = database
         self._link = RedisLink(url, terms)
-        self._following = Following(database, self._link, clock)
+        self._replication = Replication(database, self._link, clock)
         self._is_checked = False
         self._may_guess = False
         self._lock = RLock()
@@ -78,14 +78,14 @@ class RedisFrontier:
             info_of(each) for each in self._link.commands([("INFO", section) for section in _LOOKED_AT])
         )
         if persistence.get("loading", "0") != "0":  # it calls its log disabled while it reads it
-            raise FrontierUnavailable(f"the frontier at {self._link.location} still reads what it has on disk")
+            raise FrontierUnavailable(f"the frontier at {self._link.location} is still loading its data from disk")
         if replication.get("role", "master") != "master":
             raise FrontierUnfit(f"the frontier at {self._link.location} is a replica: name its primary instead")
         if cluster.get("cluster_enabled", "0") != "0":
             said = info_of(self._link.command("CLUSTER", "INFO"))
             if int(said.get("cluster_size", "1")) > 1:
                 raise FrontierUnfit(
-                    f"the frontier at {self._link.location} is one of a cluster: Comity needs one server"
+                    f"the frontier at {self._link.location} is part of a cluster: Comity needs a single server"
                 )
         policy = memory.get("maxmemory_policy", "noeviction")
         if memory.get("maxmemory", "0") != "0" and policy not in ("noeviction", "volatile-lru", "volatile-lfu"):
@@ -108,17 +108,17 @@ class RedisFrontier:
         return f"redis:{stem_of(host_id)}"
 
     @_alone
-    def take_up(self, host_ids: Collection[UUID]) -> None:
+    def prepare_hosts(self, host_ids: Collection[UUID]) -> None:
         """Bring Redis up to the database for hosts that were leased just now, whatever a former holder left."""
         if not self._is_checked:
             self.check()
-        marks = self._following.load(host_ids)
+        marks = self._replication.load(host_ids)
         replies = self._link.commands([("HMGET", stem_of(host_id), "epoch", "applied") for host_id in marks])
         with self._database.read() as connection:
             left = journal_table.hosts_with_batches(connection, len(marks), among=list(marks)) if marks else []
         for (host_id, mark), reply in zip(marks.items(), replies, strict=True):
             if host_id in left or not is_up_to(reply, mark):
-                self._following.catch_up(host_id)
+                self._replication.catch_up(host_id)
 
     @_alone
     def is_blank(self) -> bool:
@@ -133,12 +133,12 @@ class RedisFrontier:
         yield self
 
     @_alone
-    def look(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
+    def peek(self, host_id: UUID, limit: int, now: datetime) -> list[QueuedUrl]:
         """The next URLs: by priority, depth, age; without those put off. They stay queued."""
         found: list[QueuedUrl] = []
         while len(found) < limit:
             some = min(_LOOKED, limit - len(found))
-            reply = self._following.ask(host_id, "look", len(found), some, repr(now.timestamp()), _MOVED)
+            reply = self._replication.ask(host_id, "look", len(found), some, repr(now.timestamp()), _MOVED)
             if reply is None:
                 break
             _epoch, _applied, origin, more, elements, tries = reply
@@ -156,7 +156,7 @@ class RedisFrontier:
         """The keys of URLs that a host has, at most `limit` of them."""
         found: list[int] = []
         for first in range(0, limit // PER_LIST + 1, _KEY_LISTS):
-            reply = self._following.ask(host_id, "keys", first, _KEY_LISTS)
+            reply = self._replication.ask(host_id, "keys", first, _KEY_LISTS)
             if reply is None:
                 break
             found += unpack_keys(reply[2])
@@ -175,7 +175,7 @@ class RedisFrontier:
     @_alone
     def queued_of(self, host_ids: Collection[UUID]) -> dict[UUID, int]:
         """How many URLs of each of some hosts are still to visit, of all of them at once."""
-        marks = self._following.marks(host_ids)
+        marks = self._replication.marks(host_ids)
         replies = self._link.run_many([("counts", stem_of(host_id), ()) for host_id in marks])
         found = {
             host_id: int(reply[2]) if is_up_to(reply, mark) else self.size(host_id)
@@ -186,7 +186,7 @@ class RedisFrontier:
     @_alone
     def states(self, host_id: UUID) -> dict[int, int]:
         """How many URLs there are in each state."""
-        reply = self._following.ask(host_id, "counts")
+        reply = self._replication.ask(host_id, "counts")
         if reply is None:
             return {}
         return {state: int(count) for state, count in enumerate((*reply[2:5], reply[6])) if int(count)}
@@ -194,17 +194,17 @@ class RedisFrontier:
     @_alone
     def next_ready_at(self, host_id: UUID) -> datetime | None:
         """When the earliest URL that was put off may be tried."""
-        reply = self._following.ask(host_id, "counts")
+        reply = self._replication.ask(host_id, "counts")
         return None if reply is None else instant_of(reply[5])
 
     @_alone
     def too_deep(self, host_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
         """How many URLs of hosts are too deep, and the least depth of them, of all hosts at once."""
-        marks = self._following.marks(host_ids)
+        marks = self._replication.marks(host_ids)
         replies = self._link.run_many([("counts", stem_of(host_id), ()) for host_id in marks])
         found: dict[UUID, tuple[int, int]] = {}
         for (host_id, mark), reply in zip(marks.items(), replies, strict=True):
-            sure = reply if is_up_to(reply, mark) else self._following.ask(host_id, "counts")
+            sure = reply if is_up_to(reply, mark) else self._replication.ask(host_id, "counts")
             if sure is not None and int(sure[6]):
                 found[host_id] = int(sure[6]), int(float(sure[7]))
         return found
@@ -214,7 +214,7 @@ class RedisFrontier:
         """The keys of URLs that are too deep, at most `limit` of them."""
         found: list[int] = []
         while len(found) < limit:
-            reply = self._following.ask(host_id, "too_deep_keys", len(found), LISTED)
+            reply = self._replication.ask(host_id, "too_deep_keys", len(found), LISTED)
             if reply is None or not reply[2]:
                 break
             found += unpack_keys(reply[2])
@@ -223,14 +223,14 @@ class RedisFrontier:
     @_alone
     def any_url(self, host_id: UUID) -> str | None:
         """Some URL of a host: its first."""
-        reply = self._following.ask(host_id, "list", 0, 1, "")
+        reply = self._replication.ask(host_id, "list", 0, 1, "")
         return None if reply is None or not reply[4] else unpack_element(reply[4][0][1], reply[2])[0]
 
     @_alone
     def find(self, host_ids: Collection[UUID], key: int) -> FoundUrl | None:
         """What is known of one URL."""
         for host_id in host_ids:
-            reply = self._following.ask(host_id, "find", pack_keys([key]))
+            reply = self._replication.ask(host_id, "find", pack_keys([key]))
             if reply is not None and len(reply) > 3:
                 return unpack_found(reply[2], reply[3:])
         return None
@@ -241,7 +241,7 @@ class RedisFrontier:
         found: list[PlacedUrl] = []
         place = after
         while place >= 0 and len(found) < limit:
-            reply = self._following.ask(host_id, "list", place, LISTED, state)
+            reply = self._replication.ask(host_id, "list", place, LISTED, state)
             if reply is None:
                 break
             _epoch, _applied, origin, place, rows = reply
@@ -255,7 +255,7 @@ class RedisFrontier:
         found: list[DoneUrl] = []
         place = after or 0
         while place >= 0 and len(found) < limit:
-            reply = self._following.ask(host_id, "list", place, LISTED, DONE)
+            reply = self._replication.ask(host_id, "list", place, LISTED, DONE)
             if reply is None:
                 break
             _epoch, _applied, origin, place, rows = reply
@@ -268,7 +268,7 @@ class RedisFrontier:
         """All URLs of a host with all that is known of them, oldest first, about a thousand at a time."""
         place = 0
         while place >= 0:
-            reply = self._following.ask(host_id, "list", place, LISTED, "")
+            reply = self._replication.ask(host_id, "list", place, LISTED, "")
             if reply is None:
                 return
             _epoch, _applied, origin, place, rows = reply
@@ -277,8 +277,8 @@ class RedisFrontier:
     @_alone
     def wipe(self, host_id: UUID) -> None:
         """Delete what Redis has of a host that the database does not look for there any more."""
-        self._following.drop(host_id)
-        self._following.wipe(host_id)
+        self._replication.drop(host_id)
+        self._replication.wipe(host_id)
 
     @contextmanager
     def change(self, announced: Mapping[UUID, Sequence[FrontierEntry]] | None = None) -> Iterator[RedisChange]:
@@ -300,30 +300,32 @@ class RedisFrontier:
                     raise
         with self._database.write() as connection:
             change = RedisChange(
-                connection, self._following, self._link, asked, self._ask_about, may_guess=self._may_guess
+                connection, self._replication, self._link, asked, self._ask_about, may_guess=self._may_guess
             )
             yield change
             sent = change.write_journal()
             journal_table.remove(connection, confirmed)
         for host_id in change.forgotten | change.moved:
-            self._following.drop(host_id)
+            self._replication.drop(host_id)
         for host_id, (mark, _payloads) in sent.items():
-            self._following.note(host_id, mark)
+            self._replication.note(host_id, mark)
         # From here on the change stands. If Redis is away, the next question about these hosts tries again.
         with suppress(FrontierUnavailable):
             for host_id in change.forgotten:
-                self._following.wipe(host_id)
-            self._following.follow(sent)
+                self._replication.wipe(host_id)
+            self._replication.follow(sent)
 
     def _ask_about(self, links: Mapping[UUID, Sequence[FrontierEntry]]) -> dict[UUID, Announced]:
         """The keys of links and those of them that are new to their hosts, of all hosts at once."""
         keys = {host_id: list({entry.key for entry in entries}) for host_id, entries in links.items() if entries}
         unmet = {host_id: set(each) for host_id, each in keys.items()}
-        marks = self._following.marks(keys)
+        marks = self._replication.marks(keys)
         calls = [("states_of", stem_of(host_id), [pack_keys(keys[host_id])]) for host_id in marks]
         for (host_id, mark), reply in zip(marks.items(), self._link.run_many(calls), strict=True):
             sure = (
-                reply if is_up_to(reply, mark) else self._following.ask(host_id, "states_of", pack_keys(keys[host_id]))
+                reply
+                if is_up_to(reply, mark)
+                else self._replication.ask(host_id, "states_of", pack_keys(keys[host_id]))
             )
             if sure is not None:
                 pairs = zip(keys[host_id], sure[2], strict=True)
@@ -332,14 +334,14 @@ class RedisFrontier:
 
     def _confirmed(self) -> dict[UUID, int]:
         """Batches that the journal may let go of; those that Redis lost again are brought back."""
-        confirmed, gone = self._following.durability.confirmed()
+        confirmed, gone = self._replication.durability.confirmed()
         for host_id in gone:
-            self._following.catch_up(host_id)
+            self._replication.catch_up(host_id)
         return confirmed
 
     def take_rebuilt(self) -> set[UUID]:
         """Hosts whose frontier was made anew since this was last asked, by whomever."""
-        return self._following.take_rebuilt()
+        return self._replication.take_rebuilt()
 
     @_alone
     def recover(self, limit: int = 1000) -> int:
@@ -347,7 +349,7 @@ class RedisFrontier:
         with self._database.read() as connection:
             hosts = journal_table.hosts_with_batches(connection, limit)
         for host_id in hosts:
-            self._following.catch_up(host_id)
+            self._replication.catch_up(host_id)
         self.tidy()
         return len(hosts)
 
@@ -357,12 +359,12 @@ class RedisFrontier:
         if confirmed := self._confirmed():
             with self._database.write() as connection:
                 journal_table.remove(connection, confirmed)
-        return bool(self._following.durability)
+        return bool(self._replication.durability)
 
     @_alone
     def close(self) -> None:
         """Let the journal go of what is safe already, and give back connections."""
         with suppress(FrontierUnavailable):
             self.tidy()
-        self._following.durability.close()
+        self._replication.durability.close()
         self._link.close()

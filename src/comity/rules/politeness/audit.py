@@ -62,12 +62,12 @@ def audit(lines: Iterable[LedgerLine]) -> Iterator[Violation]:
             yield found(Breach.TOO_MANY_AT_ONCE, line, sentence)
         for block in blocks:
             if block.set_at <= line.started_at < block.until - ROUNDING_S:
-                sentence = f"the host had asked for a pause of another {block.until - line.started_at:.3f} s"
+                sentence = f"the host had asked us to wait another {block.until - line.started_at:.3f} s"
                 yield found(Breach.INSIDE_A_BLOCK, line, sentence)
         blocks = [block for block in blocks if block.until > line.started_at]
         asked_until = _asked_until(line)
         if asked_until is not None and (line.blocked_until or 0.0) < asked_until - ROUNDING_S:
-            sentence = f"the host asked for a pause of {line.retry_after_s:g} s, but a shorter one was kept"
+            sentence = f"the host asked us to wait {line.retry_after_s:g} s, but the pause was shorter"
             yield found(Breach.BLOCK_TOO_SHORT, line, sentence)
         until = max((each for each in (asked_until, line.blocked_until) if each is not None), default=None)
         if until is not None:
@@ -150,7 +150,7 @@ class RobotsLaw:
             yield found(Breach.ROBOTS_MISMATCH, line, sentence)
         delay_s = verdict.crawl_delay_seconds
         if delay_s is not None and line.delay_s < delay_s - ROUNDING_S:
-            sentence = f"a delay of {line.delay_s:g} s was kept, but robots.txt asks for {delay_s:g} s"
+            sentence = f"the delay was {line.delay_s:g} s, but robots.txt asks for {delay_s:g} s"
             yield found(Breach.DELAY_TOO_SHORT, line, sentence)
 
     def _file(self, version: str) -> RobotsFile | Violation:
@@ -193,7 +193,7 @@ class PolicyLaw:
             return
         interval_s = min(limits[0] / 1000, LONGEST_DELAY_S)
         if line.delay_s < interval_s - ROUNDING_S:
-            sentence = f"a delay of {line.delay_s:g} s was kept, but the policy asks for {interval_s:g} s"
+            sentence = f"the delay was {line.delay_s:g} s, but the policy asks for {interval_s:g} s"
             yield found(Breach.DELAY_TOO_SHORT, line, sentence)
         if line.max_concurrency > max(1, limits[1]):
             sentence = f"{line.max_concurrency} concurrent requests were allowed, but the policy allows {limits[1]}"

@@ -55,7 +55,9 @@ def read_status(
         if redirects_followed >= MAX_ROBOTS_REDIRECTS:
             answered = f"robots.txt was redirected more than {MAX_ROBOTS_REDIRECTS} times"
         elif http_status in REDIRECT_STATUSES:
-            answered += f" to {location[:200]!r}, which is not a web address" if location else " without an address"
+            answered += (
+                f" to {location[:200]!r}, which is not an http or https URL" if location else " without an address"
+            )
         reason = f"{answered}: taken as unavailable, everything allowed"
         return RobotsReading(RobotsAccess.ALLOW_ALL, Confidence.LOW, reason, http_status)
     if 400 <= http_status < 500 and http_status != _TOO_MANY_REQUESTS:

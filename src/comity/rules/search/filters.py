@@ -14,7 +14,7 @@ from comity.model.errors import BadInput
 from comity.model.job import CAREER_TYPES, LEVELS, MISSION_TAGS, MODALITIES
 from comity.model.search import MOST_FACET_VALUES, FacetCount
 from comity.rules.jobs.countries import country_names, country_of
-from comity.rules.nearest import nearest, one_of
+from comity.rules.suggestions import nearest, one_of
 
 # As the two databases give them.
 _YES_OR_NO: Final[dict[Any, str]] = {True: "true", False: "false", "1": "true", "0": "false"}

@@ -54,7 +54,7 @@ class FolderTable:
         self._echoes = 0
         self._useful = 0
 
-    def look(self, place: str) -> Folder:
+    def folder_at(self, place: str) -> Folder:
         """What is known of a folder, such as `/shop/shoes/`."""
         folder = self.known.get(place)
         if folder is not None:

@@ -117,7 +117,7 @@ class TrapWatch:
             self._volatile.note_path(path)
         cut = path.rfind("/") + 1
         place, leaf = path[:cut], path[cut:]
-        folder = self._folders.known.get(place) or self._folders.look(place)
+        folder = self._folders.known.get(place) or self._folders.folder_at(place)
         shape = folder.shape
         if folder.objection is not None:
             return self._refuse(*folder.objection, shape.text)
@@ -181,7 +181,7 @@ class TrapWatch:
         if count > 1:
             other = self._orders.get(known)
             if other is not None and other != hash(target):
-                reason = "the same parameters were met in another order"
+                reason = "the same parameters were found in another order"
                 return self._refuse(TrapCode.PERMUTED_QUERY, reason, shape.text)
         if parts.filters:
             self._patterns.note_filters(shape, parts)
@@ -197,7 +197,7 @@ class TrapWatch:
         path, _mark, query = target.partition("?")
         cut = path.rfind("/") + 1
         place, kind = path[:cut], leaf_shape(path[cut:])
-        shape = self._folders.look(place).shape
+        shape = self._folders.folder_at(place).shape
         if not query:
             return self._patterns.plain(shape, kind), shape, place, hash(path)
         parts = read_query(query)

@@ -81,7 +81,7 @@ def _done(facts: UrlFacts, queue: QueueFacts) -> Decision:
         return evidence_decision(facts, last)
     if queue.state == "dropped":
         return Decision("dropped", "A takedown that is no longer in force removed it from the queue.", again)
-    return Decision("done", "It was visited by an earlier run, of which no record is left.", again)
+    return Decision("done", "It was visited by an earlier run, of which there is no record.", again)
 
 
 def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
@@ -91,7 +91,7 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         return robots_decision(facts, decided.reason, decided.at)
     if decided.type == "taken_down":
         entry = decided.content.get("entry", "an entry")
-        text = f"It was taken down by {entry} when it was met, at {at}; that takedown is no longer in force."
+        text = f"It was taken down by {entry} when it was found, at {at}; that takedown is no longer in force."
         return Decision("was_taken_down", text, f"`comity domains reset {host}` queues it again.")
     if decided.type == "address_refused":
         if has_refused_port(facts.host_name):  # which no setting allows
@@ -101,7 +101,7 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         text = f"Its host has an address that is not public ({decided.reason}); it was not requested."
         return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")
     if decided.type == "no_https":
-        text = f"There is no TLS server, so the host is visited by http instead ({decided.reason})."
+        text = f"There is no TLS server, so the host is visited over http instead ({decided.reason})."
         return Decision("no_https", text, "Nothing here: the site would have to support TLS.")
     if decided.type == "trap":
         code = decided.content.get("code", "trap")
@@ -159,7 +159,7 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
     if host is not None and host.blocked_until is not None and host.blocked_until > now:
         until = second(host.blocked_until)
         text = f"Its host asked us to wait until {until} (Retry-After, or back-off after 429 or 503)."
-        return Decision("host_blocked", text, "Nothing is needed: a crawl goes on after that time.")
+        return Decision("host_blocked", text, "Nothing is needed: a crawl continues after that time.")
     if queue.not_before is not None and queue.not_before > now:
         if isinstance(last, DecisionFacts) and last.type == "postponed":
             text = f"It was postponed until {minute(queue.not_before)}: {last.reason}."
@@ -183,14 +183,14 @@ def _too_deep(facts: UrlFacts, queue: QueueFacts) -> Decision:
 
 def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
     """Nothing prevents it; its turn has not come yet."""
-    go_on = f"`comity crawl {facts.host_name}` continues with it."
+    remedy = f"`comity crawl {facts.host_name}` continues with it."
     last = last_event(facts)
     if failed and isinstance(last, VisitFacts):
         return visit_decision(facts, last)
     if isinstance(last, DecisionFacts) and last.type == "postponed":
         return evidence_decision(facts, last)
     if facts.budget is not None:
-        return Decision("budget", f"The last run of its host left it in the queue. {facts.budget}", go_on)
+        return Decision("budget", f"The last run of its host left it in the queue. {facts.budget}", remedy)
     waiting = host_decision(facts)
     if waiting is not None:
         return waiting
@@ -199,7 +199,9 @@ def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
         return Decision("queued", text, f"`comity crawl {facts.host_name} --images` continues with it.")
     steps = "1 step" if queue.depth == 1 else f"{queue.depth} steps"
     again = " once more" if isinstance(last, VisitFacts) else ""
-    return Decision("queued", f"It is queued, {steps} from a seed: the next crawl of its host visits it{again}.", go_on)
+    return Decision(
+        "queued", f"It is queued, {steps} from a seed: the next crawl of its host visits it{again}.", remedy
+    )
 
 
 def _unqueued(facts: UrlFacts) -> Decision:
@@ -258,7 +260,7 @@ def _sitemap(facts: UrlFacts) -> Decision:
         text = "It is a sitemap that has not been read yet."
         crawl = f"`comity crawl {facts.host_name}` continues with it."
     else:
-        text = f"It was requested as a sitemap{at}, but is none{detail}."
+        text = f"It was requested as a sitemap{at}, but is not one{detail}."
     return Decision(f"sitemap_{sitemap.state}", text, crawl)
 
 
@@ -341,9 +343,9 @@ def cooldown(facts: UrlFacts) -> Decision | None:
 def until_when(facts: UrlFacts) -> str:
     """How long a host is blocked, where the reason was named already."""
     host = facts.host
-    assert host is not None, "only a known host is left alone"
+    assert host is not None, "only a known host has a cooldown"
     if host.next_crawl_after is None:
-        return f"The host is {host.status} for good."
+        return f"The host is {host.status} permanently."
     return f"The host is {host.status} until {minute(host.next_crawl_after)}."
 
 

@@ -33,7 +33,7 @@ _DECIDED: Final = {
     "no_https": "there is no https",
     "noindex": "it asks not to be indexed",
     "nofollow": "it asks crawlers not to follow its links",
-    "login_wall": "it asks for a login",
+    "login_wall": "it requires a login",
     "address_refused": "its address is not public",
     "trap": "it looks like part of an endless space",
     "unreadable": "it could not be read",

@@ -59,7 +59,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     ),
     UnqueuedCode.TRAP: (
         "It looks like part of an endless space: too many URLs like it were found. It was named by {by}.",
-        "`comity crawl {url}` starts there, if it is a page of its own.",
+        "`comity crawl {url}` starts there, if it is a distinct page.",
     ),
     UnqueuedCode.SITEMAP_LIMIT: (
         "The sitemaps of its host name more pages than the limit. It was named by {by}.",
@@ -130,7 +130,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     ),
     "decompression_bomb": ("The body inflates to far more than it sends", _BROKEN),
     "header_flood": ("The response header is too long", _BROKEN),
-    "wrong_type": ("Its content type is not wanted", "`comity crawl {host} --accept TYPE` takes that type."),
+    "wrong_type": ("Its content type is not accepted", "`comity crawl {host} --accept TYPE` accepts that type."),
     "address_refused": ("Its host has an address that is not public", "`--allow-network CIDR` allows a network."),
     "scheme_refused": ("Its scheme is not http or https", "Nothing: only http and https are crawled."),
     "invalid_url": ("It is not a URL that can be requested", "Nothing: the address itself is wrong."),
@@ -205,7 +205,7 @@ def _tries(facts: UrlFacts, visit: VisitFacts) -> str:
         if each.outcome not in ("failed", "rate_limited"):
             break
         failed += 1
-    return f"; tried {failed} times, and given up" if failed > 1 else ""
+    return f"; it was tried {failed} times and then given up" if failed > 1 else ""
 
 
 def _where(facts: UrlFacts, visit: VisitFacts) -> str:

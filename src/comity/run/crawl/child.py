@@ -54,7 +54,7 @@ async def crawl_part(
         nonlocal is_held
         is_held = holds
         if not holds:
-            crawl.go_on()
+            crawl.resume()
 
     with open_state(settings, migrate=False) as state:
         async with state.fetcher() as fetcher:

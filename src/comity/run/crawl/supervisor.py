@@ -58,7 +58,7 @@ class SharedCrawl:
         self._run_id = uuid4()
         self._clock = state.clock.seconds
         self._progress = Progress(self._clock())
-        self._record = state.run_desk(self._run_id)
+        self._record = state.run_record(self._run_id)
         self._thread = DatabaseThread()
         most_pages = state.settings.max_pages
         self._page_budget = PageBudget(most_pages) if most_pages else None
@@ -77,7 +77,7 @@ class SharedCrawl:
     async def run(self) -> RunSummary:
         """Begin the run, supervise its processes, and end it."""
         try:
-            await self._thread.run(self._record.open, self._state.settings_shown)
+            await self._thread.run(self._record.open, self._state.recorded_settings)
             end = RunEnd("failed", EndReason.FAILED)
             try:
                 async with self._view.watch(self._progress, self._state):
@@ -196,7 +196,7 @@ class SharedCrawl:
             self._warn(f"{what}; another process took over its hosts, and nothing is lost.")
             await self._start(part.child.number)
         else:
-            self._warn(f"{what}, after {self._died - 1} others had died: the crawl was given up.")
+            self._warn(f"{what}, after {self._died - 1} others had died: the crawl was stopped.")
             self._end(RunEnd("failed", EndReason.PROCESSES_DIED))
 
     def _warn(self, sentence: str) -> None:

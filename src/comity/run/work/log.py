@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def log_start(log: Log, settings: Settings) -> None:
     """Log that a worker starts."""
-    log.tell(
+    log.emit(
         events.WORKER_STARTED,
         f"worker started on {settings.where}",
         version=__version__,
@@ -41,7 +41,7 @@ def log_settings_warnings(log: Log, settings: Settings) -> None:
     """Log each likely mistake in the environment."""
     for warning in (*unknown_variables(os.environ), missing_contact(settings)):
         if warning is not None:
-            log.tell(events.SETTINGS_DOUBTED, warning)
+            log.emit(events.SETTINGS_DOUBTED, warning)
 
 
 def log_run(log: Log, summary: RunSummary) -> None:
@@ -53,7 +53,7 @@ def log_run(log: Log, summary: RunSummary) -> None:
         f"run ended: {summary.reason}"
     )
     names = ("run_id", "status", "code", "reason", "pages", "errors", "refused", "bytes_received")
-    log.tell(
+    log.emit(
         events.RUN_ENDED,
         message,
         Level.WARNING if summary.status == "failed" else None,
@@ -75,7 +75,7 @@ def log_host(log: Log, line: HostSummary) -> None:
         + (f" ({line.reason})" if line.reason else "")
     )
     fields = asdict(line) | {"next_run_at": due}
-    log.tell(events.HOST_LEFT, message, **fields)
+    log.emit(events.HOST_LEFT, message, **fields)
 
 
 class StoreLog:
@@ -91,7 +91,7 @@ class StoreLog:
     def check_frontier(self, state: State) -> None:
         """Raise for a frontier that can never work, before a host is leased in vain; log one that does not answer."""
         try:
-            state.frontier.take_up(())
+            state.frontier.prepare_hosts(())
             is_blank = state.frontier.is_blank()
         except FrontierUnfit:
             raise
@@ -104,7 +104,7 @@ class StoreLog:
                 "Redis has no URLs of this state: it lost them, or COMITY_REDIS_URL names the wrong server or database "
                 "(then stop now); each host is queued there again when it is leased, and visited again"
             )
-            self._log.tell(events.FRONTIER_BLANK, message, error="frontier_blank")
+            self._log.emit(events.FRONTIER_BLANK, message, error="frontier_blank")
         self._is_blank = is_blank
 
     async def recheck_frontier(self, state: State) -> None:
@@ -117,16 +117,16 @@ class StoreLog:
         if isinstance(reason, DiskFull):
             if self._full_at is None:
                 self._full_at = monotonic()
-                self._log.tell(events.PAGES_WAIT, reason, error="disk_full")
+                self._log.emit(events.PAGES_WAIT, reason, error="disk_full")
             return
         if reason is None and self._full_at is not None:
             seconds, self._full_at = round(monotonic() - self._full_at, 3), None
             message = f"there is disk space for pages again after {seconds:.1f} s"
-            self._log.tell(events.PAGES_GO_ON, message, seconds=seconds)
+            self._log.emit(events.PAGES_GO_ON, message, seconds=seconds)
         if reason is not None and self._lost_at is None:
             self._lost_at = monotonic()
-            self._log.tell(events.FRONTIER_LOST, f"{reason}; waiting for it", error="frontier_unavailable")
+            self._log.emit(events.FRONTIER_LOST, f"{reason}; waiting for the frontier", error="frontier_unavailable")
             self._on_lost()
         elif reason is None and self._lost_at is not None:
             seconds, self._lost_at = round(monotonic() - self._lost_at, 3), None
-            self._log.tell(events.FRONTIER_BACK, f"the frontier is back after {seconds:.1f} s", seconds=seconds)
+            self._log.emit(events.FRONTIER_BACK, f"the frontier is back after {seconds:.1f} s", seconds=seconds)

@@ -61,7 +61,7 @@ class WorkerShift:
         self._running: Crawl | None = None
         self._is_stopped = False
 
-    async def look(self) -> bool:
+    async def find_work(self) -> bool:
         """Do the upkeep that is due; gives whether there is a host to crawl."""
         memory, now = self._memory, monotonic()
         if await asyncio.to_thread(self._keep_up):
@@ -106,7 +106,7 @@ class WorkerShift:
         state, memory, now = self._state, self._memory, monotonic()
         self._close_unfinished_runs()
         if now - memory.upkeep_at >= _UPKEEP_EVERY_S:
-            self._leases.free_own_dead()
+            self._leases.release_dead()
             if memory.upkeep_at == -inf:  # the setting cannot change while the worker runs
                 lift_refusals(state.database, state.settings.allow_networks)
             end_cooldowns(state.database, state.clock, refresh=state.settings.enable_refresh_mode)
@@ -123,7 +123,7 @@ class WorkerShift:
         while unfinished:
             holder, run_id = unfinished[0]
             self._leases.free_former([holder])
-            record, lost = self._state.run_desk(run_id), EndReason.STATE_LOST
+            record, lost = self._state.run_record(run_id), EndReason.STATE_LOST
             record.take_over()  # also pages for which there was no disk space
             record.close("failed", lost, lost.sentence)
             del unfinished[0]

@@ -22,7 +22,7 @@ from comity.run.signals import FORCED_EXIT, INTERRUPTED, stop_on_signals
 from comity.run.work.log import StoreLog
 from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkObserver
 from comity.telemetry import events, metrics
-from comity.telemetry.gathering import Gathered
+from comity.telemetry.collecting import ReadingCollector
 from comity.telemetry.meter import Meter, MeterReading
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Workers:
         self._view = view
         self._as_json = as_json
         self._log = log_for(settings, as_json=as_json)
-        self._gathered = Gathered(monotonic)
+        self._gathered = ReadingCollector(monotonic)
         self._meter = Meter(metrics.Origin.PARENT)
         self._children: dict[int, ChildProcess] = {}
         self._stopping = asyncio.Event()
@@ -80,14 +80,14 @@ class _Workers:
         return [self._gathered.reading(), self._meter.read()]
 
     def _on_signal(self, number: int) -> None:
-        self._log.tell(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
+        self._log.emit(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
         self._code = INTERRUPTED if number == signal.SIGINT else 0
         self._stopping.set()
         for child in self._children.values():
             child.send({"stop": True})
 
     def _log_forced_exit(self) -> None:
-        self._log.tell(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
+        self._log.emit(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
 
     def _kill_all(self) -> None:
         for child in self._children.values():
@@ -122,7 +122,7 @@ class _Workers:
             pause_s = max(_PAUSE_S, died_at[0] + 60.0 - monotonic()) if is_often else _PAUSE_S
             died_at.append(monotonic())
             message = f"a worker process {child.describe_exit(code)}; another starts in {pause_s:.0f} s"
-            self._log.tell(events.WORKER_DIED, message, error="worker_died", code=code, pause_s=round(pause_s, 3))
+            self._log.emit(events.WORKER_DIED, message, error="worker_died", code=code, pause_s=round(pause_s, 3))
             self._meter.add(metrics.DEATHS)
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
@@ -168,7 +168,7 @@ class _Workers:
         def read() -> bool:
             with suppress(BlockingIOError):
                 piece = os.read(ours, 65_536)
-                gathered.hear(number, piece)
+                gathered.receive(number, piece)
                 return bool(piece)
             return False
 

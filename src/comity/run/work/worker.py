@@ -89,7 +89,7 @@ class WorkerProcess:
 
         def on_signal(number: int) -> None:
             codes.append(INTERRUPTED if number == signal.SIGINT else 0)
-            self._log.tell(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
+            self._log.emit(events.STOPPING, STOPPING, signal=signal.Signals(number).name)
             self._worker.stop()
 
         stop_on_signals(on_signal, on_timeout=self._log_forced_exit)
@@ -108,7 +108,7 @@ class WorkerProcess:
             await self._worker.run()
             seconds, runs = round(monotonic() - started_at, 3), self.memory.runs
             message = f"worker ended after {counted(runs, 'run')}"
-            self._log.tell(events.WORKER_ENDED, message, runs=runs, seconds=seconds)
+            self._log.emit(events.WORKER_ENDED, message, runs=runs, seconds=seconds)
 
     def stop(self) -> None:
         """Finish the requests in flight and end, within the time that a command may take."""
@@ -116,7 +116,7 @@ class WorkerProcess:
         self._worker.stop()
 
     def _log_forced_exit(self) -> None:
-        self._log.tell(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
+        self._log.emit(events.WORKER_LEFT, FORCED_EXIT, error="no_answer")
 
     @asynccontextmanager
     async def _shift(self) -> AsyncIterator[WorkerShift]:
@@ -134,10 +134,10 @@ class WorkerProcess:
             self._on_run(news)
         elif isinstance(news, StateLost):
             message = f"{news.reason}; trying again in {news.pause_s:.0f} s"
-            self._log.tell(events.STATE_LOST, message, error=StateUnavailable.code, pause_s=round(news.pause_s, 3))
+            self._log.emit(events.STATE_LOST, message, error=StateUnavailable.code, pause_s=round(news.pause_s, 3))
             self._count(metrics.STATE_LOST)
         else:
-            self._log.tell(events.IDLE, "no host to crawl now; waiting for hosts")
+            self._log.emit(events.IDLE, "no host to crawl now; waiting for hosts")
 
     def _on_run(self, summary: RunSummary) -> None:
         self.memory.runs += 1
@@ -168,7 +168,7 @@ class WorkerProcess:
             meter=self._meter,
             on_silence=self._stores.on_silence,
             on_wait=wait_logger(self._log),
-            waits_for_room=True,
+            waits_for_space=True,
             duties=(duty,),
         )
 

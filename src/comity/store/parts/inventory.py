@@ -137,7 +137,7 @@ def _find_own(target: Target, path: Path, unfinished: set[str], *, thorough: boo
         if size != note.size:
             return PartFound(path.name, Condition.DAMAGED, note, size, f"{size:,} bytes instead of {note.size:,}")
         if thorough and size_and_digest(path) != (note.size, note.digest):
-            return PartFound(path.name, Condition.DAMAGED, note, size, "its digest is not the one noted")
+            return PartFound(path.name, Condition.DAMAGED, note, size, "its digest does not match the manifest")
     except FileNotFoundError:
         return None
     except OSError as problem:
@@ -147,7 +147,7 @@ def _find_own(target: Target, path: Path, unfinished: set[str], *, thorough: boo
 
 def _missing(path: Path) -> PartFound:
     note = read_note(path)
-    return PartFound(path.name, Condition.MISSING, note, 0, "it is noted, but not there")
+    return PartFound(path.name, Condition.MISSING, note, 0, "it is in the manifest, but missing")
 
 
 def _without_copies(target: Target, parts: list[PartFound]) -> list[PartFound]:
@@ -173,7 +173,7 @@ def _joined_parts(target: Target, *, thorough: bool) -> Iterator[PartFound]:
         return
     if not target.path.is_file():
         for note in notes.values():
-            yield PartFound(note.part, Condition.MISSING, note, 0, f"{target.path.name} is not there", is_joined=True)
+            yield PartFound(note.part, Condition.MISSING, note, 0, f"{target.path.name} is missing", is_joined=True)
         return
     if target.format is Format.DUCKDB:
         yield from _loaded_parts(target, notes, thorough=thorough)
@@ -183,11 +183,11 @@ def _joined_parts(target: Target, *, thorough: bool) -> Iterator[PartFound]:
         for note in notes.values():
             reason = ""
             if note.at is None or note.at + note.size > size:
-                reason = "the file ends before it does"
+                reason = "the file is truncated"
             elif thorough:
                 file.seek(note.at)
                 if digest_between(file, note.size) != (note.size, note.digest):
-                    reason = "its digest is not the one noted"
+                    reason = "its digest does not match the manifest"
             condition = Condition.DAMAGED if reason else Condition.WHOLE
             yield PartFound(note.part, condition, note, note.size, reason, is_joined=True)
 
@@ -202,7 +202,7 @@ def _loaded_parts(target: Target, notes: dict[str, PartNote], *, thorough: bool)
     for note in notes.values():
         is_there = loaded is None or note.digest in loaded
         condition = Condition.WHOLE if is_there else Condition.MISSING
-        reason = "" if is_there else "the database has not taken it in"
+        reason = "" if is_there else "the database does not contain it"
         yield PartFound(note.part, condition, note, note.size, reason, is_joined=True)
 
 

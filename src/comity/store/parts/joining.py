@@ -170,7 +170,7 @@ def _is_still(target: Target, descriptor: int, ends_at: float) -> bool:
     kind = fcntl.LOCK_EX if note.exists() else fcntl.LOCK_SH
     try:
         if not _is_locked(descriptor, ends_at, kind, _READERS_LOOK_EVERY_S):
-            raise ComityError(f"{target.path} is being written without a pause; try again later")
+            raise ComityError(f"{target.path} is being written continuously; try again later")
     except OSError:
         return True  # there are no locks here, and nothing is joined without
     if not _is_there(descriptor, target.spool / _LOCK):

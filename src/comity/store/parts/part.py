@@ -127,7 +127,7 @@ def write_part(part: PartWriter, records: Iterable[PageRecord]) -> int:
         for record in records:
             part.add((record,))
         if not part.finish():
-            raise FileExistsError(EEXIST, "exists; name one that does not", str(part.path))
+            raise FileExistsError(EEXIST, "already exists; name a new one", str(part.path))
     finally:
         part.abandon()
     return part.count

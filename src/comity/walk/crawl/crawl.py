@@ -20,7 +20,7 @@ from math import inf
 from typing import Final, assert_never
 from uuid import UUID, uuid4
 
-from comity.extract.apart import ApartReader
+from comity.extract.html_pool import HtmlPool
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
@@ -91,22 +91,22 @@ class Crawl:
         self._named = hosts
         self._hooks = hooks
         self.progress = Progress(clock.seconds())
-        self._apart = ApartReader()
+        self._html_pool = HtmlPool()
         self._record = RunRecord(
             session.database, session.leases, store, clock, self.run_id, is_part=hooks.run_id is not None
         )
         self._frontier_thread = DatabaseThread("comity-frontier") if frontier.has_own_server else session.thread
         self._retrying = RetryingThread(
-            self._frontier_thread, frontier, clock.seconds, self.handle, waits_for_space=hooks.waits_for_room
+            self._frontier_thread, frontier, clock.seconds, self.handle, waits_for_space=hooks.waits_for_space
         )
         self._settling = Settling(self._make_settler(images), self._retrying, self.handle)
         self._budget = self._make_budget()
-        rooms = self._make_rooms()
+        context = self._visit_context()
         sitemaps = SitemapReader(
-            rooms, self._settling, terms.sitemap_bounds, lambda host: self.handle(UrlsListed(host))
+            context, self._settling, terms.sitemap_bounds, lambda host: self.handle(UrlsListed(host))
         )
         self._dispatcher = Dispatcher(
-            rooms,
+            context,
             session.capacity,
             clock.seconds,
             budget=self._budget,
@@ -150,7 +150,7 @@ class Crawl:
             finds_images=terms.images,
             refresh=terms.refresh,
             track=terms.track,
-            waits_for_room=self._hooks.waits_for_room,
+            waits_for_space=self._hooks.waits_for_space,
         )
 
     def _make_budget(self) -> RunBudget:
@@ -165,7 +165,7 @@ class Crawl:
             emit=self.handle,
         )
 
-    def _make_rooms(self) -> VisitContext:
+    def _visit_context(self) -> VisitContext:
         session, terms = self.session, self._terms
         return VisitContext(
             requests=session.requests,
@@ -176,7 +176,7 @@ class Crawl:
             scope=terms.scope,
             tracking=terms.tracking,
             extract=self._hooks.extract,
-            apart=self._apart,
+            html_pool=self._html_pool,
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
@@ -186,7 +186,7 @@ class Crawl:
 
     async def run(self) -> RunSummary:
         """Crawl until nothing is left, a budget is spent, or `stop` is called."""
-        await self.session.thread.run(self._record.open, self._terms.settings_shown or {})
+        await self.session.thread.run(self._record.open, self._terms.recorded_settings or {})
         duties = (*self._hooks.duties, Duty(_RECOVER_EVERY_S, self._recover))
         background = [
             asyncio.create_task(self._settling.run()),
@@ -267,7 +267,7 @@ class Crawl:
             case FrontierSilent(reason):
                 self._report_silence(reason)
             case FrontierRebuilt(host_ids):
-                self._begin_anew(host_ids)
+                self._restart_frontiers(host_ids)
             case WorkFailed(error):
                 self._failure = self._failure or error
                 self._wake.set()
@@ -282,18 +282,18 @@ class Crawl:
         """A budget that is shared with other processes is spent."""
         self._budget.end(None, spent)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """The consumer of the pages has caught up."""
         self._dispatcher.serve()
 
     @property
     def unsettled_bytes(self) -> int:
-        """Bodies that are not yet committed."""
+        """Bytes of bodies that are not committed yet."""
         return self._settling.bytes_held
 
     @property
     def in_flight(self) -> int:
-        """Requests that are under way."""
+        """Requests in flight."""
         return self._terms.concurrency - self.session.capacity.free
 
     @property
@@ -334,8 +334,8 @@ class Crawl:
                 host.work.settled(outcome.entry.key)
                 if isinstance(outcome, Postponed) and outcome.not_before is None:
                     host.work.has_more = True
-            for entry, until in result.put_off.get(host.lease.host_id, ()):
-                host.work.put_off(entry, until)
+            for entry, until in result.postponed.get(host.lease.host_id, ()):
+                host.work.postpone(entry, until)
             if host.lease.host_id in lost:
                 host.lose_lease()
                 self._budget.lost(forget_outcomes(host, outcomes, self.progress))
@@ -396,11 +396,11 @@ class Crawl:
         if reason is not None and reason not in warnings and len(warnings) < _WARNINGS_MOST:
             warnings.append(reason)
 
-    def _begin_anew(self, host_ids: Collection[UUID]) -> None:
+    def _restart_frontiers(self, host_ids: Collection[UUID]) -> None:
         """Frontiers were lost and rebuilt: what is remembered of their links is not true any more."""
         for host in self.session.held.crawled.values():  # also those that are being opened
             if host.lease.host_id in host_ids:
-                host.begin_anew(sitemaps=self._terms.reads_sitemaps)
+                host.restart_frontier(sitemaps=self._terms.reads_sitemaps)
                 self._make_ready((host,))
 
     async def _recover(self) -> None:
@@ -423,7 +423,7 @@ class Crawl:
         await self.session.stop()
         await self._dispatcher.cancel()
         await self._hosts.finish()
-        await self._apart.close()
+        await self._html_pool.close()
         self._meter.end()
 
     async def _close(self, end: RunEnd) -> RunSummary:

@@ -37,7 +37,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        rooms: VisitContext,
+        context: VisitContext,
         capacity: Capacity,
         clock: Callable[[], float],
         *,
@@ -46,7 +46,7 @@ class Dispatcher:
         read_sitemaps: Callable[[LeasedHost, str], Awaitable[None]],
         emit: Emit,
     ) -> None:
-        self._rooms = rooms
+        self._context = context
         self._capacity = capacity
         self._clock = clock
         self._budget = budget
@@ -89,7 +89,7 @@ class Dispatcher:
         finally:
             self._is_serving = False
         if len(self._later):  # where no host waits for a delay, it is cheaper to let the loop do all of it at once
-            self._rooms.requests.look()
+            self._context.requests.poll()
         self._set_timer()
 
     def forget(self, host: LeasedHost) -> None:
@@ -112,7 +112,7 @@ class Dispatcher:
         while host.phase is Phase.READY:
             if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
                 return  # the end of a visit brings it back
-            if host.unread and (host.unread >= _UNREAD_MOST or self._rooms.apart.is_behind):
+            if host.unread and (host.unread >= _UNREAD_MOST or self._context.html_pool.is_behind):
                 return  # the page being read brings it back
             now = self._clock()
             entry = host.work.peek(now)
@@ -124,11 +124,11 @@ class Dispatcher:
             if host.gate.is_closed_at(now):
                 if self._is_too_long(host, host.gate.blocked_until):
                     continue
-                self._rooms.requests.tell_of_wait(host)
+                self._context.requests.report_wait(host)
                 # Where a request must end first, its end brings the host back.
                 self._later.push(host, host.gate.next_start_at())
                 return
-            cleared = clear(host, entry, self._rooms)
+            cleared = clear(host, entry, self._context)
             if isinstance(cleared, Refused | Postponed):
                 host.work.take()
                 self._emit(VisitEnded(host, cleared))
@@ -143,7 +143,7 @@ class Dispatcher:
                 return  # pages under way may be the last of the budget: their ends bring it back
             slot = host.gate.try_reserve()
             if isinstance(slot, Wait):
-                if not self._leaves(host, slot):
+                if not self._releases(host, slot):
                     self._wait(host, slot)
                     return
                 continue
@@ -170,7 +170,7 @@ class Dispatcher:
             return False
         if host.is_reading_sitemaps or host.home in host.refused:
             return False
-        if self._rooms.robots.known(host, host.home) is not None:
+        if self._context.robots.known(host, host.home) is not None:
             self._begin_sitemaps(host, host.home)
         else:
             self._preparing.add(host)
@@ -197,7 +197,7 @@ class Dispatcher:
 
         self._spawn(read())
 
-    def _leaves(self, host: LeasedHost, wait: Wait) -> bool:
+    def _releases(self, host: LeasedHost, wait: Wait) -> bool:
         """Whether a host is left because of a wait: its lease is over, or it asked us to wait for long."""
         if wait.reason is WaitReason.LEASE_OVER and host.gate.is_over:  # not that of a host that a redirect led to
             host.lose_lease()
@@ -216,14 +216,14 @@ class Dispatcher:
 
     def _wait(self, host: LeasedHost, wait: Wait) -> None:
         self.waits[wait.reason] = self.waits.get(wait.reason, 0) + 1
-        self._rooms.requests.tell_of_wait(host)
+        self._context.requests.report_wait(host)
         if wait.until < inf:  # else a request must end first, and its end brings the host back
             self._later.push(host, wait.until)
 
     async def _visit(self, host: LeasedHost, cleared: Cleared, slot: Reservation) -> None:
         outcome: Outcome | None = None
         try:
-            outcome = await visit(host, cleared, slot, self._rooms)
+            outcome = await visit(host, cleared, slot, self._context)
         finally:
             host.visits_under_way -= 1
             if not cleared.entry.is_image:
@@ -235,14 +235,14 @@ class Dispatcher:
     async def _prepare(self, host: LeasedHost, origin: str) -> None:
         """Read robots.txt; meanwhile no page of the host is visited."""
         try:
-            found = await self._rooms.robots.in_force(host, origin, self._rooms.host_of)
+            found = await self._context.robots.in_force(host, origin, self._context.host_of)
         finally:
             self._preparing.discard(host)
         if isinstance(found, RobotsPostponed) and not host.is_stopped:
             why = found.why
             if isinstance(why, SlotTimeout):
                 self._later.push(host, self._clock() + 1.0)
-            elif not self._leaves(host, why):
+            elif not self._releases(host, why):
                 self._later.push(host, why.until if why.until < inf else self._clock() + 1.0)
         if host.is_stopped or not isinstance(found, RobotsPostponed):
             self.ready(host)
@@ -299,11 +299,11 @@ def start_eagerly(loop: AbstractEventLoop, work: Coroutine[Any, Any, None]) -> T
         awaited = work.send(None)
     except StopIteration:
         return None
-    return loop.create_task(_go_on(work, awaited))
+    return loop.create_task(_resume(work, awaited))
 
 
 @coroutine
-def _go_on(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+def _resume(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
     """The rest of a coroutine whose first step was taken."""
     while True:
         try:

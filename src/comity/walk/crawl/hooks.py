@@ -67,7 +67,7 @@ class CrawlHooks:
     """How the hosts are shared with other processes."""
     meter: Meter | None = None
     """Counts what the run does, as metrics of the process."""
-    waits_for_room: bool = False
+    waits_for_space: bool = False
     """Whether a full disk of pages is waited for; such a wait is reported through `on_silence`."""
     on_silence: Callable[[str | None], None] = lambda _said: None
     """Called with the reason when the run waits for its frontier, with None when it goes on; reasons may repeat."""

@@ -84,7 +84,7 @@ class HostCloser:
                     row = hosts_table.get(connection, host.name)
                     queued = max(queued, row.frontier_size if row is not None else 0)
                 few = unread.get(host.lease.host_id, 0)
-                left_over = LeftOver(queued, few, due_at, *deep.get(host.lease.host_id, (0, None)))
+                left_over = Remaining(queued, few, due_at, *deep.get(host.lease.host_id, (0, None)))
                 lines.append(self._close(connection, host, pages_before, left_over, ended_by))
         for host, _pages_before in hosts:
             self._leases.forget(host.lease)
@@ -106,7 +106,7 @@ class HostCloser:
         connection: Connection,
         host: LeasedHost,
         pages_before: int,
-        left: LeftOver,
+        left: Remaining,
         ended_by: EndReason | None,
     ) -> HostSummary:
         tally, spent, now = host.tally, host.spent_budget, self._clock.now()
@@ -183,7 +183,7 @@ class HostCloser:
         records.add_evidence(connection, self._run_id, [item])
 
 
-class LeftOver(NamedTuple):
+class Remaining(NamedTuple):
     """What a host still has when it is closed. A sitemap still to be read may name more pages than are queued."""
 
     queued: int
@@ -194,7 +194,7 @@ class LeftOver(NamedTuple):
 
 
 def reason_of(
-    host: LeasedHost, ending: HostEnding, left: LeftOver, ended_by: EndReason | None, now: float
+    host: LeasedHost, ending: HostEnding, left: Remaining, ended_by: EndReason | None, now: float
 ) -> EndReason:
     """Why a host ends; `ended_by` is what ended the whole run."""
     return host_reason(
@@ -213,15 +213,15 @@ def reason_of(
 def in_words(
     code: EndReason,
     ending: HostEnding,
-    left: LeftOver,
+    left: Remaining,
     spent: Exhausted | None,
     waits: datetime | None,
     max_depth: int,
 ) -> str | None:
     """What is particular about the end of a host, if anything is."""
     if code is EndReason.TOO_DEEP:
-        links = f"{left.too_deep:,} links lie" if left.too_deep != 1 else "1 link lies"
-        return f"{links} deeper than --max-depth {max_depth}; a larger --max-depth continues there"
+        links = f"{left.too_deep:,} links are" if left.too_deep != 1 else "1 link is"
+        return f"{links} deeper than --max-depth {max_depth}; a larger --max-depth follows them"
     if spent is not None and str(spent.reason) == code:
         return spent.sentence
     if waits is not None:

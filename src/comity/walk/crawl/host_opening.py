@@ -16,7 +16,7 @@ from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
-from comity.frontier.at_hand import KEYS_MOST, HostQueue
+from comity.frontier.host_queue import KEYS_MOST, HostQueue
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.leases import Leases
 from comity.model.errors import LeaseLost
@@ -69,16 +69,16 @@ class HostOpener:
         Gives for each the pages so far and how many URLs are queued; None where the lease was lost meanwhile.
         """
         ids = [host.lease.host_id for host in hosts]
-        self._frontier.take_up(ids)
+        self._frontier.prepare_hosts(ids)
         self._lift(hosts)
         self._begin_rounds(hosts)
         with self._database.read() as connection:
-            standing = hosts_table.status_of(connection, ids)
+            statuses = hosts_table.status_of(connection, ids)
             sitemaps = sitemaps_table.of_hosts(connection, ids) if self._sitemaps else {}
         # The frontier may be on another server: it is read outside of the transaction.
         with self._frontier.reading() as reads:
             deep = {host.lease.host_id for host in hosts if host.has_too_deep}
-            known = {host_id: self._known(reads, host_id, standing.get(host_id), deep) for host_id in ids}
+            known = {host_id: self._known(reads, host_id, statuses.get(host_id), deep) for host_id in ids}
         opened: dict[UUID, tuple[int, int]] = {}
         with self._frontier.change() as change:
             held = self._leases.still_held(change.connection, [host.lease for host in hosts])
@@ -87,7 +87,7 @@ class HostOpener:
                 if host_id not in held:  # a late write writes nothing
                     continue
                 with suppress(LeaseLost):
-                    row = standing.get(host_id)
+                    row = statuses.get(host_id)
                     known[host_id] = begun = self._begin(change, host, row, *known[host_id])
                     if self._sitemaps:
                         listed = sitemaps.get(host_id, [])
@@ -179,7 +179,7 @@ class HostOpener:
 
     def _bring_to_hand(self, reads: FrontierReads, host: LeasedHost, keys: list[int] | None, queued: int) -> None:
         """Bring the front of a host's frontier to hand."""
-        rows = self._look(reads, host)
+        rows = self._peek(reads, host)
         host.links_remembered = self._links_remembered
         if self._traps is not None:
             host.traps = TrapWatch(self._traps, today=self._clock.now().date())
@@ -227,10 +227,10 @@ class HostOpener:
     def read_on(self, host: LeasedHost) -> tuple[list[QueuedUrl], datetime | None]:
         """The next URLs of a host, and when the earliest that was put off is due."""
         with self._frontier.reading() as reads:
-            return self._look(reads, host), reads.next_ready_at(host.lease.host_id)
+            return self._peek(reads, host), reads.next_ready_at(host.lease.host_id)
 
-    def _look(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
-        urls = reads.look(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
+    def _peek(self, reads: FrontierReads, host: LeasedHost) -> list[QueuedUrl]:
+        urls = reads.peek(host.lease.host_id, WINDOW + len(host.work.out), self._clock.now())
         if host.refresh_began_at is None:
             return urls
         with self._database.read() as connection:

@@ -244,9 +244,9 @@ class OpenHosts:
         # From here on it may run dry again, also between the end of this task and `_after`.
         del self._busy[host]
         if not host.work.read(rows, is_whole=len(rows) < WINDOW and later is None):
-            put_off = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
-            if put_off and min(put_off) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
-                self._dispatcher.ready_at(host, min(put_off))
+            postponed = [at for at in (host.work.next_at(), later.timestamp() if later else None) if at is not None]
+            if postponed and min(postponed) - self._clock.seconds() <= MAX_HOST_WAIT_S and not host.is_stopped:
+                self._dispatcher.ready_at(host, min(postponed))
                 return
             host.work.has_more = False  # the rest is put off for longer than we wait
         self._dispatcher.ready(host)
@@ -332,16 +332,18 @@ class OpenHosts:
         if count:
             warnings.append(
                 f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
-                "filters, copies); comity why URL says why, COMITY_AVOID_TRAPS=false follows them."
+                "filters, copies); comity why URL explains one, COMITY_AVOID_TRAPS=false follows them."
             )
         if host.traps is not None and (names := host.traps.folded):
             copies = host.traps.refusals[TrapCode.VOLATILE_PARAMETER]
             warnings.append(
                 f"{host.name}: the parameter {' and '.join(names)} changes on every link and the pages stay the same. "
-                f"Each page was visited once, {copies:,} copies were left out; COMITY_AVOID_TRAPS=false visits them."
+                f"Each page was visited once, {copies:,} copies were skipped; COMITY_AVOID_TRAPS=false visits them."
             )
         if host.tally.moved_to is not None and host.tally.pages <= 1:
-            warnings.append(f"{host.name} leads to another host; comity crawl {host.tally.moved_to} crawls that one.")
+            warnings.append(
+                f"{host.name} redirects to another host; comity crawl {host.tally.moved_to} crawls that one."
+            )
         self._progress.warnings += warnings[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
 
     async def _close_with_others(self, host: LeasedHost, before: int) -> HostSummary:

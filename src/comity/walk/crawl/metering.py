@@ -54,12 +54,12 @@ class UnderWay(Protocol):
 
     @property
     def unsettled_bytes(self) -> int:
-        """Bodies that are not yet committed."""
+        """Bytes of bodies that are not committed yet."""
         ...
 
     @property
     def in_flight(self) -> int:
-        """Requests that are under way."""
+        """Requests in flight."""
         ...
 
     @property
@@ -88,13 +88,13 @@ class RunMeter:
         """The gauges show this run from now on."""
         self._renewed_at = self._clock()
         if self._meter is not None:
-            self._meter.before_reading = self.look
+            self._meter.before_reading = self.update_gauges
 
     def end(self) -> None:
         """Nothing is under way any more: set the gauges to zero."""
         if self._meter is None:
             return
-        self.look()
+        self.update_gauges()
         self._meter.before_reading = None
         for gauge in _GAUGES:
             self._meter.set(gauge, 0.0)
@@ -123,7 +123,7 @@ class RunMeter:
         if self._meter is not None:
             self._meter.add(metrics.LEASES_LOST, lost)
 
-    def look(self) -> None:
+    def update_gauges(self) -> None:
         """Bring the gauges up to date."""
         run, meter = self._run, self._meter
         if meter is None:
@@ -175,7 +175,7 @@ def _latencies(outcomes: Iterable[Outcome]) -> Iterable[float]:
 
 def _retries(outcomes: Iterable[Outcome], result: Settled) -> int:
     """What was put off because it failed; what was postponed before its request is no retry."""
-    put_off = {entry.key for entries in result.put_off.values() for entry, _until in entries}
-    if not put_off:
+    postponed = {entry.key for entries in result.postponed.values() for entry, _until in entries}
+    if not postponed:
         return 0
-    return sum(isinstance(outcome, RateLimited | Failed) and outcome.entry.key in put_off for outcome in outcomes)
+    return sum(isinstance(outcome, RateLimited | Failed) and outcome.entry.key in postponed for outcome in outcomes)

@@ -67,7 +67,7 @@ class RunRecord:
 
     def take_over(self) -> None:
         """Free the hosts that dead processes of this machine held, save their pages, and end their runs."""
-        self._leases.free_own_dead()
+        self._leases.release_dead()
         self._end_dead_runs()
         if self._store.folder is not None:
             recover(self._store.folder, is_dead_store_name, self._committed, inflate_coded)

@@ -39,7 +39,7 @@ class CrawlTerms:
     image_limits: FetchLimits = DEFAULT_LIMITS
     links_remembered: int = 1_000_000
     """Over all open hosts; each gets its share."""
-    settings_shown: dict[str, Any] | None = None
+    recorded_settings: dict[str, Any] | None = None
 
     @property
     def most_hosts(self) -> int:

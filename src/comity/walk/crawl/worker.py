@@ -26,7 +26,7 @@ MOST_PAUSE_S: Final = 60.0
 class Shift(Protocol):
     """Work on one open state; `StateUnavailable` ends it."""
 
-    async def look(self) -> bool:
+    async def find_work(self) -> bool:
         """Do what is due between runs; say whether there is a host to crawl."""
         ...
 
@@ -59,7 +59,7 @@ class StateLost:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """There is nothing to crawl for now."""
+    """There is nothing to crawl now."""
 
 
 News = RunSummary | StateLost | Idle
@@ -116,7 +116,7 @@ class Worker:
 
     async def _work(self, shift: Shift) -> None:
         while not self._is_over():
-            has_host = await shift.look()
+            has_host = await shift.find_work()
             if self._is_over():
                 return
             if not has_host:

@@ -105,7 +105,7 @@ class RobotsKeeper:
         takedowns: Callable[[], Takedowns],
         *,
         collapse: bool = False,
-        waits_for_keeping: bool = True,
+        waits_for_storing: bool = True,
     ) -> None:
         self._database = database
         self._thread = thread
@@ -116,7 +116,7 @@ class RobotsKeeper:
         self._takedowns = takedowns
         self._collapse = collapse
         self._under_way: dict[tuple[UUID, str], asyncio.Task[Found]] = {}
-        self._waits_for_storing = waits_for_keeping
+        self._waits_for_storing = waits_for_storing
         self._unstored: list[RobotsRecord] = []
         self._storing: asyncio.Task[None] | None = None
 
@@ -225,7 +225,7 @@ class RobotsKeeper:
         for hops in range(MAX_ROBOTS_REDIRECTS + 1):
             address = resolve_link(url, url, collapse=self._collapse)
             if address is None or self._takedowns().covering(address) is not None:
-                led = "it leads to " if hops else ""
+                led = "it redirects to " if hops else ""
                 return read_failure(f"{led}{url[:200]}, which is taken down", unreachable=unreachable), None, True
             holder = host if address.host == host.name else await host_of(address)
             if holder is None:
@@ -246,7 +246,7 @@ class RobotsKeeper:
                 if asked.result.kind in NEVER_ASKED and hops == 0:
                     return RobotsRefused(asked.result)
                 kind = asked.result.kind
-                what = f"it leads to {url[:200]}: {asked.result.detail}" if kind in NEVER_ASKED else str(kind)
+                what = f"it redirects to {url[:200]}: {asked.result.detail}" if kind in NEVER_ASKED else str(kind)
                 is_final, has_no_tls = kind.is_refusal, False
                 if hops == 0 and url.startswith("https:") and lacks_tls(kind, asked.result.detail):
                     what, is_final, has_no_tls = f"{kind}; {NO_TLS}", origin in host.guessed, True

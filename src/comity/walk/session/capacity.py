@@ -15,6 +15,6 @@ class Capacity:
         """Take a place."""
         self.free -= 1
 
-    def give_back(self) -> None:
-        """Give a place back."""
+    def release(self) -> None:
+        """Free a place."""
         self.free += 1

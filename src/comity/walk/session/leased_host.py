@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from comity.frontier.at_hand import KEYS_MOST, HostQueue
+from comity.frontier.host_queue import KEYS_MOST, HostQueue
 from comity.gate.host_gate import HostGate
 from comity.model.evidence import Evidence
 from comity.model.fetch import FetchFailure, FetchLimits
@@ -230,7 +230,7 @@ class LeasedHost:
         if not self.is_closed:
             self.gate.extend_lease(lease.expires_at.timestamp())
 
-    def begin_anew(self, *, sitemaps: bool) -> None:
+    def restart_frontier(self, *, sitemaps: bool) -> None:
         """The host's frontier was lost and rebuilt: its pages come again, and their links with them."""
         self.work.forget_met()
         self.met.clear()

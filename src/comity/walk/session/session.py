@@ -109,7 +109,7 @@ class Session:
             clock.seconds,
             self.takedowns,
             collapse=terms.collapse_subdomains,
-            waits_for_keeping=terms.waits_for_robots_cache,
+            waits_for_storing=terms.waits_for_robots_cache,
         )
         self._fetcher = fetcher
         self._terms = terms
@@ -141,7 +141,7 @@ class Session:
 
     async def open(self) -> None:
         """Free what dead processes of this machine held, and keep leases and policies up to date from now on."""
-        await self.thread.run(self.leases.free_own_dead)
+        await self.thread.run(self.leases.release_dead)
         await self.refresh()
         self._renewed_at = asyncio.get_running_loop().time()
         self.upkeep = asyncio.create_task(self._keep_up())
@@ -173,13 +173,13 @@ class Session:
         """What robots.txt of an address's origin says now; `ComityError` if it cannot be asked for."""
         covered = self._takedowns.covering_host(address.host)
         if covered is not None:
-            raise ComityError(f"{address.host} is taken down ({covered}), so it is not asked")
+            raise ComityError(f"{address.host} is taken down ({covered}), so it was not contacted")
         host = await self.held.host_for(address)
         if host is None:
-            raise HostBusy(f"{address.host} is being crawled by another process; read its robots.txt after that")
+            raise HostBusy(f"{address.host} is being crawled by another process; try again when that crawl has ended")
         found = await self.robots_keeper.in_force(host, address.origin, self.held.host_for)
         if isinstance(found, RobotsRefused):
-            raise ComityError(f"{address.host} is not asked: {found.failure.detail}")
+            raise ComityError(f"{address.host} was not contacted: {found.failure.detail}")
         if isinstance(found, RobotsPostponed):
             raise HostBusy(f"{address.host} asked us to wait; try again later")
         return found

@@ -77,7 +77,7 @@ class Settled:
     """What settling a batch did."""
 
     lost: list[Lease] = field(default_factory=list)
-    put_off: dict[UUID, list[tuple[QueuedUrl, float]]] = field(default_factory=dict)
+    postponed: dict[UUID, list[tuple[QueuedUrl, float]]] = field(default_factory=dict)
     links: int = 0
     pages: int = 0
     failed: int = 0
@@ -105,7 +105,7 @@ class _Rows:
     evidence: list[Evidence] = field(default_factory=list)
     requests: list[LedgerRow] = field(default_factory=list)
     pages: list[PageRecord] = field(default_factory=list)
-    put_off: list[tuple[QueuedUrl, float]] = field(default_factory=list)
+    postponed: list[tuple[QueuedUrl, float]] = field(default_factory=list)
     no_images: list[int] = field(default_factory=list)  # fetched as images, are none, and pages link to them
     images: ImageRows = field(default_factory=ImageRows)
     came: list[int] = field(default_factory=list)  # pages, by their keys
@@ -133,9 +133,9 @@ class Settler:
         finds_images: bool = False,
         refresh: RefreshTerms = WHOLE_REFRESH,
         track: bool = True,
-        waits_for_room: bool = False,
+        waits_for_space: bool = False,
     ) -> None:
-        self._waits_for_room = waits_for_room
+        self._waits_for_space = waits_for_space
         self._frontier = frontier
         self._leases = leases
         self._store = store
@@ -163,7 +163,7 @@ class Settler:
         try:
             settled = self._settle(batches)
         except Exception as error:
-            if isinstance(error, FrontierUnavailable) or (self._waits_for_room and is_full(error)):
+            if isinstance(error, FrontierUnavailable) or (self._waits_for_space and is_full(error)):
                 self._owed = (batches, error)
             else:
                 self._failure = error
@@ -248,7 +248,7 @@ class Settler:
             )
             untracked = HostProgress(checkpoint_id=counted.checkpoint_id)
             progress.append((batch.lease, counted if self._track else untracked, batch.memory))
-            result.put_off[batch.lease.host_id] = each.put_off
+            result.postponed[batch.lease.host_id] = each.postponed
             result.requeued[batch.lease.host_id] = again
             if again:
                 result.has_more.add(batch.lease.host_id)
@@ -341,9 +341,9 @@ class Settler:
             case Postponed():
                 if outcome.code == "robots_unreachable" and outcome.not_before is not None:
                     # For this run only: the host is released, and robots.txt is read first when it is leased again.
-                    rows.put_off.append((entry, outcome.not_before))
+                    rows.postponed.append((entry, outcome.not_before))
                 elif outcome.not_before is not None and outcome.not_before < _NEVER:
-                    self._put_off(entry, outcome.not_before, 0, rows)
+                    self._postpone(entry, outcome.not_before, 0, rows)
                 return
             case Refused():
                 # A takedown is final; other refusals may be decided again when the host is reset.
@@ -385,9 +385,9 @@ class Settler:
         if is_final:
             rows.pages.append(page_record(self._run_id, outcome, row, with_headers=self._store.wants_headers))
 
-    def _put_off(self, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
+    def _postpone(self, entry: QueuedUrl, until: float, attempts: int, rows: _Rows) -> None:
         rows.again.append(PutBack(entry.key, until, attempts))
-        rows.put_off.append((entry._replace(attempts=entry.attempts + attempts), until))
+        rows.postponed.append((entry._replace(attempts=entry.attempts + attempts), until))
 
     def _try_again(self, outcome: RateLimited | Failed, rows: _Rows) -> bool:
         """Put a URL off for a retry (429, 5xx, network failures), by Fibonacci; false once its retries are used up."""
@@ -401,7 +401,7 @@ class Settler:
             self._retries.cap_s,
         )
         if isinstance(decision, RetryAt):
-            self._put_off(outcome.entry, self._clock().timestamp() + decision.delay_s, 1, rows)
+            self._postpone(outcome.entry, self._clock().timestamp() + decision.delay_s, 1, rows)
             return True
         rows.done.append(outcome.entry.key)
         return False

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from comity.extract.apart import is_light
+from comity.extract.html_pool import is_light
 from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind, SourceType
 from comity.model.source import Source
 from comity.offload.child_handle import Failed, Failure
@@ -59,8 +59,8 @@ class ListingReader:
         if not isinstance(answer, Failed):
             return listing_from_json(json.loads(b"".join(answer)))
         if answer.code is Failure.TOO_SLOW:
-            return Listing(ListingKind.UNREADABLE, message=f"it takes more than {self._max_seconds:g} seconds to read")
-        return Listing(ListingKind.UNREADABLE, message="it needs more memory or time than a page may use")
+            return Listing(ListingKind.UNREADABLE, message=f"reading it takes more than {self._max_seconds:g} seconds")
+        return Listing(ListingKind.UNREADABLE, message="it needs more memory or time than the limit")
 
     async def close(self) -> None:
         """End the child processes."""

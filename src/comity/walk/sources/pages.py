@@ -19,7 +19,7 @@ from comity.model.ledger import Purpose
 from comity.model.outcome import FetchRow, Postponed, Refused, Trail
 from comity.model.source import KnownPage, Obstacle, PageRead, Reading, Source, Trouble
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
-from comity.rules.jobs.post_question import question_for
+from comity.rules.jobs.post_body import post_body_for
 from comity.rules.politeness.backoff import is_retryable, retry_delay
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
@@ -74,7 +74,7 @@ class SourceVisit:
 
 
 @dataclass(slots=True)
-class _AskedLast:
+class _LastRequest:
     """What the last request of a chain came to."""
 
     result: Response | FetchFailure | None = None
@@ -86,12 +86,12 @@ class SourcePages:
     def __init__(
         self,
         session: Session,
-        rooms: VisitContext,
+        context: VisitContext,
         read_listing: ReadListing,
         profile: DoorProfile,
     ) -> None:
         self._session = session
-        self._rooms = rooms
+        self._context = context
         self._read_listing = read_listing
         self._retry_limit = profile.retry_limit
         self._longest_backoff_s = profile.max_retry_backoff_s
@@ -107,9 +107,9 @@ class SourcePages:
     ) -> None:
         """Read a listing from its first page to its last, or as far as it may be read, into the visit."""
         reading = visit.reading
-        address = resolve_link(source.careers_url, source.careers_url, collapse=self._rooms.scope.collapse_subdomains)
+        address = resolve_link(source.careers_url, source.careers_url, collapse=self._context.scope.collapse_subdomains)
         if address is None:
-            reading.obstacle = Obstacle(Trouble.REFUSED, "careers_url is no web address")
+            reading.obstacle = Obstacle(Trouble.REFUSED, "careers_url is not an http or https URL")
         by_url = {page.url: page for page in known}
         asked: set[str] = set()
         listed: set[tuple[str, str, str]] = set()
@@ -151,7 +151,7 @@ class SourcePages:
 
     async def _host(self, address: WebAddress, visit: SourceVisit) -> LeasedHost | None:
         """The leased host of an address; without one the reading says why."""
-        covered = self._rooms.takedowns().covering(address)
+        covered = self._context.takedowns().covering(address)
         if covered is not None:
             visit.reading.obstacle = Obstacle(Trouble.TAKEN_DOWN, f"taken down: {covered}")
             return None
@@ -221,7 +221,7 @@ class SourcePages:
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> Answer | Obstacle:
         """Ask for a page; a system that wants a posted query gets one, and is asked as usual if it does not take it."""
-        question = question_for(address.url)
+        question = post_body_for(address.url)
         if question is not None:
             headers = (*like.headers, ("Content-Type", "application/json"))
             posted = like._replace(method="POST", headers=headers, body=question)
@@ -247,7 +247,7 @@ class SourcePages:
         self, host: LeasedHost, address: WebAddress, like: FetchRequest, known: KnownPage | None, reading: Reading
     ) -> tuple[Answer | Obstacle, bool]:
         """One attempt, redirect by redirect; says whether another may succeed."""
-        trail, asked = Trail(), _AskedLast()
+        trail, asked = Trail(), _LastRequest()
         answer: Answer | Obstacle | None = None
         try:
             answer, is_worth_a_try = await self._hops(host, address, like, known, trail, asked)
@@ -268,17 +268,17 @@ class SourcePages:
         like: FetchRequest,
         known: KnownPage | None,
         trail: Trail,
-        asked: _AskedLast,
+        asked: _LastRequest,
     ) -> tuple[Answer | Obstacle, bool]:
-        rooms, purpose = self._rooms, Purpose.PAGE
+        context, purpose = self._context, Purpose.PAGE
         entry = QueuedUrl(address.url, address.key, 0)
-        for _hop in range(rooms.max_redirects + 1):
+        for _hop in range(context.max_redirects + 1):
             step = await follow(
-                host, entry, address, trail, rooms, purpose=purpose, like=_conditional(like, address, known)
+                host, entry, address, trail, context, purpose=purpose, like=_conditional(like, address, known)
             )
             if not isinstance(step, Exchange):
                 asked.result = None
-                return _not_asked(step, address.host), False
+                return _not_requested(step, address.host), False
             trail.requests.append(step.row)
             asked.result = result = step.result
             if isinstance(result, FetchFailure):
@@ -287,20 +287,20 @@ class SourcePages:
             if location is None:
                 if like.method == "HEAD":  # whatever the site says is what was asked for
                     return Answer(result, result.url), False
-                return _answered(result, step.retry_after_s, rooms.clock())
-            target = resolve_location(location, result.url, collapse=rooms.scope.collapse_subdomains)
+                return _answered(result, step.retry_after_s, context.clock())
+            target = resolve_location(location, result.url, collapse=context.scope.collapse_subdomains)
             if target is None:
                 return Obstacle(Trouble.FAILED, f"redirected to {location[:200]!r}", None, result.status), False
             address, purpose = target, Purpose.REDIRECT
             if like.method == "POST" and result.status not in (307, 308):  # RFC 9110 §15.4
                 plain = tuple(pair for pair in like.headers if pair[0] != "Content-Type")
                 like = like._replace(method="GET", headers=plain, body=b"")
-        return Obstacle(Trouble.FAILED, f"more than {rooms.max_redirects} redirects"), False
+        return Obstacle(Trouble.FAILED, f"more than {context.max_redirects} redirects"), False
 
     def _limits(self, host: LeasedHost) -> FetchLimits:
         """The size of a page is limited by the host's policy, or by the careful default."""
-        most = min(_policy(host).max_kb_per_page * 1024, self._rooms.limits.max_body_bytes)
-        limits = self._rooms.limits
+        most = min(_policy(host).max_kb_per_page * 1024, self._context.limits.max_body_bytes)
+        limits = self._context.limits
         return replace(limits, max_body_bytes=most, max_wire_bytes=most)
 
 
@@ -316,10 +316,10 @@ def _conditional(like: FetchRequest, address: WebAddress, known: KnownPage | Non
 
 
 def _busy(host: str) -> Obstacle:
-    return Obstacle(Trouble.BUSY, f"{host} is being asked by another process")
+    return Obstacle(Trouble.BUSY, f"{host} is being crawled by another process")
 
 
-def _not_asked(step: object, host: str) -> Obstacle:
+def _not_requested(step: object, host: str) -> Obstacle:
     """Why the host was not asked: never, or not now."""
     if isinstance(step, Refused):
         if step.code in (Trouble.TAKEN_DOWN, Trouble.ROBOTS_DENIED, Trouble.ROBOTS_UNREACHABLE):
@@ -335,19 +335,19 @@ def _not_asked(step: object, host: str) -> Obstacle:
     if isinstance(why, Wait):
         return _impatient(why.until, host)
     if isinstance(why, SlotTimeout):
-        return Obstacle(Trouble.PATIENCE, f"no request to {host} could start in time")
+        return Obstacle(Trouble.ASKED_TO_WAIT, f"no request to {host} could start in time")
     return _busy(host)
 
 
 def _impatient(until: float | None, host: str) -> Obstacle:
-    return Obstacle(Trouble.PATIENCE, f"{host} asked us to wait", until)
+    return Obstacle(Trouble.ASKED_TO_WAIT, f"{host} asked us to wait", until)
 
 
 def _failed(failure: FetchFailure) -> tuple[Obstacle, bool]:
     kind = failure.kind
     words = {
         FailureKind.TOO_LARGE: "the page is larger than max_kb_per_page of the host's policy",
-        FailureKind.WRONG_TYPE: "the answer is neither a page nor a feed nor JSON",
+        FailureKind.WRONG_TYPE: "the response is not a page, a feed or JSON",
     }
     said = failure.detail[:300]
     reason = f"{words[kind]} ({said})" if kind in words else f"{kind}: {said}"
@@ -361,7 +361,7 @@ def _answered(response: Response, retry_after_s: float | None, now: float) -> tu
         return Answer(response, response.url), False
     until = now + retry_after_s if retry_after_s is not None else None
     is_soon = retry_after_s is None or retry_after_s <= MAX_HOST_WAIT_S
-    trouble = Trouble.PATIENCE if until is not None else Trouble.FAILED
+    trouble = Trouble.ASKED_TO_WAIT if until is not None else Trouble.FAILED
     return Obstacle(trouble, f"the server answered {status}", until, status), is_retryable(status) and is_soon
 
 

@@ -48,12 +48,12 @@ class SourcePlanner:
             )
             counters = found.consecutive_failures, found.consecutive_nochange
             planned = Planned(found.next_run_at, *counters, found.reason)
-        if not ended.verdict.counts_as_look and not ended.verdict.is_failure:
+        if not ended.verdict.counts_as_visit and not ended.verdict.is_failure:
             # A page that was not trusted says nothing about how often it changes.
             planned = replace(
                 planned,
                 consecutive_nochange=source.consecutive_nochange,
-                reason=f"{planned.reason}; not counted as a look at the page",
+                reason=f"{planned.reason}; not counted as a visit of the page",
             )
         if ended.until is not None:
             asked_for = datetime.fromtimestamp(ended.until, UTC)
@@ -76,14 +76,14 @@ class SourcePlanner:
             self._shares(connection, ended.now),
             host=_host(source.careers_url),
             finished_at=ended.now,
-            days_since_last=days if verdict.counts_as_look else None,
+            days_since_last=days if verdict.counts_as_visit else None,
             chance=self._chance(),
             importance=source.importance,
             zone=find_zone(source.time_zone, source.country).zone,
         )
         state, run = found.state, found.next_run
         kept = {"changes": state.changes, "exposure_days": state.exposure_days, "visits": state.visits}
-        seen = ended.now.astimezone(UTC).isoformat().replace("+00:00", "Z") if verdict.counts_as_look else last
+        seen = ended.now.astimezone(UTC).isoformat().replace("+00:00", "Z") if verdict.counts_as_visit else last
         return Planned(
             run.next_run_at,
             run.consecutive_failures,

@@ -17,7 +17,7 @@ from uuid import UUID
 from comity.database.ledger import ledger
 from comity.database.sources import rows as sources_table
 from comity.database.sources.rows import page_from, source_from
-from comity.extract.apart import ApartReader
+from comity.extract.html_pool import HtmlPool
 from comity.leases.holder import is_dead, machine_name
 from comity.model.errors import ComityError, HostBusy, LeaseLost, StateUnavailable
 from comity.model.fetch import FetchLimits
@@ -57,7 +57,7 @@ BUSY_FOR: Final = timedelta(minutes=10)
 AT_ONCE: Final = 16  # requests under way
 _SETTLES: Final = 3
 _SETTLE_AGAIN_S: Final = 0.5
-_NO_HEADS: Final = "the site does not answer HEAD requests, so this says nothing about the page; a run uses GET"
+_NO_HEADS: Final = "the site does not support HEAD requests, so this says nothing about the page; a run uses GET"
 
 
 Normalize = Callable[[Sequence[JobFound], Source, datetime], Sequence[JobPosting]]
@@ -93,16 +93,16 @@ class SourceRunner:
         self.normalize: Normalize = normalize
         self._thread = session.thread
         self._settling = SourceSettling(session.database, session.leases, plan)
-        self._apart = ApartReader()
+        self._html_pool = HtmlPool()
         self._reader = reader or ListingReader()
-        self._pages = SourcePages(session, self._make_rooms(), self._reader, terms.profile)
+        self._pages = SourcePages(session, self._visit_context(), self._reader, terms.profile)
         self._visits: list[SourceVisit] = []
 
     def log_waits(self, on_wait: OnWait | None) -> None:
         """Report every wait for a host, or none of them."""
         self.session.log_waits(on_wait)
 
-    def _make_rooms(self) -> VisitContext:
+    def _visit_context(self) -> VisitContext:
         session, terms = self.session, self._terms
         return VisitContext(
             requests=session.requests,
@@ -113,7 +113,7 @@ class SourceRunner:
             scope=CrawlScope(follow_links=False, collapse_subdomains=terms.collapse_subdomains),
             tracking=None,
             extract=None,
-            apart=self._apart,
+            html_pool=self._html_pool,
             limits=terms.limits,
             agent=terms.agent,
             max_redirects=terms.max_redirects,
@@ -128,7 +128,7 @@ class SourceRunner:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         try:
-            await self._apart.close()
+            await self._html_pool.close()
             await self._reader.close()
         finally:
             await self.session.__aexit__(kind, error, where)
@@ -142,8 +142,8 @@ class SourceRunner:
         visit, started_at = SourceVisit(), self._clock.now()
         opening = missed_opening(source, started_at) if due_only else None
         if opening is not None:
-            reason = f"it is outside of its time window {source.time_window}"
-            await self._thread.run(self._settling.put_off, source, started_at, opening, reason)
+            reason = f"it is outside its time window {source.time_window}"
+            await self._thread.run(self._settling.postpone, source, started_at, opening, reason)
             return SourceSkipped(source.id, NotRun.OUTSIDE_WINDOW, reason)
         self._visits.append(visit)
         result: SourceReport | SourceSkipped
@@ -187,7 +187,7 @@ class SourceRunner:
             verdict = _broken(source, f"unexpected {type(error).__name__}: {str(error)[:200]}")
         if not reading.pages and reading.obstacle is not None and reading.obstacle.trouble is Trouble.BUSY:
             now = self._clock.now()
-            await self._thread.run(self._settling.put_off, source, now, now + BUSY_FOR, reading.obstacle.reason)
+            await self._thread.run(self._settling.postpone, source, now, now + BUSY_FOR, reading.obstacle.reason)
             await self._record_requests(reading.requests)
             return SourceSkipped(source.id, NotRun.BUSY, reading.obstacle.reason)
         hosts = list(visit.hosts.values())
@@ -336,7 +336,7 @@ def _broken(source: Source, message: str) -> RunVerdict:
         RunStatus.FAIL,
         message,
         is_failure=True,
-        counts_as_look=False,
+        counts_as_visit=False,
         last_found=source.last_found,
         empty_reads=source.empty_reads,
     )
@@ -348,9 +348,11 @@ def _note_on(status: int, *, wants_scripts: bool) -> str | None:
 
 
 def _as_error(obstacle: Obstacle) -> ComityError:
-    if obstacle.trouble in (Trouble.BUSY, Trouble.PATIENCE):
+    if obstacle.trouble in (Trouble.BUSY, Trouble.ASKED_TO_WAIT):
         return HostBusy(f"{obstacle.reason}; try again later")
-    return ComityError(f"not asked: {obstacle.reason}" if obstacle.trouble is not Trouble.FAILED else obstacle.reason)
+    return ComityError(
+        f"not requested: {obstacle.reason}" if obstacle.trouble is not Trouble.FAILED else obstacle.reason
+    )
 
 
 def _is_covered(takedowns: Takedowns, url: str) -> bool:

@@ -105,7 +105,7 @@ class SourceSettling:
                 raise LeaseLost(f"{source.careers_url}: another process took the source over; nothing was written")
             row = sources_table.get_to_change(connection, source.id)
             if row is None or row.status == SourceStatus.DELETED:
-                raise LeaseLost(f"{source.careers_url}: the source was deleted meanwhile; nothing was written")
+                raise LeaseLost(f"{source.careers_url}: the source was deleted during the run; nothing was written")
             for host in run.hosts:
                 self._leases.write(connection, host.lease, memory_values(host.gate.memory()))
             shared: set[int] = set()
@@ -137,7 +137,7 @@ class SourceSettling:
             sources_table.unlock(connection, source.id, self._leases.holder)
         return report
 
-    def put_off(self, source: Source, now: datetime, until: datetime, reason: str) -> None:
+    def postpone(self, source: Source, now: datetime, until: datetime, reason: str) -> None:
         """Postpone a source: nothing was requested, so nothing is logged."""
         with self._database.write() as connection:
             if sources_table.holds_lock(connection, source.id, self._leases.holder):
@@ -272,8 +272,8 @@ class SourceSettling:
             closed = postings_table.close_unlisted(connection, gone, now)
         else:
             postings_table.detach_unseen(connection, source.id, now)
-        postings_table.tell_search(connection, [*added.values(), *updated], "upsert")
-        postings_table.tell_search(connection, closed, "delete")
+        postings_table.queue_for_search(connection, [*added.values(), *updated], "upsert")
+        postings_table.queue_for_search(connection, closed, "delete")
         return Counts(len(pages), len(added), len(updated), skipped, len(closed))
 
 
@@ -282,7 +282,7 @@ def _unless_said(planned: Planned, source: Source, known: Source) -> Planned:
     said = known.next_run_at
     if said is None or said == source.next_run_at or said >= planned.next_run_at:
         return planned
-    return replace(planned, next_run_at=said, reason="it was edited or resumed while it was run: due again")
+    return replace(planned, next_run_at=said, reason="it was edited or resumed during the run: due again")
 
 
 def _renamed(

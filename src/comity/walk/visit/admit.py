@@ -20,8 +20,8 @@ from comity.rules.canonical import WebAddress, origin_of, resolve_link
 from comity.rules.traps.watch import PageWatch
 from comity.walk.evidence import (
     is_denial_kept,
-    is_worth_keeping,
     is_worth_noting,
+    is_worth_storing,
     robots_evidence,
     taken_down,
     trap_evidence,
@@ -148,7 +148,7 @@ def record_denial(
     elif isinstance(why, TrapRefusal):
         code = UnqueuedCode.TRAP
         host.tally.refused_as_trap += why.code not in NO_PAGES
-        if is_worth_keeping(why):
+        if is_worth_storing(why):
             evidence.append(trap_evidence(host, address, why, now))
         if not is_worth_noting(why):
             return

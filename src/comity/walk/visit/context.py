@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from comity.extract.apart import ApartReader
+from comity.extract.html_pool import HtmlPool
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.page import Extractor
 from comity.model.run import CrawlScope
@@ -27,7 +27,7 @@ class VisitContext:
     scope: CrawlScope
     tracking: TrackingRules | None
     extract: Extractor | None
-    apart: ApartReader
+    html_pool: HtmlPool
     limits: FetchLimits
     agent: str
     max_redirects: int

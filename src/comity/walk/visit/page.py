@@ -8,8 +8,8 @@ from time import thread_time
 
 from xxhash import xxh3_128_hexdigest
 
-from comity.extract.apart import Hardship, TooHard, is_light
 from comity.extract.html import read_html
+from comity.extract.html_pool import Hardship, TooHard, is_light
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
@@ -48,7 +48,7 @@ async def read_page(
     watch = host.traps.fetched(target_of(entry.url), content_hash, body, hrefs) if host.traps is not None else None
     extraction = _NOTHING
     if context.extract is not None:
-        extraction = context.extract(_shown(entry, response, answer, page))
+        extraction = context.extract(_fetched_page(entry, response, answer, page))
     images: list[FrontierEntry] = []
     new_images: list[FrontierEntry] = []
     if page is not None and page.images and not _withholds_images(directives, answer.at):
@@ -84,7 +84,7 @@ async def read_page(
         content_hash=content_hash,
         title=page.title if page is not None else None,
         links=() if is_last else tuple(links),
-        keep=not directives.evidence or not directives.forbids_keeping(datetime.fromtimestamp(answer.at, UTC)),
+        keep=not directives.evidence or not directives.forbids_storing(datetime.fromtimestamp(answer.at, UTC)),
         is_login_wall=wall,
         coded=response.coded_body,
         coding=response.content_encoding or None,
@@ -110,11 +110,11 @@ async def _read(
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
         return page
     if host.hard_pages > _HARD_PAGES_MOST:
-        found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "pages of this host were too hard to read before")
+        found: HtmlPage | TooHard = TooHard(Hardship.TOO_SLOW, "earlier pages of this host were too hard to read")
     else:
         host.unread += 1
         try:
-            found = await context.apart.read(
+            found = await context.html_pool.read(
                 body, content_type=answer.content_type, agent_token=context.agent, with_images=context.finds_images
             )
         finally:
@@ -139,15 +139,15 @@ def _directive_evidence(
     wishes = {"said": list(directives.evidence)}
     metadata = {"url": entry.url, "finalUrl": answer.final_url}
     for holds, kind, content in (
-        (directives.forbids_keeping(datetime.fromtimestamp(answer.at, UTC)), EvidenceType.NOINDEX, wishes),
+        (directives.forbids_storing(datetime.fromtimestamp(answer.at, UTC)), EvidenceType.NOINDEX, wishes),
         (directives.nofollow, EvidenceType.NOFOLLOW, wishes),
-        (wall, EvidenceType.LOGIN_WALL, {"reason": "it asks for a login"}),
+        (wall, EvidenceType.LOGIN_WALL, {"reason": "it requires a login"}),
     ):
         if holds:
             yield Evidence(host.lease.host_id, entry.url, entry.key, kind, content, metadata, "high", answer.at)
 
 
-def _shown(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> FetchedPage:
+def _fetched_page(entry: QueuedUrl, response: Response, answer: Answered, page: HtmlPage | None) -> FetchedPage:
     return FetchedPage(
         url=entry.url,
         final_url=response.url,
@@ -250,7 +250,7 @@ def _canonical_elsewhere(
 
 def _withholds_images(directives: PageDirectives, at: float) -> bool:
     """Whether a page asks that its images are not indexed."""
-    return directives.noimageindex or directives.forbids_keeping(datetime.fromtimestamp(at, UTC))
+    return directives.noimageindex or directives.forbids_storing(datetime.fromtimestamp(at, UTC))
 
 
 def target_of(url: str) -> str:

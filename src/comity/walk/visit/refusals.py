@@ -13,7 +13,7 @@ from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.admission import DenialCode, Denied
 from comity.rules.canonical import WebAddress
-from comity.walk.evidence import is_worth_keeping, robots_evidence, taken_down, trap_evidence
+from comity.walk.evidence import is_worth_storing, robots_evidence, taken_down, trap_evidence
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 
@@ -26,9 +26,9 @@ def denied(
     """What a denial means for the URL that is visited, with its evidence."""
     now, why = context.clock(), denial.evidence
     if isinstance(why, FetchFailure):
-        return not_asked(host, entry, address, why, trail)
+        return not_requested(host, entry, address, why, trail)
     if isinstance(why, TrapRefusal):  # more is known of its kind than when it was queued
-        if is_worth_keeping(why):
+        if is_worth_storing(why):
             trail.evidence.append(trap_evidence(host, address, why, now))
         return Refused(entry, trail, "trap" if why.code not in NO_PAGES else str(why.code), why.reason, now)
     if not isinstance(why, RobotsVerdict):
@@ -50,7 +50,7 @@ def busy(
     host.tally.busy_elsewhere += 1
     wait_s = _BUSY_FOR_S * 2.0 ** min(host.tally.busy_elsewhere - 1, 8)
     now, host_id = context.clock(), host.lease.host_id
-    content = {"code": "host_busy", "reason": f"{leads} {address.url[:500]}, whose host another worker holds"}
+    content = {"code": "host_busy", "reason": f"{leads} {address.url[:500]}, whose host is held by another worker"}
     trail.evidence.append(
         Evidence(host_id, entry.url, entry.key, EvidenceType.POSTPONED, content, {"url": entry.url}, "high", now)
     )
@@ -64,7 +64,9 @@ def postponed(entry: QueuedUrl, trail: Trail, why: Wait | SlotTimeout | None) ->
     return Postponed(entry, trail, "slot_timeout")
 
 
-def not_asked(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Refused:
+def not_requested(
+    host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail
+) -> Refused:
     """Refuse a URL because a crawler never asks its address, with evidence."""
     at, reason = failure.started_at, failure.detail
     content = {"reason": reason, "address": failure.address}

@@ -46,7 +46,7 @@ from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
 from comity.walk.visit.page import read_page, target_of
-from comity.walk.visit.refusals import busy, denied, not_asked, postponed
+from comity.walk.visit.refusals import busy, denied, not_requested, postponed
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -280,7 +280,7 @@ def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: F
     """The outcome of a request without a usable answer."""
     kind = failure.kind
     if kind in NEVER_ASKED:
-        return not_asked(host, entry, address, failure, trail)
+        return not_requested(host, entry, address, failure, trail)
     if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):
         entry = entry._replace(priority=LINKED_IMAGE_PRIORITY)
     # As in the ledger: a row of `fetches` is found there by its start.
@@ -340,6 +340,6 @@ def _image(entry: QueuedUrl, response: Response, answer: Answered, trail: Trail)
     shape = read_image(response.body)
     if shape is not None:
         return ImageFetched(entry, trail, answer, response.body, shape)
-    reason = f"what came as {answer.content_type or 'nothing in particular'} is no image that is known"
+    reason = f"the response of type {answer.content_type or 'unknown'} is not a known image format"
     at, elapsed_s, status, wire_bytes = answer.at, answer.elapsed_s, answer.status, answer.wire_bytes
     return Rejected(entry, trail, "not_an_image", reason[:300], at, elapsed_s, status, wire_bytes)

@@ -94,7 +94,7 @@ def crawl(
     max_retry_backoff: MaxRetryBackoffOption = None,
     accept: AcceptOption = None,
     reject: RejectOption = None,
-    user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header that is sent.")] = None,
+    user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
     allow_network: AllowNetworkOption = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size and time, or the error.")

@@ -63,7 +63,7 @@ RefreshOption = Annotated[
 UpdateStaleOption = Annotated[
     bool,
     typer.Option(
-        "--update-stale", help="The same, but only pages that are old, or that sitemaps list as changed or due."
+        "--update-stale", help="Like --refresh, but only pages that are old, or that sitemaps list as changed or due."
     ),
 ]
 RefreshModeOption = Annotated[
@@ -72,14 +72,17 @@ RefreshModeOption = Annotated[
 ]
 OnlyStaleOption = Annotated[
     bool | None,
-    typer.Option("--update-stale", help="Then only pages that are old, or that sitemaps list as changed or due."),
+    typer.Option(
+        "--update-stale", help="With --refresh: only pages that are old, or that sitemaps list as changed or due."
+    ),
 ]
 ImagesOption = Annotated[
     bool | None,
     typer.Option("--images/--no-images", help="Also download images of pages, from the same host. Default no."),
 ]
 MaxImageBytesOption = Annotated[
-    int | None, typer.Option("--max-image-bytes", metavar="N", help="Skip images that are larger. Default 10,000,000.")
+    int | None,
+    typer.Option("--max-image-bytes", metavar="N", help="Skip images larger than N bytes. Default 10,000,000."),
 ]
 TimeoutOption = Annotated[
     float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of a whole request. Default 60.")

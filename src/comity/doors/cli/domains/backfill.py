@@ -17,7 +17,7 @@ from comity.doors.cli.progress_bars import ProgressBars
 if TYPE_CHECKING:
     from comity.reports.backfill import BackfillReport, SourceRead
 
-_NAMES_SHOWN: Final = 10
+_MAX_NAMES: Final = 10
 _WHY: Final = {
     "leased": "is being crawled by {}; run this again afterwards",
     "misnamed": "has another row, {}; run comity domains merge first",
@@ -131,7 +131,7 @@ def _write_counters(report: BackfillReport) -> None:
             (Column("HOST"), Column("COUNTER"), Column("STORED", True), Column("EVIDENCE", True)),
             [
                 Row((line.host, line.counter, f"{line.stored:,}", f"{line.evidence:,}"))
-                for line in report.mismatches[:_NAMES_SHOWN]
+                for line in report.mismatches[:_MAX_NAMES]
             ],
         )
         _write_more(sum(line.lower + line.higher for line in report.counters))
@@ -161,7 +161,7 @@ def _write_left(report: BackfillReport) -> None:
     if not report.left_hosts:
         return
     write_line()
-    for host in report.left_hosts[:_NAMES_SHOWN]:
+    for host in report.left_hosts[:_MAX_NAMES]:
         write_line(Cell(host.host, "bold"), f" {_WHY[host.reason].format(host.detail)}.")
     _write_more(sum(report.left.values()))
 
@@ -176,5 +176,5 @@ def _write_orphans(report: BackfillReport) -> None:
 
 
 def _write_more(number: int) -> None:
-    if number > _NAMES_SHOWN:
-        write_line(Cell(f"… and {number - _NAMES_SHOWN:,} more", "dim"))
+    if number > _MAX_NAMES:
+        write_line(Cell(f"… and {number - _MAX_NAMES:,} more", "dim"))

@@ -106,7 +106,7 @@ def reset_domain(
 ) -> None:
     """Reset a host: clear its cooldown and errors, and queue every URL again.
 
-    Waits that the site itself asked for stay: after a reset, the next request is no earlier than the gate allows.
+    Waits that the site asked for stay in force: the next request is no earlier than the gate allows.
     """
     kept_reason = checked_text("--reason", reason)
     invocation = read_invocation(context, state, as_json)

@@ -97,7 +97,7 @@ def query(
 ) -> None:
     """Query the pages with SQL; the query cannot change anything.
 
-    Pages that are taken down are not in the table. Pages of a running crawl appear a few minutes after they were
+    Pages under a takedown are not in the table. Pages of a running crawl appear a few minutes after they were
     fetched; the number of those still missing is printed on stderr.
     """
     invocation = chosen_pages(context, state, as_json, pages)
@@ -199,7 +199,7 @@ def export(
 ) -> None:
     """Export all pages to another format.
 
-    The target must not exist, except a .duckdb file, to which pages are added. Pages that are taken down are left out.
+    The target must not exist, except a .duckdb file, to which pages are added. Pages under a takedown are skipped.
     """
     invocation = chosen_pages(context, state, as_json, pages)
     from comity.store.export import export as write_all
@@ -309,4 +309,4 @@ def _note_waiting(sources: Sources) -> None:
     if sources.in_segments:
         note(f"{counted(sources.in_segments, 'page')} of running or interrupted crawls cannot be read yet.")
     if sources.left_out:
-        note(f"{counted(len(sources.left_out), 'part')} damaged or missing, so left out; see comity pages verify.")
+        note(f"{counted(len(sources.left_out), 'part')} damaged or missing, and skipped; see comity pages verify.")

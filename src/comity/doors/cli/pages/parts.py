@@ -87,7 +87,7 @@ def parts(
 
 def verify(
     context: typer.Context,
-    quick: Annotated[bool, typer.Option("--quick", help="Compare sizes only, without reading the parts.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Only compare sizes, without reading the parts.")] = False,
     pages: PagesOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -137,7 +137,7 @@ def _check(sources: int, days: int, visits_per_day: float, spread: float, median
     changes = sources * days / median_days * exp(spread**2 / 2)
     for count, what in ((visits_per_day * days, "visits"), (changes, "changes")):
         if count > _MOST_EVENTS:
-            raise BadInput(f"this makes about {count:,.0f} {what}; at most {_MOST_EVENTS:,} are simulated")
+            raise BadInput(f"this needs about {count:,.0f} {what}, but at most {_MOST_EVENTS:,} can be simulated")
 
 
 def _check_float(option: str, number: float, least: float, most: float) -> None:

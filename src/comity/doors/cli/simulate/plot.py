@@ -239,7 +239,7 @@ def draw(sweep: Sequence[Comparison], chosen: Comparison) -> str:
     plan = chosen.plan
     sheet = Sheet(_WIDTH, _HEIGHT, "Schedules compared at equal budgets")
     world = plan.world
-    sheet.text((40, 40), "What each schedule makes of the same budget", size=20, is_bold=True)
+    sheet.text((40, 40), "What each schedule achieves with the same budget", size=20, is_bold=True)
     words = f"{world.sources:,} sources over {world.days:g} days; changes: {world.process}, spread {world.spread:g}, "
     words += f"median one in {1 / world.median_per_day:.3g} days; seed {world.seed}"
     sheet.text((40, 62), words, size=12.5, colour="#5b6673")
@@ -275,7 +275,7 @@ def _freshness_panel(sheet: Sheet, sweep: Sequence[Comparison], across: Axis) ->
     freshness = _series(sweep, lambda result: 100 * result.measured.freshness)
     values = [value for points in freshness.values() for _, value in points]
     up = Axis("share of time (more is better)", max(0.0, min(values) - 4), min(100.0, max(values) + 4), suffix=" %")
-    panel = Panel(sheet, Box(620, 150, 420, 270), "Freshness: what we hold is what is there", across, up)
+    panel = Panel(sheet, Box(620, 150, 420, 270), "Freshness: share of time in which our copy is current", across, up)
     _draw_lines(panel, freshness)
 
 
@@ -288,11 +288,11 @@ def _interval_panel(sheet: Sheet, chosen: Comparison) -> None:
     rates, intervals = [rate for rate, _ in pairs], [interval for _, interval in pairs]
     across = Axis("changes a day of a source", min(rates) / _ROOM, max(rates) * _ROOM, True)
     up = Axis("mean days between visits", min(intervals) / _ROOM, max(intervals) * _ROOM, True)
-    title = f"Who is visited how often, at {chosen.plan.visits_per_day:,.4g} visits a day"
+    title = f"How often each source is visited, at {chosen.plan.visits_per_day:,.4g} visits a day"
     panel = Panel(sheet, Box(92, 520, 948, 310), title, across, up)
     for schedule, cloud in clouds.items():
         panel.cloud(cloud, _STYLES[schedule], 0.75 if schedule is Schedule.ADAPTIVE else 0.55)
-    words = "Each mark is one source. Adaptive visits it in proportion to the square root of its believed rate."
+    words = "Each mark is one source. Adaptive visits it in proportion to the square root of its estimated rate."
     sheet.text((566, 888), words, size=12, colour=INK, anchor="middle")
 
 

@@ -171,7 +171,7 @@ def edit(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a source; an empty text removes a value. With a new URL, type or hint it is due now."""
+    """Change a source; an empty value clears a field. With a new URL, type or hint, it is due now."""
     invocation = read_invocation(context, state, as_json)
     from comity.operate.sources import check_columns, edit_source, ignored_settings
     from comity.reports.sources import find_source
@@ -276,7 +276,7 @@ def _check_org_type(opened: State, name: str | None) -> None:
     """Rows edited in SQL may have any kind of organisation; a kind that is neither there nor known is a typo."""
     from comity.model.source import ORG_TYPES
     from comity.reports.sources import list_sources
-    from comity.rules.nearest import one_of
+    from comity.rules.suggestions import one_of
 
     if name is not None and not list_sources(opened.database, org_type=name, limit=1)[1]:
         one_of("--org-type", name, ORG_TYPES)

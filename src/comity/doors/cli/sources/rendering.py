@@ -195,11 +195,11 @@ def log_source(log: Log, result: Result) -> None:
     """Log that a source was run, or skipped."""
     values = result_document(result)
     if "why" in values:
-        log.tell(events.SOURCE_LEFT, f"{values['source_id']} was not run: {values['reason']}", **values)
+        log.emit(events.SOURCE_LEFT, f"{values['source_id']} was not run: {values['reason']}", **values)
         return
     values["reason"] = values.pop("message")
     message = (
         f"{values['careers_url']}: {values['status']}, {values['found']} found, {values['inserted']} new, "
         f"{values['updated']} changed, {values['closed']} closed in {values['duration_ms']:,} ms"
     ) + (f" ({values['reason']})" if values["reason"] else "")
-    log.tell(events.SOURCE_RUN, message, None if values["status"] == "ok" else Level.WARNING, **values)
+    log.emit(events.SOURCE_RUN, message, None if values["status"] == "ok" else Level.WARNING, **values)

@@ -86,7 +86,7 @@ def _nothing(document: Document, outline: Outline, url: str, following: str | No
         return Listing(ListingKind.LAYOUT_CHANGED, message=unread)
     message = FILLED_BY_SCRIPTS if is_scripted(document, outline) else "nothing on the page looks like jobs"
     if elsewhere := rendered_by_script(document, base=base):
-        message += f"; it may show those of {elsewhere}, which can be a source of its own"
+        message += f"; it may show those of {elsewhere}, which you can add as a source"
     return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message)
 
 

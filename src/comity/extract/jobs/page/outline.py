@@ -293,14 +293,14 @@ def _take_links(outline: Outline) -> None:
             continue
         if href not in addresses:
             addresses[href] = resolve(href, outline.base)
-        text = _shown_text(outline, number)
+        text = _visible_text(outline, number)
         text = text or collapse(element.attr("aria-label") or element.attr("title") or "")[:300]
         outline.links.append(Link(number, addresses[href], text))
         if len(outline.links) >= MAX_LINKS:
             return
 
 
-def _shown_text(outline: Outline, link: int) -> str:
+def _visible_text(outline: Outline, link: int) -> str:
     """What a link shows; words for screen readers only where it shows none."""
     numbers = range(outline.text_starts[link], outline.text_ends[link])[:100]
     shown = "".join(outline.texts[index] for index in numbers if not outline.chrome[outline.text_owners[index]])

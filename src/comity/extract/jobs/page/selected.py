@@ -53,13 +53,13 @@ def _first(item: Element, selectors: tuple[Selector, ...]) -> str:
     for selector in selectors:
         element = item.select_one(selector.css) if selector.css else item
         if element is not None:
-            said = element.attr(selector.attribute) if selector.attribute else _shown(element)
+            said = element.attr(selector.attribute) if selector.attribute else _text_of(element)
             if said and said.strip():
                 return said.strip()
     return ""
 
 
-def _shown(element: Element) -> str:
+def _text_of(element: Element) -> str:
     """What an element says, without a mark such as "New" that stands in an element of its own at its end."""
     text = element.to_text()[:_LONGEST].strip()
     for badge in element.select("[class]")[:20]:

@@ -124,7 +124,7 @@ def _end(outline: Outline, heading: int) -> int:
     """Where the posting stops: at the list of other jobs, or at the end of what holds it."""
     around = next((near for near in outline.ancestors(heading) if outline.tags[near] in ("main", "article")), None)
     end = outline.ends[around] if around is not None else len(outline.tags)
-    for number in _shown_headings(outline, heading, end):
+    for number in _visible_headings(outline, heading, end):
         text = outline.text(number, 200)
         is_other = (
             OTHER_JOBS.fullmatch(text.strip(" :")) or OPENINGS_HEADING.search(text) or NOT_JOBS_HEADING.search(text)
@@ -135,10 +135,10 @@ def _end(outline: Outline, heading: int) -> int:
 
 
 def _headings(outline: Outline, heading: int, end: int) -> list[str]:
-    return [outline.text(number, _LONGEST_PART) for number in _shown_headings(outline, heading, end)]
+    return [outline.text(number, _LONGEST_PART) for number in _visible_headings(outline, heading, end)]
 
 
-def _shown_headings(outline: Outline, heading: int, end: int) -> list[int]:
+def _visible_headings(outline: Outline, heading: int, end: int) -> list[int]:
     """Headings below another, as many as an advertisement may have."""
     numbers = (
         number

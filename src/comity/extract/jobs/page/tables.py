@@ -111,7 +111,7 @@ def _span(outline: Outline, cell: int, attribute: str) -> int:
 def _header(outline: Outline, rows: list[Cells]) -> tuple[int, list[str | None]] | None:
     """The row that names the columns, and what they mean."""
     for index, cells in enumerate(rows[:_HEADER_ROWS]):
-        meanings = [meaning_of(_shown(outline, cell)) for cell in cells]
+        meanings = [meaning_of(_text_of(outline, cell)) for cell in cells]
         known = [meaning for meaning in meanings if meaning]
         if "title" in known and (len(set(known)) >= 2 or all(outline.tags[cell] == "th" for cell in cells)):
             return index, meanings
@@ -132,7 +132,7 @@ def _unread_title(outline: Outline, meanings: list[str | None], rows: list[Cells
     return 0 if 0 in unread else None
 
 
-def _shown(outline: Outline, cell: int) -> str:
+def _text_of(outline: Outline, cell: int) -> str:
     """What a header shows; words for screen readers ("sort descending") are left out."""
     numbers = range(outline.text_starts[cell], min(outline.text_ends[cell], outline.text_starts[cell] + 40))
     return collapse(
@@ -145,7 +145,7 @@ def _read(outline: Outline, rows: list[Cells], links: dict[int, list[Link]], pag
     if header is None:
         return []
     index, meanings = header
-    if any(_PEOPLE.fullmatch(_shown(outline, cell)) for cell in rows[index]) and "deadline_raw" not in meanings:
+    if any(_PEOPLE.fullmatch(_text_of(outline, cell)) for cell in rows[index]) and "deadline_raw" not in meanings:
         return []
     if len(rows) - index < 2 or _is_past(outline, rows[index][0] if rows[index] else 0):
         return []

@@ -16,7 +16,7 @@ from comity.extract.jobs.json_api.mapping import has_items, items_of, mapped_job
 from comity.extract.jobs.json_api.values import find
 from comity.model.job import ExtractionMethod, JobFound
 from comity.model.parser_hint import ApplicantSystem, HintField, HintProblem, JsonPath, MappingHint, Template
-from comity.rules.jobs.post_question import PAGE_LENGTH
+from comity.rules.jobs.post_body import PAGE_LENGTH
 from comity.rules.parser_hint import json_path, template
 
 

@@ -17,7 +17,7 @@ _LONGEST_NUMBER: Final = 6
 _LONGEST_SEARCH: Final = 200
 
 
-def question_for(url: str) -> bytes | None:
+def post_body_for(url: str) -> bytes | None:
     """What is posted to an address to read its list of jobs; None where it is asked for like any page."""
     try:
         parts = urlsplit(url)

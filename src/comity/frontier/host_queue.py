@@ -115,7 +115,7 @@ class HostQueue:
         self.has_images = False
         return self.has_more
 
-    def put_off(self, entry: QueuedUrl, until: float) -> None:
+    def postpone(self, entry: QueuedUrl, until: float) -> None:
         """Hand this one out again, not before a time."""
         self._number += 1
         heappush(self._later, (until, self._number, entry))

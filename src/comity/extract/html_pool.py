@@ -50,7 +50,7 @@ def is_light(body: bytes) -> bool:
     return tags <= LIGHT_TAGS and tags * size <= LIGHT_PRODUCT
 
 
-class ApartReader:
+class HtmlPool:
     """Reads pages in child processes, which start when first needed and end when they were idle for a while."""
 
     def __init__(
@@ -64,7 +64,7 @@ class ApartReader:
         self._least_seconds = least_seconds
         self._max_seconds = max_seconds
         self._pool = ChildPool(
-            "comity.extract.apart_worker",
+            "comity.extract.html_worker",
             max_body_bytes=MAX_BODY_BYTES + 1,  # one byte more says that there was more
             most_children=most_children or min(_MOST_CHILDREN, _cores()),
             idle_seconds=idle_seconds,
@@ -109,7 +109,7 @@ def _reason(failed: Failed, seconds: float) -> str:
     if failed.code is Failure.TOO_SLOW:
         return f"The page could not be read within {seconds:g} seconds."
     if failed.code is Failure.TOO_MUCH_MEMORY:
-        return "The page asks for more memory than a page may have."
+        return "The page needs more memory than the limit."
     return f"The process that read the page failed: {failed.detail}."
 
 

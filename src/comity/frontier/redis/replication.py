@@ -31,7 +31,7 @@ _ATTEMPTS: Final = 4
 _WELL: Final = (b"OK", b"DONE")
 
 
-class Following:
+class Replication:
     """What this process knows of the marks, and how Redis is brought up to them."""
 
     def __init__(self, database: Database, link: RedisLink, clock: Clock) -> None:
@@ -94,7 +94,9 @@ class Following:
             if is_up_to(reply, mark):
                 return reply
             self.catch_up(host_id)
-        raise FrontierUnavailable(f"the frontier of host {host_id} at {self._link.location} changes under our hands")
+        raise FrontierUnavailable(
+            f"the frontier of host {host_id} at {self._link.location} is being changed by another process"
+        )
 
     def follow(self, sent: Mapping[UUID, tuple[Mark, Sequence[bytes]]]) -> None:
         """Apply what was committed just now, of all hosts; one that is not where it should be is caught up with."""

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 import uvloop
 
-from comity.extract import apart
-from comity.extract.apart import LIGHT_BYTES, ApartReader, Hardship, TooHard, is_light
+from comity.extract import html_pool
 from comity.extract.decode import MAX_BODY_BYTES
 from comity.extract.html import MAX_LINKS, read_html
+from comity.extract.html_pool import LIGHT_BYTES, Hardship, HtmlPool, TooHard, is_light
 from comity.model.page import HtmlPage
 from comity.offload.protocol import REQUEST
 
@@ -33,15 +33,15 @@ MERGED = b"".join(b"<html a%d>" % at for at in range(25_000))
 
 
 @asynccontextmanager
-async def reader_of(**limits: Any) -> AsyncIterator[ApartReader]:
-    reader = ApartReader(most_children=1, **limits)
+async def reader_of(**limits: Any) -> AsyncIterator[HtmlPool]:
+    reader = HtmlPool(most_children=1, **limits)
     try:
         yield reader
     finally:
         await reader.close()
 
 
-async def ask(reader: ApartReader, body: bytes, content_type: str | None = None) -> HtmlPage | TooHard:
+async def ask(reader: HtmlPool, body: bytes, content_type: str | None = None) -> HtmlPage | TooHard:
     return await reader.read(body, content_type=content_type, agent_token="comitybot")
 
 
@@ -187,7 +187,7 @@ async def test_a_page_that_takes_too_long_is_given_up_with_its_process_and_the_n
 
 
 async def test_a_page_has_time_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "_SECONDS_PER_MEGABYTE", 0.25)
+    monkeypatch.setattr(html_pool, "_SECONDS_PER_MEGABYTE", 0.25)
     async with reader_of(least_seconds=0.0) as reader:
         answer = await ask(reader, MERGED[: 1 << 17])
     assert answer == TooHard(Hardship.TOO_SLOW, "The page could not be read within 0.03125 seconds.")
@@ -262,14 +262,14 @@ async def test_an_idle_process_is_ended_and_another_started_when_needed() -> Non
 
 
 async def test_a_reader_that_was_never_used_has_no_process_and_can_be_closed_twice() -> None:
-    reader = ApartReader()
+    reader = HtmlPool()
     assert reader.pids == []
     await reader.close()
     await reader.close()
 
 
 async def test_closing_leaves_no_process_and_gives_up_what_is_still_asked_for() -> None:
-    reader = ApartReader()
+    reader = HtmlPool()
     await ask(reader, LINK)
     (pid,) = reader.pids
     asked = [asyncio.create_task(ask(reader, body)) for body in (FLAT, LINK)]
@@ -283,7 +283,7 @@ async def test_closing_leaves_no_process_and_gives_up_what_is_still_asked_for() 
 
 
 async def test_closing_while_the_process_starts_leaves_none() -> None:
-    reader = ApartReader()
+    reader = HtmlPool()
     asked = asyncio.create_task(ask(reader, LINK))
     await asyncio.sleep(0)
     await reader.close()
@@ -293,9 +293,9 @@ async def test_closing_while_the_process_starts_leaves_none() -> None:
 
 PARENT = """
 import asyncio
-from comity.extract.apart import ApartReader
+from comity.extract.html_pool import HtmlPool
 async def main():
-    reader = ApartReader(max_seconds=1)
+    reader = HtmlPool(max_seconds=1)
     await reader.read(b"x", content_type=None, agent_token="c")
     print(*reader.pids, flush=True)
     body = b"".join(b"<html a%d>" % at for at in range(BUSY))
@@ -324,7 +324,7 @@ def test_a_process_ends_itself_when_its_page_takes_far_too_long() -> None:
         memory.write(MERGED)
         memory.flush()
         shared = (theirs.fileno(), memory.fileno())
-        command = [sys.executable, "-m", "comity.extract.apart_worker", *map(str, shared), str(len(MERGED))]
+        command = [sys.executable, "-m", "comity.extract.html_worker", *map(str, shared), str(len(MERGED))]
         with subprocess.Popen(command, pass_fds=shared) as child:
             ours.sendall(REQUEST.pack(len(arguments), 0, len(MERGED), -1.9) + arguments)
             assert child.wait(30) == -signal.SIGALRM

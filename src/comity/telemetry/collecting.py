@@ -25,7 +25,7 @@ class Reporter:
         self._file = file
         self._rest = b""
 
-    def tell(self, reading: MeterReading) -> None:
+    def report(self, reading: MeterReading) -> None:
         """Send a reading; while the former is not yet taken, this one is left out."""
         line = self._rest or json.dumps(reading.document(), separators=(",", ":")).encode() + b"\n"
         with suppress(OSError):  # the reader is gone, or busy
@@ -35,26 +35,26 @@ class Reporter:
 
 
 @dataclass(slots=True)
-class _Told:
+class _Member:
     reading: MeterReading | None
     at: float
     rest: bytes = b""
 
 
-class Gathered:
+class ReadingCollector:
     """The end of the pipes where readings arrive, by the number of the process."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._living: dict[int, _Told] = {}
+        self._living: dict[int, _Member] = {}
         self._former = MeterReading({}, {})
 
     def begin(self, number: int) -> None:
         """A process was started."""
-        self._living[number] = _Told(None, self._clock())
+        self._living[number] = _Member(None, self._clock())
 
-    def hear(self, number: int, piece: bytes) -> None:
-        """A piece of what a process tells came; the last whole line counts."""
+    def receive(self, number: int, piece: bytes) -> None:
+        """A piece of a process's readings arrived; the last whole line counts."""
         member = self._living[number]
         *lines, member.rest = (member.rest + piece).split(b"\n")
         if len(member.rest) > _LINE_MOST:

@@ -10,7 +10,7 @@ from comity.model.errors import BadInput
 
 _ALIKE: Final = 0.7
 _LISTED_MOST: Final = 12
-_LONGEST_SHOWN: Final = 40
+_MAX_QUOTED: Final = 40
 
 
 def nearest(word: str, known: Collection[str]) -> str | None:
@@ -30,4 +30,4 @@ def one_of(name: str, word: str, known: Collection[str]) -> str:
     remedy = f"; did you mean {meant}?" if meant is not None else ""
     if len(known) <= _LISTED_MOST or not remedy:
         remedy += f" It is one of {', '.join(known)}." if remedy else f"; it is one of {', '.join(known)}"
-    raise BadInput(name, f"{word[:_LONGEST_SHOWN]!r} is not known{remedy}")
+    raise BadInput(name, f"{word[:_MAX_QUOTED]!r} is not known{remedy}")
