@@ -21,7 +21,7 @@ from _site import pinned
 
 HERE = Path(__file__).parent
 PEERS = HERE / "results" / "peers"
-RUN_S_MOST = 1800.0
+RUN_S_MOST = 900.0
 SAMPLE_S = 0.1
 NOT_PAGES = "png,jpg,webp,css,js"
 SERVER_ERRORS = 8  # wget2's exit code when an answer was an error, such as 404
@@ -148,15 +148,15 @@ def run_crawler(name: str, folder: Path, seeds: Path, authority: Path | None) ->
     environment = {key: value for key, value in os.environ.items() if key.lower() not in left_out}
     if authority:
         environment["SSL_CERT_FILE"] = str(authority)
-    errors = folder / "errors.txt"
+    said = folder / "said.txt"
     command = command_of(name, folder, seeds, authority)
-    with errors.open("w") as stderr:
+    with said.open("w") as output:
         began = time.monotonic()
         process = subprocess.Popen(
             command,
             preexec_fn=pinned(1),
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
+            stdout=output,
+            stderr=output,
             env=environment,
             start_new_session=True,
         )
@@ -172,5 +172,5 @@ def run_crawler(name: str, folder: Path, seeds: Path, authority: Path | None) ->
     watch.stopped.set()
     watch.join()
     if process.returncode not in ((0, SERVER_ERRORS) if name == "wget2" else (0,)):
-        raise SystemExit(f"{name} ended with {process.returncode}: {errors.read_text()[-800:]}")
+        raise SystemExit(f"{name} ended with {process.returncode}: {said.read_text()[-800:]}")
     return Cost(seconds, used.ru_utime + used.ru_stime, watch.peak_kb / 1024)

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 from urllib.parse import unquote
 
 from _site import host_address, pinned
@@ -119,6 +119,8 @@ class Origin:
         self.log = work / "access.log"
         self.pages = pages_of(folder)
         self.authority: Path | None = None  # the certificate that vouches for the hosts
+        if any(listening(web)):
+            raise SystemExit(f"Port {web.port} is in use: another run of this script may be under way.")
         program = nginx()
         self.kind = "nginx" if program else "The server in Python"
         if program:
@@ -129,21 +131,17 @@ class Origin:
             raise SystemExit("TLS needs nginx, which is not installed (Debian, Ubuntu: apt install nginx-light).")
         else:
             command = [sys.executable, __file__, str(folder / "www"), str(web.port), str(self.log)]
-        self.process = subprocess.Popen(command, preexec_fn=pinned(0), stderr=subprocess.PIPE, text=True)
-        self.last_host = (host_address(web.hosts - 1), web.port)
-        self._wait_for(self._listens)
-
-    def _listens(self) -> bool:
-        with socket.socket() as probe:
-            return self.log.exists() and probe.connect_ex(self.last_host) == 0
+        self.errors = work / "origin-errors.txt"
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(command, preexec_fn=pinned(0), stderr=errors)
+        self._wait_for(lambda: self.log.exists() and all(listening(web)))
 
     def _wait_for(self, condition: Callable[[], bool]) -> None:
         until = time.monotonic() + START_S
         while not condition():
             if self.process.poll() is not None or time.monotonic() > until:
                 self.process.kill()
-                assert self.process.stderr is not None
-                raise SystemExit(f"{self.kind} does not answer: {self.process.stderr.read()[-600:]}")
+                raise SystemExit(f"{self.kind} does not answer: {self.errors.read_text()[-600:]}")
             time.sleep(0.02)
 
     def seen(self) -> Seen:
@@ -159,6 +157,16 @@ class Origin:
         """Stop it."""
         self.process.terminate()
         self.process.wait(15)
+
+
+def listening(web: Web) -> list[bool]:
+    """Which hosts take connections."""
+    found = []
+    for number in range(web.hosts):
+        with socket.socket() as probe:
+            probe.settimeout(1.0)
+            found.append(probe.connect_ex((host_address(number), web.port)) == 0)
+    return found
 
 
 def nginx() -> str | None:
@@ -209,8 +217,7 @@ class Answering(asyncio.Protocol):
     missing: ClassVar[bytes] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
         self.address = transport.get_extra_info("sockname")[0]
         self.rest = b""
         Answering.connections += 1
