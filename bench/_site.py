@@ -19,12 +19,12 @@ from time import monotonic
 from typing import ClassVar
 
 PORT = 18080
+CORES = sorted(os.sched_getaffinity(0))  # read at the start: a script may pin itself, too
 
 
 def pinned(core: int) -> Callable[[], None]:
     """For `preexec_fn`: keep a process on one core, 0 for the origin and 1 for what is measured."""
-    cores = sorted(os.sched_getaffinity(0))
-    return lambda: os.sched_setaffinity(0, {cores[core % len(cores)]})
+    return lambda: os.sched_setaffinity(0, {CORES[core % len(CORES)]})
 
 
 class Site:

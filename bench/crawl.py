@@ -28,7 +28,7 @@ from pathlib import Path
 
 from _crawlers import NAMES, Cost, missing, run_crawler, version_of
 from _origin import NGINX_MISSING, Origin, Seen, nginx
-from _site import pinned
+from _site import CORES, pinned
 from _web import Web, made_web
 
 HERE = Path(__file__).parent
@@ -201,11 +201,10 @@ def plain(heads: list[str], rows: list[list[str]]) -> str:
 def machine() -> str:
     """What the figures were measured on, in a sentence."""
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    cores = len(os.sched_getaffinity(0))
     memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())
     memory_gb = int(memory[1]) / 1e6 if memory else 0
     return (
-        f"{cores} cores ({found[1] if found else platform.machine()}), {memory_gb:.0f} GB, Linux {platform.release()}, "
+        f"{len(CORES)} cores ({found[1] if found else platform.machine()}), {memory_gb:.0f} GB, Linux {platform.release()}, "
         f"Python {platform.python_version()}"
     )
 
@@ -270,6 +269,8 @@ def main() -> None:
         raise SystemExit(
             f"The machine is busy (load average {load:.1f}): wait until it is quiet, or leave out --write."
         )
+    if len(CORES) == 1:
+        print("There is one core only: origin and crawlers share it, and the figures say little.", file=sys.stderr)
     if not nginx():
         print(NGINX_MISSING, file=sys.stderr)
     problems = {name: missing(name) for name in chosen.only}
