@@ -23,9 +23,19 @@ HERE = Path(__file__).parent
 PEERS = HERE / "results" / "peers"
 RUN_S_MOST = 900.0
 SAMPLE_S = 0.1
+BUSY_LOAD = 0.7  # one-minute load average above which figures are not written
 NOT_PAGES = "png,jpg,webp,css,js"
 SERVER_ERRORS = 8  # wget2's exit code when an answer was an error, such as 404
 NAMES = ("comity", "wget2", "scrapy-jobdir", "scrapy")
+
+
+def refuse_if_busy() -> None:
+    """End the script where its figures would say more about other programs."""
+    load = os.getloadavg()[0]
+    if load > BUSY_LOAD:
+        raise SystemExit(
+            f"The machine is busy (load average {load:.1f}): wait until it is quiet, or leave out --write."
+        )
 
 
 def comity_command(folder: Path, seeds: Path) -> list[str]:

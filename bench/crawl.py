@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from _crawlers import NAMES, Cost, missing, run_crawler, version_of
+from _crawlers import NAMES, Cost, missing, refuse_if_busy, run_crawler, version_of
 from _origin import NGINX_MISSING, Origin, Seen, nginx
 from _site import CORES, pinned
 from _web import Web, made_web
@@ -37,7 +37,6 @@ PAGE = HERE.parent / "docs" / "performance.md"
 MARKS = ("<!-- bench/crawl.py writes below this line -->", "<!-- bench/crawl.py writes above this line -->")
 WEBS = ("light", "ordinary", "light-tls", "ordinary-tls")
 PORTS = {"http": 18180, "https": 18543}
-BUSY_LOAD = 0.7  # one-minute load average above which figures are not written
 TITLES = {"comity": "comity", "wget2": "wget2", "scrapy-jobdir": "Scrapy, JOBDIR", "scrapy": "Scrapy"}
 
 
@@ -204,8 +203,8 @@ def machine() -> str:
     memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())
     memory_gb = int(memory[1]) / 1e6 if memory else 0
     return (
-        f"{len(CORES)} cores ({found[1] if found else platform.machine()}), {memory_gb:.0f} GB, Linux {platform.release()}, "
-        f"Python {platform.python_version()}"
+        f"{len(CORES)} cores ({found[1] if found else platform.machine()}), {memory_gb:.0f} GB, "
+        f"Linux {platform.release()}, Python {platform.python_version()}"
     )
 
 
