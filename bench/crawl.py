@@ -264,10 +264,8 @@ def options() -> argparse.Namespace:
 def main() -> None:
     chosen = options()
     load = os.getloadavg()[0]
-    if chosen.write and load > BUSY_LOAD and not chosen.even_if_busy:
-        raise SystemExit(
-            f"The machine is busy (load average {load:.1f}): wait until it is quiet, or leave out --write."
-        )
+    if chosen.write and not chosen.even_if_busy:
+        refuse_if_busy()
     if len(CORES) == 1:
         print("There is one core only: origin and crawlers share it, and the figures say little.", file=sys.stderr)
     if not nginx():
