@@ -27,11 +27,11 @@ from urllib.parse import quote
 
 from _site import host_address
 
-VERSION = 3  # of the pages: a folder that another version wrote is not used again
+VERSION = 4  # of the pages: a folder that another version wrote is not used again
 CHILDREN = 8
 NAVIGATION = 14
 BYTES = {"light": (15_000, 60_000), "ordinary": (90_000, 260_000)}
-BYTES_PER_TAG = {"light": 72, "ordinary": 98}  # start tags and end tags
+TAGS = {"light": (220, 740), "ordinary": (1_230, 2_800)}  # of the smallest and the largest pages; start and end tags
 RAW_TEXT = re.compile(r"<!--.*?-->|(<(script|style|template)\b[^>]*>).*?</\2>", re.DOTALL)
 TAG = re.compile(r"</?[a-zA-Z]")
 
@@ -240,7 +240,8 @@ class HostPages:
         here = self.paths[number]
         least, most = BYTES[self.web.kind]
         wanted = min(most - 6_000, max(least, int(self.chance.triangular(least, most, least + (most - least) * 0.35))))
-        wanted_tags = wanted / BYTES_PER_TAG[self.web.kind] * self.chance.uniform(0.85, 1.15)
+        few, many = TAGS[self.web.kind]
+        wanted_tags = (few + (many - few) * (wanted - least) / (most - least)) * self.chance.uniform(0.95, 1.05)
         links = [n for n in range(number * CHILDREN + 1, number * CHILDREN + 1 + CHILDREN) if n < self.web.pages]
         links += [self.chance.randrange(self.web.pages) for _ in range(self.chance.randint(10, 34))]
         parts = [self._head(number), self.navigation, f'<main id="content"><h1>{self.titles[number]}</h1>\n']

@@ -288,7 +288,9 @@ def _chart(left: int, top: int, title: str, points: list[tuple[Figures, float]])
             parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         for x, y, value in line:
             parts.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3.5" fill="{colour}"/>')
-            parts.append(f'<text x="{x:.0f}" y="{y - 8:.0f}" text-anchor="middle" fill="{colour}">{value:,.0f}</text>')
+            # Above the line for one store and below it for the other, which may lie close to it.
+            label = y - 8 if store == "embedded" else y + 18
+            parts.append(f'<text x="{x:.0f}" y="{label:.0f}" text-anchor="middle" fill="{colour}">{value:,.0f}</text>')
     return parts
 
 
