@@ -24,7 +24,7 @@ PEERS = HERE / "results" / "peers"
 RUN_S_MOST = 900.0
 SAMPLE_S = 0.1
 BUSY_LOAD = 0.7  # one-minute load average above which figures are not written
-NOT_PAGES = "png,jpg,webp,css,js"
+NOT_PAGES = ".png,.jpg,.webp,.css,.js"  # with dots: wget2 compares the end of the whole URL, also of a fragment
 SERVER_ERRORS = 8  # wget2's exit code when an answer was an error, such as 404
 NAMES = ("comity", "wget2", "scrapy-jobdir", "scrapy")
 
