@@ -1,7 +1,7 @@
-"""The web that bench/crawl crawls: 50 hosts on loopback addresses, 400 pages each, served from memory.
+"""A small web for the scripts that measure anything but whole crawls: hosts on loopback addresses, served from memory.
 
-Run as a process of its own: `python bench/_site.py PORT HOSTS PAGES`. It prints `ready` once it listens, and for each
-line `report` on its stdin a JSON line with what it served since the one before.
+`Site` runs it as a process of its own: `python bench/_site.py PORT HOSTS PAGES`. It prints `ready` once it listens,
+and for each line `report` on its stdin a JSON line with what it served since the one before.
 """
 
 from __future__ import annotations
@@ -9,13 +9,53 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import random
+import subprocess
 import sys
+from collections.abc import Callable
 from math import inf
 from time import monotonic
 from typing import ClassVar
 
-LINKS = 50
+PORT = 18080
+CORES = sorted(os.sched_getaffinity(0))  # read at the start: a script may pin itself, too
+
+
+def pinned(core: int) -> Callable[[], None]:
+    """For `preexec_fn`: keep a process on one core, 0 for the origin and 1 for what is measured."""
+    return lambda: os.sched_setaffinity(0, {CORES[core % len(CORES)]})
+
+
+class Site:
+    """The origin, on a core of its own."""
+
+    def __init__(self, hosts: int, pages: int) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, str(PORT), str(hosts), str(pages)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=pinned(0),
+        )
+        assert self.process.stdout is not None
+        if self.process.stdout.readline().strip() != "ready":
+            raise SystemExit("The origin did not start.")
+
+    def report(self) -> dict[str, int]:
+        """What was served since the report before."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("report\n")
+        self.process.stdin.flush()
+        answer: dict[str, int] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def close(self) -> None:
+        """Stop it."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(10)
 
 
 def host_address(number: int) -> str:

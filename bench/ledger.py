@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from _site import host_address
-from crawl import HERE, PORT, Site, commands, pinned
+from _crawlers import comity_command
+from _site import PORT, Site, host_address, pinned
 
 from comity.database.connection import open_database
 from comity.database.ledger import ledger
@@ -40,8 +40,8 @@ def one_crawl(site: Site, hosts: int, *, has_ledger: bool) -> tuple[float, float
         folder = Path(text)
         seeds = folder / "seeds.txt"
         seeds.write_text("".join(f"http://{host_address(n)}:{PORT}/p/0\n" for n in range(hosts)))
-        arguments = commands(folder, seeds)["comity"][1:]
-        program = ["-m", "comity"] if has_ledger else [str(HERE / "_without_ledger.py")]
+        arguments = comity_command(folder, seeds)[1:]
+        program = ["-m", "comity"] if has_ledger else [str(Path(__file__).with_name("_without_ledger.py"))]
         # As installed programs are run: with the byte code of the run before.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

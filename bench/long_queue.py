@@ -52,7 +52,7 @@ def fill(state: Path, urls: int) -> None:
                 added = frontier_table.add(
                     connection, row.id, None, [FrontierEntry(url, url_key(url), 1) for url in batch]
                 )
-                hosts.add_discovered(connection, {row.id: added})
+                hosts.add_discovered(connection, {row.id: added}, opened.clock.now())
 
 
 def measure(state: Path, pages: int) -> tuple[float, float]:

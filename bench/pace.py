@@ -17,8 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _site import host_address
-from crawl import PORT, Site, pinned
+from _site import PORT, Site, host_address, pinned
 
 
 def measure(site: Site, hosts: int, pages: int, delay_s: float, *, sitemaps: bool) -> dict[str, float]:

@@ -24,8 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from _site import host_address  # noqa: E402
-from crawl import PORT, Site  # noqa: E402
+from _site import PORT, Site, host_address  # noqa: E402
 from frontier import EverySecond  # noqa: E402
 
 from tests.servers.postgres import PostgresServer  # noqa: E402

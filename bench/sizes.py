@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import psycopg  # noqa: E402
-from _site import host_address  # noqa: E402
-from crawl import PORT, Site, commands, pinned  # noqa: E402
+from _crawlers import comity_command  # noqa: E402
+from _site import PORT, Site, host_address, pinned  # noqa: E402
 
 from tests.servers.postgres import conninfo, postgres_for_tests  # noqa: E402
 
@@ -48,7 +48,7 @@ def main() -> None:
         seeds = folder / "seeds.txt"
         seeds.write_text("".join(f"http://{host_address(n)}:{PORT}/p/0\n" for n in range(given.hosts)))
         environment = os.environ | {"COMITY_DATABASE_URL": url}
-        command = commands(folder, seeds)["comity"]
+        command = comity_command(folder, seeds)
         at = command.index("--state")
         del command[at : at + 2]
         comity = command[0]
