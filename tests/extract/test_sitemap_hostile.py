@@ -81,14 +81,14 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_sitemap_is_read_in_bounded_time_and_small_steps(name: str) -> None:
     """The bounds are many times what is measured; work that grows with the square of the size misses them by far."""
-    entries, longest, started = [], 0.0, time.perf_counter()
+    entries, longest, started = [], 0.0, time.process_time()
     before = time.thread_time()
     for chunk in iter_entries(HOSTILE[name], content_type=None):
         longest = max(longest, time.thread_time() - before)
         entries += chunk.entries
         before = time.thread_time()
     assert [entry.loc for entry in entries if "<" not in entry.loc] == ["https://example.com/a"]
-    assert time.perf_counter() - started < 20.0
+    assert time.process_time() - started < 20.0
     assert longest < 1.0
 
 

@@ -96,5 +96,5 @@ def test_cooldowns_end_by_the_servers_clock(shared_database: Database, error: ti
 
 
 def test_an_embedded_state_has_no_clock_of_its_own(embedded_database: Database) -> None:
-    with embedded_database.read() as connection, pytest.raises(ValueError, match="give the time"):
+    with embedded_database.read() as connection, pytest.raises(ValueError, match="pass the time"):
         instant(connection, None)
