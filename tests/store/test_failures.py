@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from errno import EEXIST
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +21,7 @@ from comity.store import pages as pages_module
 from comity.store.pages import PageStore, open_sink
 from comity.store.parts import duckdb_table, joining, part
 from comity.store.reading import find_sources, open_reader
+from comity.store.segment import SegmentWriter
 from tests.store.light import compressed, page
 from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, kept, left_over, recovered, store_all
 from tests.store.test_crashes import PATIENCE_S, die, start
@@ -326,3 +328,26 @@ def test_pages_too_large_for_a_database_table_wait_and_can_be_read(
     recovered(place, [])
     assert kept(place) == as_kept(large)
     assert left_over(place) == []
+
+
+def test_a_folder_that_another_process_removes_meanwhile_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Path.mkdir` finds the folder, looks whether it is one, and by then it is gone."""
+    mkdir, calls = Path.mkdir, []
+
+    def mkdir_late(self: Path, *arguments: Any, **options: Any) -> None:
+        calls.append(self)
+        if len(calls) == 1:
+            raise FileExistsError(EEXIST, "File exists", str(self))
+        mkdir(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir_late)
+    path = tmp_path / "pages" / "segment.open"
+    SegmentWriter(path).forget()
+    assert path.is_file()
+    with pytest.raises(FileExistsError):
+        SegmentWriter(path)
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        SegmentWriter(tmp_path / "file" / "segment.open")

@@ -33,6 +33,7 @@ _NO_BODY: Final = 0
 _HAS_BODY: Final = 1
 _LONGEST_FIELDS: Final = 64 * 1024 * 1024
 _BYTES_PER_CALL: Final = 512 * 1024
+_FOLDER_ATTEMPTS: Final = 100  # to make a folder that others remove
 _to_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -201,14 +202,15 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 def _new_file(path: Path) -> int:
-    while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    """Make a file; the folder may be removed at any moment by a process that found it empty at its end."""
+    for _attempt in range(_FOLDER_ATTEMPTS):
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        except FileNotFoundError:
-            if path.parent.is_dir():
+        except (FileNotFoundError, FileExistsError):  # the latter by mkdir, where the folder went while it looked
+            if os.path.lexists(path.parent if not path.parent.is_dir() else path):
                 raise
-            # Another process found the folder empty at its end, and took it away just now.
+    raise FileNotFoundError(ENOENT, "its folder is removed again and again", str(path))
 
 
 def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
