@@ -5,7 +5,7 @@ A quick look compares sizes and reads no part. A thorough one reads every byte a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -115,7 +115,7 @@ def take_inventory(target: Target, *, thorough: bool = False) -> Inventory:
     own = [part for part in looked if part is not None]
     known = unfinished | {path.name for path in there} | {part.name for part in joined}
     noted = [path for path in noted_parts(target.spool) if path.name not in known]
-    own += [_missing(path) for path in noted if not path.exists() and note_path(path).exists()]
+    own += _missing_parts(target, noted)
     own = _without_copies(target, own)
     size = target.path.stat().st_size if target.path.is_file() and target.format is not Format.DUCKDB else 0
     in_file = sum(part.size for part in joined if part.condition is not Condition.MISSING)
@@ -145,9 +145,14 @@ def _find_own(target: Target, path: Path, unfinished: set[str], *, thorough: boo
     return PartFound(path.name, Condition.WHOLE, note, size)
 
 
-def _missing(path: Path) -> PartFound:
-    note = read_note(path)
-    return PartFound(path.name, Condition.MISSING, note, 0, "it is in the manifest, but missing")
+def _missing_parts(target: Target, noted: Iterable[Path]) -> Iterator[PartFound]:
+    """Parts that have a note and no file. One that was joined since we looked loses its file first, then its note."""
+    lost = [path for path in noted if not path.exists() and note_path(path).exists()]
+    if lost and not target.is_folder:
+        joined = {part.name for part in _joined_parts(target, thorough=False)}
+        lost = [path for path in lost if path.name not in joined]
+    for path in lost:
+        yield PartFound(path.name, Condition.MISSING, read_note(path), 0, "it is in the manifest, but missing")
 
 
 def _without_copies(target: Target, parts: list[PartFound]) -> list[PartFound]:
