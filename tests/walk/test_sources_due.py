@@ -230,6 +230,8 @@ def test_a_run_takes_no_longer_than_it_may(web: Web, embedded_bureau: Office) ->
     def endless(asked: Asked) -> Answer:
         return Answer(body=listing(jobs(1, start=len(asked.path)), following=f"{asked.path}x"), after_s=0.1)
 
+    # A first run imports what reads listings, which may take longer than the run below may.
+    embedded_bureau.run(embedded_bureau.add(web.site({"/careers": listing(jobs(1))}).url("/careers")))
     site: Site = web.site(fallback=endless)
     source = embedded_bureau.add(site.url("/careers"))
 
@@ -243,7 +245,7 @@ def test_a_run_takes_no_longer_than_it_may(web: Web, embedded_bureau: Office) ->
     assert report.message == f"page {report.pages + 1}: it took longer than 0.4 seconds; nothing is closed"
     assert report.counts.inserted == report.pages  # what was read until then counts
     assert time.monotonic() - began < 5
-    assert len(embedded_bureau.rows("SELECT * FROM politeness_ledger")) >= 2  # what was asked is known all the same
+    assert len(embedded_bureau.rows("SELECT * FROM politeness_ledger")) >= 4  # what was asked is known all the same
     site.fallback = Answer(after_s=3.0)
     assert embedded_bureau.do(hurry).message == "it took longer than 0.4 seconds"
 

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 
 from comity.database.connection import Database
 from comity.database.ledger import reading
+from comity.database.ledger.ledger import REQUEST_COLUMNS
 from comity.model.errors import BadInput
 from comity.model.ledger import Breach, Violation
 from comity.reports.politeness import HostAudit
@@ -24,26 +25,6 @@ from comity.rules.ledger_chain import START, chained
 
 FORMAT: Final = 1
 _BATCH: Final = 5000
-_REQUEST: Final = (
-    "lease_token",
-    "request_number",
-    "url",
-    "purpose",
-    "started_at",
-    "ended_at",
-    "delay_s",
-    "delay_source",
-    "max_concurrency",
-    "policy_interval_ms",
-    "policy_max_concurrency",
-    "robots_version",
-    "rule_line",
-    "rule",
-    "status",
-    "retry_after_s",
-    "blocked_until",
-    "has_fetch",
-)
 _NOTE: Final = ("lease_token", "note", "origin", "version", "valid_from", "valid_until", "detail")
 
 
@@ -124,7 +105,7 @@ class LedgerExport:
         while rows := reading.requests_from(connection, host_id, after, _BATCH):
             for row in rows:
                 self.requests += 1
-                values = dict(zip(_REQUEST, reading.request_values(row), strict=True))
+                values = dict(zip(REQUEST_COLUMNS, reading.request_values(row), strict=True))
                 yield _line("request", sequence=row.sequence, digest=row.digest, **values)
             after = (rows[-1].sequence, rows[-1].id)
 

@@ -21,11 +21,7 @@ from comity.database.tables import politeness_ledger
 from comity.model.ledger import LedgerNote, LedgerRow, NoteKind
 from comity.rules.ledger_chain import START, chained, chained_request, microseconds
 
-_REQUEST: Final = (
-    "run_id",
-    "domain_id",
-    "sequence",
-    "digest",
+REQUEST_COLUMNS: Final = (
     "lease_token",
     "request_number",
     "url",
@@ -45,6 +41,8 @@ _REQUEST: Final = (
     "blocked_until",
     "has_fetch",
 )
+"""What the digest of a request covers after its sequence and host, in order (docs/ledger.md)."""
+_REQUEST: Final = ("run_id", "domain_id", "sequence", "digest", *REQUEST_COLUMNS)
 _NOTE: Final = (
     "domain_id",
     "sequence",

@@ -188,8 +188,8 @@ class Session:
         """Put operators' edits (policies, takedowns) in force; gives the hosts whose limits changed."""
         now = asyncio.get_running_loop().time()
         if now - self._takedowns_read_at >= self._terms.refresh_every_s:
-            self._takedowns_read_at = now
             self._takedowns = await self.thread.run(self._read_takedowns)
+            self._takedowns_read_at = now
         return await self.held.refresh_policies()
 
     def forget(self, host: LeasedHost) -> None:
