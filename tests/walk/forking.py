@@ -22,6 +22,12 @@ from typing import Any
 from tests.walk.site import come_before_others
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that this one started and that were not waited for."""
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(number) for number in text.split()]
+
+
 class Apart:
     """One command in a process of its own."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import QUEUED, Place
-from tests.walk.forking import Apart
+from tests.walk.forking import Apart, children_of
 from tests.walk.site import LOG_IS_EXACT_TO_S, Answer, Asked, Site, Web, page, tree
 
 DELAY_S = 0.1
@@ -203,8 +203,10 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(web: Web, plac
     with place.begun("crawl", *seeds(sites), "--processes", 3, "--json") as crawl:
         first = wait_for_holders(place, 3)
         wait_until(lambda: all(len(site.pages()) > 3 for site in sites), 60, "pages of every host")
+        before = children_of(crawl.pid)
         os.kill(first[0], signal.SIGKILL)
-        wait_until(lambda: len(set(holders(place)) - {first[0]}) == 3, 60, "another in its place")
+        # Not "holds a host": on a slow machine the other processes may have taken over both hosts by then.
+        wait_until(lambda: bool(set(children_of(crawl.pid)) - set(before)), 60, "another in its place")
         assert crawl.wait(60) == 0, crawl.err
         summary = json.loads(crawl.out)["summary"]
     (warning,) = summary["warnings"]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
+from tests.walk.forking import children_of
 from tests.walk.site import LOG_IS_EXACT_TO_S, Site, Web, tree
 
 DELAY_S = 0.1
@@ -43,11 +44,6 @@ def assert_whole(place: Place, sites: list[Site]) -> None:
         assert min(site.gaps()[1:]) >= DELAY_S - LOG_IS_EXACT_TO_S
         assert row["pages_crawled"] == PAGES
     assert len(place.kept()) == PAGES * len(sites)
-
-
-def children_of(pid: int) -> list[int]:
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
 
 
 def test_a_crawl_goes_on(web: Web, place: Place) -> None:

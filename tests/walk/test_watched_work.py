@@ -17,10 +17,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
-from tests.walk.forking import Apart
+from tests.walk.forking import Apart, children_of
 from tests.walk.pictures import png
 from tests.walk.site import Answer, Web, page, tree
-from tests.walk.test_worker import children_of, seed
+from tests.walk.test_worker import seed
 
 ADDRESS = re.compile(r'"address": "(127\.0\.0\.1:[0-9]+)"')
 

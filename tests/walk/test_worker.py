@@ -22,7 +22,7 @@ from comity.walk.crawl.worker import Idle, News, Shift, StateLost, Worker, Worke
 from tests.servers.postgres import PostgresServer, conninfo
 from tests.servers.waiting import wait_until
 from tests.walk.crawling import Place
-from tests.walk.forking import Apart
+from tests.walk.forking import Apart, children_of
 from tests.walk.site import Answer, Site, Web, page, tree
 
 
@@ -170,11 +170,6 @@ def test_a_restart_of_postgresql_is_outlasted(web: Web, place: Place, own_postgr
     assert {status for status, _count in runs} == {"failed", "finished"}
     assert held == (0,)
     assert hosts == [("exhausted", 60)]
-
-
-def children_of(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-    return [int(number) for number in text.split()]
 
 
 def is_running(pid: int) -> bool:
