@@ -82,7 +82,7 @@ def fill(state: Any, urls: int) -> list[str]:
             frontier_table.acknowledge(connection, [(host_id, row.url_key) for row in kinds["fetch"]])
             records.add_fetches(connection, run_id, kinds["fetch"])
             records.add_evidence(connection, run_id, kinds["evidence"])
-            unqueued.put(connection, host_id, kinds["left"], now)
+            unqueued.put(connection, [unqueued.HostUnqueued(host_id, kinds["left"])], now)
             addresses += [row.url for row in (*kinds["entry"], *kinds["left"])]
     return addresses
 

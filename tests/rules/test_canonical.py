@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ada_url
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,11 +13,13 @@ from comity.rules.canonical import (
     address_of_host,
     canonical_host,
     host_in_url,
+    normalize_escapes,
     resolve_link,
     resolve_location,
     url_key,
     web_address,
 )
+from tests.sizes import sized
 
 HOSTS = [
     # The scheme falls away.
@@ -446,6 +449,49 @@ def test_resolving_a_link_never_fails(href: str, base: str) -> None:
         assert len(found.url) <= LONGEST_URL
         assert "#" not in found.url
         assert web_address(found.url) == found
+
+
+PIECES = (
+    *("/", "//", "../", "..", "./", ".", "a", "b.html", "C-d_e~", ":", "@", "?", "x=1&y=2", ";v", "(s)", "'", "^", "|"),
+    *(
+        "\\",
+        "[",
+        " ",
+        "\t",
+        "%7e",
+        "ä",
+        "http://",
+        "https:",
+        "HTTP://",
+        "example.com",
+        "EXAMPLE.com:80",
+        "127.1",
+        "[::1]",
+    ),
+)
+BASES = (BASE, "http://h/a//b/../c?d/e", "http://127.0.0.1:8080", "https://H:443/x/y/")
+written = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+
+
+@settings(deadline=None, max_examples=sized(1000, 20_000))
+@given(
+    written, st.sampled_from([BASE, "http://h/a//b/../c?d/e", "http://127.0.0.1:8080", "https://H:443/x/y/"]) | written
+)
+@example("../../../../x", "http://h/a/b/")
+@example("../x", "http://h/a//b")
+@example("//other.example/x", BASE)
+@example("x:y", BASE)
+def test_a_plain_link_is_joined_as_the_parser_joins_it(href: str, base: str) -> None:
+    try:
+        joined = ada_url.join_url(base, href).partition("#")[0]
+    except ValueError:
+        joined = ""
+    found = resolve_link(href, base)
+    if found is not None:
+        assert found.url == normalize_escapes(joined)
+    elif joined.startswith(("http://", "https://")):
+        with pytest.raises(BadAddress):
+            web_address(joined)
 
 
 @settings(deadline=None)  # the first call reads the list of public suffixes

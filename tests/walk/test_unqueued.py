@@ -11,7 +11,7 @@ import pytest
 from comity.database import hosts
 from comity.database.connection import Database, open_database
 from comity.database.frontier import unqueued
-from comity.database.frontier.unqueued import MOST_PER_HOST
+from comity.database.frontier.unqueued import MOST_PER_HOST, HostUnqueued
 from comity.database.tables import domains
 from comity.model.frontier import FoundBy, Unqueued, UnqueuedCode
 from comity.rules.canonical import web_address
@@ -89,8 +89,12 @@ def test_what_is_known_of_a_url_is_replaced_where_another_rule_decided(either: D
     with either.write() as connection:
         host_id = uuid4()
         connection.execute(domains.insert().values(id=host_id, domain="a.example"))
-        unqueued.put(connection, host_id, [left(1), left(2)], AT)
-        unqueued.put(connection, host_id, [left(2, UnqueuedCode.TRAP), left(2, UnqueuedCode.ROBOTS)], AT + 5)
+        unqueued.put(connection, [HostUnqueued(host_id, [left(1), left(2)])], AT)
+        unqueued.put(
+            connection,
+            [HostUnqueued(host_id, [left(2, UnqueuedCode.TRAP), left(2, UnqueuedCode.ROBOTS)])],
+            AT + 5,
+        )
         (first,), (second,) = (unqueued.of_url(connection, left(number).key) for number in (1, 2))
         assert (first.code, first.seen_at, first.domain) == ("other_host", int(AT), "a.example")
         assert (second.code, second.seen_at) == ("robots", int(AT + 5))
@@ -105,7 +109,11 @@ def test_a_record_takes_less_than_200_bytes_on_disk(place: Place) -> None:
             host_id = uuid4()
             connection.execute(domains.insert().values(id=host_id, domain=f"{host}.example"))
             for first in range(0, MOST_PER_HOST, 200):
-                unqueued.put(connection, host_id, [left(number) for number in range(first, first + 200)], AT)
+                unqueued.put(
+                    connection,
+                    [HostUnqueued(host_id, [left(number) for number in range(first, first + 200)])],
+                    AT,
+                )
     with sqlite3.connect(place.state) as connection:
         (pages,) = connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name LIKE '%unqueued_urls%'").fetchone()
     assert pages / (3 * MOST_PER_HOST) < 200
@@ -115,8 +123,8 @@ def test_merging_hosts_takes_their_records_along(place: Place) -> None:
     place.comity("seeds", "add", "merged.example", "other.example")
     with place.opened() as opened, opened.database.write() as connection:
         ids = hosts.ids_of(connection, ["merged.example", "other.example"])
-        unqueued.put(connection, ids["merged.example"], [left(1)], AT)
-        unqueued.put(connection, ids["other.example"], [left(1), left(2)], AT)
+        unqueued.put(connection, [HostUnqueued(ids["merged.example"], [left(1)])], AT)
+        unqueued.put(connection, [HostUnqueued(ids["other.example"], [left(1), left(2)])], AT)
     place.execute("UPDATE domains SET domain = 'www.merged.example' WHERE domain = 'other.example'")
     assert place.comity("domains", "merge").code == 0
     assert set(recorded(place, "merged.example").values()) == {"other_host"}

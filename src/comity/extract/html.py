@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final, cast
 
@@ -61,7 +62,7 @@ def read_html(
         title=reader.title,
         base_href=reader.base_href,
         links=tuple(reader.links),
-        nofollow=reader.nofollow & reader.links.keys(),
+        nofollow=frozenset(href for href in reader.nofollow if href in reader.links),
         canonical_href=reader.canonical_href,
         next_href=reader.next_href,
         meta_robots=tuple(reader.meta_robots),
@@ -155,9 +156,13 @@ class _Reader:
         if self.has_next_link:
             self.next_href = self._first_next(document)
         if nofollowed:
-            # An address that is linked once without nofollow may be followed.
-            said, linked = Counter(nofollowed), Counter(map(self._address, hrefs))
-            self.nofollow = frozenset(href for href, times in said.items() if times == linked[href])
+            self.nofollow = frozenset(self._only_nofollowed(nofollowed, hrefs))
+
+    def _only_nofollowed(self, nofollowed: list[str], hrefs: list[str]) -> Iterator[str]:
+        """An address that is linked once without nofollow may be followed."""
+        said = Counter(nofollowed)
+        linked = Counter(address for href in hrefs if (address := self._address(href)) in said)
+        return (href for href, times in said.items() if times == linked[href])
 
     def _take_hrefs(self, hrefs: list[str]) -> None:
         """Keep each address once, in document order; anchors lead to this very page."""

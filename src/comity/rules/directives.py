@@ -9,6 +9,7 @@ does not restrict the page itself.
 import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Final
 
 from comity.model.page import PageDirectives
@@ -40,12 +41,19 @@ _ZONE_HOURS: Final = {"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "md
 
 
 _NOTHING_SAID: Final = PageDirectives()
+_LONG_CHARACTERS: Final = 500
 
 
 def read_directives(meta: Collection[str], headers: Collection[str], agent: str) -> PageDirectives:
     """Add up robots meta contents (already chosen for the agent) and X-Robots-Tag header values."""
     if not meta and not headers:
         return _NOTHING_SAID
+    if sum(map(len, meta)) + sum(map(len, headers)) > _LONG_CHARACTERS:
+        return _added_up(meta, headers, agent)
+    return _read_before(tuple(meta), tuple(headers), agent)
+
+
+def _added_up(meta: Collection[str], headers: Collection[str], agent: str) -> PageDirectives:
     sums = _Sums(agent_token(agent))
     for at, content in enumerate(meta):
         if at < _MAX_SOURCES:
@@ -61,6 +69,9 @@ def read_directives(meta: Collection[str], headers: Collection[str], agent: str)
         unavailable_after=sums.unavailable_after,
         evidence=tuple(sums.evidence),
     )
+
+
+_read_before: Final = lru_cache(maxsize=512)(_added_up)  # most pages of a site say the same
 
 
 class _Sums:

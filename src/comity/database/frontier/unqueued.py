@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import (
@@ -53,40 +53,67 @@ _ROW = ("url_key", "domain_id", "url", "code", "found_by", "found_on", "seen_at"
 _BATCH: Final = 500
 
 
-def put(connection: Connection, host_id: UUID, seen: Iterable[Unqueued], at: float, unrecorded: int = 0) -> None:
-    """Record URLs that a host's pages name; what is known of one is replaced where another rule decided.
+class HostUnqueued(NamedTuple):
+    """What one host's pages name and is not queued."""
 
-    Beyond the bound of the host they are only counted, as are the `unrecorded` ones that come without a URL.
+    host_id: UUID
+    seen: Sequence[Unqueued]
+    unrecorded: int = 0
+    """How many more there were, which come without a URL."""
+
+
+def put(connection: Connection, hosts: Sequence[HostUnqueued], at: float) -> None:
+    """Record URLs that pages name; what is known of one is replaced where another rule decided.
+
+    Beyond the bound of a host they are only counted.
     """
-    by_key = {each.key: each for each in seen}
-    known = _codes(connection, host_id, by_key)
-    room = max(0, MOST_PER_HOST - _recorded(connection, host_id))
-    new = [each for key, each in by_key.items() if key not in known]
+    if not hosts:
+        return
     encode, seen_at = Encoding(connection), int(at)
-    host = encode.uuid(host_id)
-    rows = [
-        (each.key, host, each.url[:URL_CHARACTERS], str(each.code), int(each.found_by), each.found_on, seen_at)
-        for each in new[:room]
-    ]
-    insert_rows(connection, unqueued_urls, _ROW, rows, unless=("url_key", "domain_id"))
-    changed = [
-        (str(by_key[key].code), int(by_key[key].found_by), by_key[key].found_on, seen_at, key, host)
-        for key, code in known.items()
-        if code != by_key[key].code
-    ]
-    if changed:
-        connection.exec_driver_sql(_change_text(connection.dialect.name), changed)
-    added, more = len(rows), len(new) - len(rows) + unrecorded
-    if added or more:
-        column = domains.c
-        connection.execute(
-            update(domains)
-            .where(column.id == host_id)
-            .values(
-                unqueued_recorded=column.unqueued_recorded + added,
-                unqueued_unrecorded=column.unqueued_unrecorded + more,
-            )
+    recorded = _recorded(connection, [each.host_id for each in hosts])
+    counts: list[tuple[int, int, Any]] = []
+    for host_id, seen, unrecorded in hosts:
+        host = encode.uuid(host_id)
+        by_key = {each.key: each for each in seen}
+        room = MOST_PER_HOST - recorded.get(host_id, 0)
+        known: dict[int, str] = {}
+        if room < len(by_key):  # those that have a row need no room
+            known = _codes(connection, host_id, by_key)
+        new = [each for key, each in by_key.items() if key not in known]
+        rows = [
+            (each.key, host, each.url[:URL_CHARACTERS], str(each.code), int(each.found_by), each.found_on, seen_at)
+            for each in new[: max(0, room)]
+        ]
+        # Most are new: to insert them and see what came is cheaper than to look for each of them first.
+        added = insert_rows(connection, unqueued_urls, _ROW, rows, unless=("url_key", "domain_id"))
+        if added < len(rows):
+            known = _codes(connection, host_id, by_key)
+        changed = [
+            (str(by_key[key].code), int(by_key[key].found_by), by_key[key].found_on, seen_at, key, host)
+            for key, code in known.items()
+            if code != by_key[key].code
+        ]
+        if changed:
+            connection.exec_driver_sql(_change_text(connection.dialect.name), changed)
+        more = len(new) - len(rows) + unrecorded
+        if added or more:
+            counts.append((added, more, host))
+    if counts:
+        connection.exec_driver_sql(_count_text(connection.dialect.name), counts)
+
+
+@lru_cache(maxsize=2)
+def _count_text(dialect: str) -> str:
+    column = domains.c
+    statement = (
+        update(domains)
+        .where(column.id == bindparam("host"))
+        .ordered_values(
+            (column.unqueued_recorded, column.unqueued_recorded + bindparam("added")),
+            (column.unqueued_unrecorded, column.unqueued_unrecorded + bindparam("more")),
         )
+    )
+    return driver_text(dialect, statement, ("added", "more", "host"))
 
 
 @lru_cache(maxsize=2)
@@ -115,11 +142,12 @@ def _codes(connection: Connection, host_id: UUID, keys: Iterable[int]) -> dict[i
     return found
 
 
-def _recorded(connection: Connection, host_id: UUID) -> int:
-    value: int | None = connection.execute(
-        select(domains.c.unqueued_recorded).where(domains.c.id == host_id)
-    ).scalar_one_or_none()
-    return value or 0
+def _recorded(connection: Connection, host_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """How many rows the hosts have; one that has none is left out."""
+    statement = select(domains.c.id, domains.c.unqueued_recorded).where(
+        domains.c.id.in_(host_ids), domains.c.unqueued_recorded > 0
+    )
+    return {row.id: row.unqueued_recorded for row in connection.execute(statement)}
 
 
 def of_url(connection: Connection, key: int, limit: int = 20) -> Sequence[Any]:

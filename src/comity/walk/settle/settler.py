@@ -228,9 +228,6 @@ class Settler:
         for batch, each in rows:
             if batch.news.sitemaps:
                 sitemaps.put(connection, batch.lease.host_id, batch.news.sitemaps)
-            if batch.news.unqueued or batch.news.unrecorded:
-                now, more = self._clock().timestamp(), batch.news.unrecorded
-                unqueued.put(connection, batch.lease.host_id, batch.news.unqueued, now, more)
             found, again, images = self._enter_frontier(change, batch, each, result)
             known, images_known = (0, 0)
             if batch.may_know_pages and each.came:
@@ -257,6 +254,12 @@ class Settler:
             result.failed += each.errors
             result.received += each.received
             result.taken_off += len(each.done) + len(each.dropped)
+        left = [
+            unqueued.HostUnqueued(batch.lease.host_id, batch.news.unqueued, batch.news.unrecorded)
+            for batch, _each in rows
+            if batch.news.unqueued or batch.news.unrecorded
+        ]
+        unqueued.put(connection, left, self._clock().timestamp())
         self._leases.settle(connection, progress)
         parts = [each for _batch, each in rows]
         records.add_fetches(connection, self._run_id, chain.from_iterable(each.fetches for each in parts))

@@ -29,7 +29,8 @@ from comity.walk.evidence import (
 from comity.walk.session.leased_host import UNQUEUED_MOST, LeasedHost
 from comity.walk.visit.context import VisitContext
 
-_WITHOUT_PATH: Final = ("/", "http://", "https://")
+# Addresses that mean the same on every page of an origin.
+_WITHOUT_PATH: Final = ("/", "http://", "https://", "javascript:", "mailto:", "tel:", "data:")
 _ORIGINS_REMEMBERED: Final = 4
 _BATCH: Final = 500
 
@@ -59,8 +60,16 @@ async def admit_links(
     new = set(hrefs) - met
     if not new:
         return entries, evidence
-    fresh = [href for href in hrefs if href in new]
-    met.update(href for href in fresh if href.startswith(_WITHOUT_PATH))
+    fresh: list[str] = []
+    for href in hrefs:
+        if href not in new:
+            continue
+        address, mark, _fragment = href.partition("#")
+        if mark and (not address or address in met):
+            continue  # another place on a page that was met
+        if address.startswith(_WITHOUT_PATH):
+            met.add(address)
+        fresh.append(address)
     is_known = host.work.is_met_too_deep if is_too_deep else host.work.is_met_as_link
     trap = page.judge if page is not None else None
     for first in range(0, len(fresh), _BATCH):
