@@ -23,7 +23,7 @@ LIGHT_TAGS: Final = 1500
 LIGHT_PRODUCT: Final = 64_000_000
 MAX_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
-WAITING_BYTES: Final = 16 << 20
+WAITING_BYTES: Final = 8 << 20
 
 SECONDS_FOR_ANY_PAGE: Final = 2.0
 # The slowest flat page takes a twentieth of this.

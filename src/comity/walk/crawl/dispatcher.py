@@ -112,8 +112,8 @@ class Dispatcher:
         while host.phase is Phase.READY:
             if host.visits_under_way and host.gate.in_flight >= host.gate.limits.max_concurrency:
                 return  # the end of a visit brings it back
-            if host.unread and (host.unread >= _UNREAD_MOST or self._context.html_pool.is_behind):
-                return  # the page being read brings it back
+            if host.unread >= _UNREAD_MOST or (host.visits_under_way and self._context.html_pool.is_behind):
+                return  # the end of a visit brings it back
             now = self._clock()
             entry = host.work.peek(now)
             if entry is None:

@@ -1,4 +1,4 @@
-"""Collects outcomes and settles them in batches beside the event loop: at 200, or after 50 ms."""
+"""Collects outcomes and settles them in batches beside the event loop: at 200, at 12 MB of bodies, or after 50 ms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from comity.walk.settle.settler import HostBatch, Settler
 BATCH: Final = 200
 INTERVAL_S: Final = 0.05
 _MOST_WAITING: Final = 5 * BATCH
-_MOST_BYTES: Final = 64 << 20  # of bodies
+_BATCH_BYTES: Final = 12 << 20  # of bodies; a batch is in memory until its pages are written
+_MOST_BYTES: Final = 2 * _BATCH_BYTES
 _SILENCE_S: Final = 2.0
 
 
@@ -70,7 +71,7 @@ class Settling:
         try:
             while True:
                 await self._some.wait()
-                if self._count < BATCH:
+                if self._count < BATCH and self.bytes_held < _BATCH_BYTES:
                     await asyncio.sleep(INTERVAL_S)
                 await self.flush()
         finally:
@@ -96,7 +97,7 @@ class Settling:
             self._some.clear()
 
     async def _settle_some(self) -> None:
-        taken = self._under_way = self._take(BATCH)
+        taken = self._under_way = self._take()
         begun = self._begun_at = perf_counter()
         batches = [_batch(host, taken[host]) for host in taken]
         try:
@@ -112,17 +113,25 @@ class Settling:
             self.bytes_held -= sum(_body_bytes(outcome) for outcomes in taken.values() for outcome in outcomes)
         self._emit(BatchSettled(taken, result))
 
-    def _take(self, most: int) -> dict[LeasedHost, list[Outcome]]:
+    def _take(self) -> dict[LeasedHost, list[Outcome]]:
+        """Take a batch: as many outcomes as fit, and at least one."""
         taken: dict[LeasedHost, list[Outcome]] = {}
+        most, most_bytes = BATCH, _BATCH_BYTES
         for host in list(self._waiting):
             outcomes = self._waiting.pop(host)
-            if len(outcomes) > most:
-                self._waiting[host] = outcomes[most:]
-                outcomes = outcomes[:most]
-            taken[host] = outcomes
-            most -= len(outcomes)
-            self._count -= len(outcomes)
-            if most <= 0:
+            fits = 0
+            for outcome in outcomes:
+                if most <= 0 or most_bytes <= 0:
+                    break
+                fits += 1
+                most -= 1
+                most_bytes -= _body_bytes(outcome)
+            if fits < len(outcomes):
+                self._waiting[host] = outcomes[fits:]
+            if fits or not outcomes:
+                taken[host] = outcomes[:fits]
+            self._count -= fits
+            if most <= 0 or most_bytes <= 0:
                 break
         return taken
 
