@@ -33,6 +33,7 @@ _IMAGE_SOURCES: Final = ("src", "data-src", "data-original", "data-lazy-src")  #
 _IMAGE_META: Final = frozenset({"og:image", "og:image:url", "og:image:secure_url", "twitter:image"})
 _SPEAKING_LINKS: Final = "a[rel],area[rel]"
 _NEXT: Final = "link[rel],a[rel],area[rel]"
+_OTHER_LINKS: Final = frozenset({"stylesheet", "icon", "preload", "preconnect", "dns-prefetch", "apple-touch-icon"})
 # What the URL parser strips from both ends of an address.
 _HREF_BLANKS: Final = "".join(map(chr, range(0x21)))
 _UTF_8: Final = "UTF-8"
@@ -159,10 +160,13 @@ class _Reader:
             self.nofollow = frozenset(self._only_nofollowed(nofollowed, hrefs))
 
     def _only_nofollowed(self, nofollowed: list[str], hrefs: list[str]) -> Iterator[str]:
-        """An address that is linked once without nofollow may be followed."""
-        said = Counter(nofollowed)
-        linked = Counter(address for href in hrefs if (address := self._address(href)) in said)
-        return (href for href, times in said.items() if times == linked[href])
+        """Those addresses that are linked with nofollow every time: one that is once linked without may be followed."""
+        said = set(nofollowed)
+        linked = [address for href in hrefs if (address := self._address(href)) in said]
+        if len(linked) == len(said) == len(nofollowed):  # each is linked once
+            return iter(said)
+        times_linked, times_said = Counter(linked), Counter(nofollowed)
+        return (href for href, times in times_said.items() if times == times_linked[href])
 
     def _take_hrefs(self, hrefs: list[str]) -> None:
         """Keep each address once, in document order; anchors lead to this very page."""
@@ -217,7 +221,10 @@ class _Reader:
             self.title = " ".join(element.text.split())[:MAX_TITLE_CHARACTERS] or None
 
     def _take_link(self, element: Element) -> None:
-        rel = (element.attr("rel") or "").lower().split()
+        said = (element.attr("rel") or "").lower()
+        if said in _OTHER_LINKS:
+            return
+        rel = said.split()
         if self.canonical_href is None and "canonical" in rel:
             self.canonical_href = self._address(element.attr("href") or "") or None
         if self.next_href is None and "next" in rel:
@@ -225,16 +232,16 @@ class _Reader:
 
     def _take_meta(self, element: Element) -> None:
         name = (element.attr("name") or "").strip().lower()
-        content = element.attr("content") or ""
         if name and name in ("robots", self._agent_token):
             if len(self.meta_robots) < MAX_META_ROBOTS:
-                self.meta_robots.append(content)
+                self.meta_robots.append(element.attr("content") or "")
             else:
                 self.limits.add(PageLimit.META_ROBOTS)
         elif self.refresh_href is None and (element.attr("http-equiv") or "").strip().lower() == "refresh":
             # What stands in noscript is for readers whose page this one is not meant to be.
             is_aside = isinstance(element.parent, Element) and element.parent.tag == "noscript"
-            self.refresh_href = None if is_aside else self._refresh_address(content[: 2 * MAX_HREF_CHARACTERS])
+            content = (element.attr("content") or "")[: 2 * MAX_HREF_CHARACTERS]
+            self.refresh_href = None if is_aside else self._refresh_address(content)
 
     def _refresh_address(self, content: str) -> str | None:
         found = _REFRESH.match(content)

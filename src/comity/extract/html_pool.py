@@ -28,6 +28,7 @@ WAITING_BYTES: Final = 8 << 20
 SECONDS_FOR_ANY_PAGE: Final = 2.0
 # The slowest flat page takes a twentieth of this.
 _SECONDS_PER_MEGABYTE: Final = 2.0
+_FRONT_BYTES: Final = 48 * 1024
 _MOST_CHILDREN: Final = 2  # they keep up with one event loop, whatever it fetches
 
 Hardship = Failure
@@ -46,8 +47,10 @@ def is_light(body: bytes) -> bool:
     size = len(body)
     if size > LIGHT_BYTES:
         return False
-    tags = body.count(b"<")
-    return tags <= LIGHT_TAGS and tags * size <= LIGHT_PRODUCT
+    most_tags = min(LIGHT_TAGS, LIGHT_PRODUCT // max(size, 1))
+    # To count them costs as much as to copy the page several times, and most pages with too many have them in front.
+    front = body.count(b"<", 0, _FRONT_BYTES)
+    return front <= most_tags and front + body.count(b"<", _FRONT_BYTES) <= most_tags
 
 
 class HtmlPool:
