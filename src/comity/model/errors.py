@@ -29,10 +29,12 @@ class RemedyCode(StrEnum):
 
     ADD_SEED = auto()  # the subject is a host
     EXPORT_PAGES = auto()  # a file
+    FINISH_MOVE = auto()
     LIFT_TAKEDOWN = auto()  # the entry
     LIST_SOURCES = auto()
     MAKE_PASSWORD_HASH = auto()
     MAKE_TOKEN = auto()
+    MOVE_FRONTIER = auto()
     READ_ROBOTS = auto()  # a URL
     UPGRADE_SCHEMA = auto()
     VERIFY_PAGES = auto()  # the place of the pages
