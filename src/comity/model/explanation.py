@@ -46,6 +46,8 @@ class RobotsFacts:
     read_at: datetime | None
     expires_at: datetime | None
     crawl_delay_s: float | None
+    failure: str | None = None
+    """The `FailureKind` of a file that could not be fetched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Final
 
@@ -321,9 +320,6 @@ def _last(source: SourceFacts) -> str:
 _LEFT_ALONE: Final = ("blocked", "unreachable")
 
 
-_FAILURE: Final = re.compile(r"\(([a-z_]+)[);]")  # the kind of failure in a stored reason
-
-
 def cooldown(facts: UrlFacts) -> Decision | None:
     """The cooldown or permanent block of the host, while it is in force (S1 §6.3)."""
     host = facts.host
@@ -335,8 +331,8 @@ def cooldown(facts: UrlFacts) -> Decision | None:
     reason = host.block_reason or host.block_code or "no reason is recorded"
     since = f" since {minute(host.blocked_at)}" if host.blocked_at is not None else ""
     remedy = action(Action.RESET_HOST, host.name) + " ends the block."
-    failure = next((code for code in _FAILURE.findall(reason) if code in CODES), None)
-    if host.status == "unreachable" and failure is not None:
+    failure = facts.robots.failure if facts.robots is not None and facts.robots.is_unreadable else None
+    if host.status == "unreachable" and failure is not None and failure in CODES:
         what, _remedy = CODES[failure]
         again = f"is tried again after {minute(due_at)}" if due_at is not None else "is not retried automatically"
         return Decision(failure, f"{what}: it is unreachable{since} and {again}.", remedy)
