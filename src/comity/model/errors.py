@@ -145,6 +145,10 @@ class SearchRefused(SearchUnavailable):
 
     code = "search_refused"
 
+    def __init__(self, sentence: str, engine_code: str = "") -> None:
+        super().__init__(sentence)
+        self.engine_code = engine_code
+
 
 def _quoted(text: str, longest: int = 80) -> str:
     """Quote foreign text for a message: control characters escaped, length bounded."""
