@@ -248,12 +248,17 @@ def test_a_state_of_a_development_version_with_other_columns_is_refused_in_words
         )
 
 
-def test_a_column_of_a_development_version_that_every_row_must_have_is_refused_in_words(new_database: Database) -> None:
+def test_a_column_of_a_development_version_that_every_row_must_have_does_not_come_as_a_surprise(
+    new_database: Database,
+) -> None:
     schema.upgrade(new_database)
     columns = ", ".join(f"{column.name} TEXT" for column in metadata.tables["takedowns"].columns)
     with new_database.write() as connection:
         connection.execute(text("DROP TABLE takedowns"))
         connection.execute(text(f"CREATE TABLE takedowns ({columns}, by_whom TEXT NOT NULL)"))
+    if new_database.is_shared:  # an older table of an operator may have such columns: `sources add` would say so
+        schema.ensure_current(new_database)
+        return
     with pytest.raises(SchemaMismatch, match=r"other columns \(it has takedowns\.by_whom\): use another state"):
         schema.ensure_current(new_database)
 

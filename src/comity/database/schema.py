@@ -104,8 +104,9 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
 def _refuse_unfit(database: Database, connection: Connection, revision: str | None) -> None:
     """Refuse tables of this version that a development version made: until the first release they may still change.
 
-    A column that is missing, or one of its own that every row must have, would make a statement fail later. What
-    else an operator added does no harm.
+    A column that is missing, or one that we do not know and every row must have, would make a statement fail later.
+    What else an operator added does no harm. On a server a table may be an older one that `infra/supabase.sql` made
+    fit, so there only what is missing tells.
     """
     if revision != HEAD:
         return
@@ -116,7 +117,7 @@ def _refuse_unfit(database: Database, connection: Connection, revision: str | No
     in_the_way = sorted(
         (table, column)
         for table, column, is_needed in found
-        if is_needed and table in tables and (table, column) not in declared
+        if is_needed and not database.is_shared and table in tables and (table, column) not in declared
     )
     if missing or in_the_way:
         which = "it lacks" if missing else "it has"
