@@ -1334,7 +1334,8 @@ CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
 BEGIN
     IF NOT ((OLD.status = 'pending' AND NEW.status IN ('active', 'blocked', 'unreachable')) OR (OLD.status = 'active' AND NEW.status IN ('active', 'exhausted', 'blocked', 'unreachable')) OR (OLD.status = 'exhausted' AND NEW.status IN ('pending', 'active')) OR (OLD.status = 'blocked' AND NEW.status IN ('pending', 'active', 'blocked')) OR (OLD.status = 'unreachable' AND NEW.status IN ('pending', 'active'))) THEN
         RAISE EXCEPTION 'illegal status change of %: % to %', OLD.domain, OLD.status, NEW.status
-            USING ERRCODE = 'check_violation', HINT = CASE OLD.status::text WHEN 'pending' THEN 'pending may only become active, blocked or unreachable' WHEN 'active' THEN 'active may only become active, exhausted, blocked or unreachable' WHEN 'exhausted' THEN 'exhausted may only become pending or active' WHEN 'blocked' THEN 'blocked may only become pending, active or blocked' WHEN 'unreachable' THEN 'unreachable may only become pending or active' END;
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'domains_status_trigger',
+            HINT = CASE OLD.status::text WHEN 'pending' THEN 'pending may only become active, blocked or unreachable' WHEN 'active' THEN 'active may only become active, exhausted, blocked or unreachable' WHEN 'exhausted' THEN 'exhausted may only become pending or active' WHEN 'blocked' THEN 'blocked may only become pending, active or blocked' WHEN 'unreachable' THEN 'unreachable may only become pending or active' END;
     END IF;
     IF NEW.status IN ('pending', 'active') AND OLD.status NOT IN ('pending', 'active') AND NEW.next_crawl_after IS NOT DISTINCT FROM OLD.next_crawl_after THEN
         NEW.next_crawl_after = NULL;

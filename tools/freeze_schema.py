@@ -1,4 +1,4 @@
-"""Write the SQL files of the first migration and `infra/supabase.sql` from the declared tables.
+"""Write the SQL files of the first migration, the list of columns and `infra/supabase.sql` from the declared tables.
 
     python tools/freeze_schema.py
 
@@ -50,6 +50,12 @@ def write(dialect: str, direction: str, lines: list[str]) -> None:
     (SCRIPTS / f"{NAME}.{dialect}.{direction}.sql").write_text(text, encoding="utf-8")
 
 
+def columns() -> str:
+    """Every column with its table, a line each: what a state is held to when it is opened."""
+    lines = (f"{table.name} {column.name}\n" for table in metadata.tables.values() for column in table.columns)
+    return "".join(sorted(lines))
+
+
 def main() -> None:
     """Write every file."""
     SCRIPTS.mkdir(exist_ok=True)
@@ -59,6 +65,7 @@ def main() -> None:
         write(dialect, "up", tables + create_statements(dialect, moves))
         dropped = statements(dialect, lambda engine: metadata.drop_all(engine, checkfirst=False))
         write(dialect, "down", drop_statements(dialect) + dropped)
+    (SCRIPTS / "columns.txt").write_text(columns(), encoding="utf-8")
     (ROOT / "infra/supabase.sql").write_text(supabase_sql(), encoding="utf-8")
 
 

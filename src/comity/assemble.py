@@ -16,7 +16,7 @@ from comity.clock import Clock, SystemClock
 from comity.database.connection import Database, file_of, open_database
 from comity.database.schema import ensure_current
 from comity.leases.leases import Leases, LeaseTerms
-from comity.model.errors import BadInput
+from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.fetch import ContentTypeRules, FetchLimits
 from comity.model.gate import DOOR_PROFILES, Door, DoorProfile
 from comity.model.robots import RobotsUnreachable
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
     from comity.rules.tracking import TrackingRules
-    from comity.search.engine import SearchEngine
-    from comity.search.job_search import JobSearch
+    from comity.search.job_search import JobSearch, SearchEngine
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
     from comity.upkeep.due_sources import DueSources, Result, RunsSources
@@ -122,7 +121,7 @@ class State:
         from comity.walk.crawl.terms import CrawlTerms
         from comity.walk.session.session import SessionTerms
 
-        settings = self.settings
+        settings, hooks = self.settings, hooks or NO_HOOKS
         leases = leases or self.leases()
         terms = CrawlTerms(
             profile=self._profile(),
@@ -145,8 +144,8 @@ class State:
             image_limits=self._fetch_limits(settings.max_image_bytes),
             refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
             recorded_settings=self.recorded_settings,
+            advice=hooks.advice,
         )
-        hooks = hooks or NO_HOOKS
         if hosts is None:  # a worker's run, whose hosts were not prepared one by one
             hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
         own = partial(open_sink, settings.pages, leases.holder)
@@ -385,14 +384,11 @@ def _open_frontier(database: Database, clock: Clock, redis_url: str | None) -> F
         place = frontier_place(connection)
     if place is FrontierPlace.HERE:
         raise BadInput(
-            "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it; "
-            "`comity db move-frontier` moves them to Redis"
+            "the URLs of this state are in its database, so COMITY_REDIS_URL cannot be used with it",
+            remedy=Remedy(RemedyCode.MOVE_FRONTIER),
         )
     if place is FrontierPlace.BOTH:
-        raise BadInput(
-            "a move of the URLs of this state was interrupted: `comity db move-frontier` moves the rest to Redis, "
-            "and with --back to the database"
-        )
+        raise BadInput("a move of the URLs of this state was interrupted", remedy=Remedy(RemedyCode.FINISH_MOVE))
     return _redis_frontier(database, clock, redis_url)
 
 

@@ -225,6 +225,62 @@ def test_a_database_of_a_newer_comity_is_refused_in_words(new_database: Database
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["9999"]
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("ALTER TABLE sitemaps RENAME COLUMN status TO former", "it lacks sitemaps.status"),
+        ("ALTER TABLE domains RENAME COLUMN left_at_depth TO former", "it lacks domains.left_at_depth"),
+        ("DROP TABLE robots_cache", "it lacks robots_cache.access, robots_cache.crawl_delay_ms, robots_cache.detail …"),
+    ],
+)
+def test_a_state_of_a_development_version_with_other_columns_is_refused_in_words(
+    new_database: Database, change: str, told: str
+) -> None:
+    schema.upgrade(new_database)
+    with new_database.write() as connection:
+        connection.execute(text(change))
+    for act in (schema.ensure_current, schema.upgrade):
+        with pytest.raises(SchemaMismatch) as caught:
+            act(new_database)
+        assert str(caught.value) == (
+            f"the state at {new_database.location} was made by a development version of Comity, whose schema "
+            f"{schema.HEAD} had other columns ({told}): use another state"
+        )
+
+
+def test_a_column_of_a_development_version_that_every_row_must_have_does_not_come_as_a_surprise(
+    new_database: Database,
+) -> None:
+    schema.upgrade(new_database)
+    columns = ", ".join(f"{column.name} TEXT" for column in metadata.tables["takedowns"].columns)
+    with new_database.write() as connection:
+        connection.execute(text("DROP TABLE takedowns"))
+        connection.execute(text(f"CREATE TABLE takedowns ({columns}, by_whom TEXT NOT NULL)"))
+    if new_database.is_shared:  # an older table of an operator may have such columns: `sources add` would say so
+        schema.ensure_current(new_database)
+        return
+    with pytest.raises(SchemaMismatch, match=r"other columns \(it has takedowns\.by_whom\): use another state"):
+        schema.ensure_current(new_database)
+
+
+def test_columns_and_tables_that_an_operator_added_do_no_harm(new_database: Database) -> None:
+    schema.upgrade(new_database)
+    with new_database.write() as connection:
+        connection.execute(text("ALTER TABLE domains ADD COLUMN remark TEXT"))
+        connection.execute(text("ALTER TABLE domains ADD COLUMN colour TEXT NOT NULL DEFAULT 'blue'"))
+        connection.execute(text("CREATE TABLE remarks (host TEXT NOT NULL, remark TEXT NOT NULL)"))
+    schema.ensure_current(new_database)
+    assert schema.upgrade(new_database) == schema.HEAD
+
+
+def test_a_state_of_a_development_version_can_be_emptied(new_database: Database) -> None:
+    schema.upgrade(new_database)
+    with new_database.write() as connection:
+        connection.execute(text("ALTER TABLE domains RENAME COLUMN left_at_depth TO former"))
+    assert schema.downgrade(new_database, "base") is None
+    assert schema.upgrade(new_database) == schema.HEAD
+
+
 def test_an_embedded_state_is_migrated_when_it_is_opened(sqlite_url: str) -> None:
     database = open_database(sqlite_url)
     schema.ensure_current(database)

@@ -42,6 +42,12 @@ def test_a_host_moves_by_the_code_only_where_the_table_says(
     assert state.row(host) == row
 
 
+def test_another_rule_of_a_host_is_not_taken_for_an_illegal_move(state: State) -> None:
+    row = state.row(put(state, HostStatus.ACTIVE))
+    with pytest.raises(IntegrityError), state.database.write() as connection:
+        hosts.change(connection, row["id"], {"status": HostStatus.EXHAUSTED, "domain": ""})
+
+
 @pytest.mark.parametrize(("before", "after"), PAIRS)
 def test_a_lease_is_given_back_only_with_a_legal_status(state: State, before: HostStatus, after: HostStatus) -> None:
     host = put(state, before)

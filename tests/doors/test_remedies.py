@@ -1,11 +1,14 @@
 """Errors carry the field and the remedy; a door words them."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 
 from comity.model.errors import BadAddress, BadInput, NotFound, Remedy, RemedyCode
-from comity.run.remedies import in_full
+from comity.model.wording import Action, action, filled
+from comity.reports.idle import IdleHost
+from comity.run.remedies import in_full, in_words, worded
 
 
 def test_an_error_about_a_field_carries_it_and_can_be_renamed() -> None:
@@ -37,3 +40,31 @@ def test_every_remedy_has_a_sentence(code: RemedyCode) -> None:
 
 def test_an_error_without_a_remedy_is_its_sentence() -> None:
     assert in_full(NotFound("it is not here")) == "it is not here"
+
+
+@pytest.mark.parametrize("each", Action)
+def test_every_action_has_words(each: Action) -> None:
+    text = in_words("Before, " + action(each, "example.org", 3) + " after.")
+    assert text.startswith("Before, ")
+    assert text.endswith(" after.")
+    assert "--" in text or "comity " in text
+    assert "{" not in text
+
+
+def test_values_go_into_actions_and_text_and_are_not_read_as_places() -> None:
+    sentence = action(Action.CRAWL, "{url}") + " starts at {url}."
+    assert in_words(filled(sentence, url="https://a.example/{x}")) == (
+        "`comity crawl https://a.example/{x}` starts at https://a.example/{x}."
+    )
+    assert filled("It is {host}.", host="a.example") == "It is a.example."
+
+
+def test_a_sentence_with_actions_cannot_lose_them_in_an_f_string() -> None:
+    with pytest.raises(TypeError, match=r"put together with \+"):
+        f"{action(Action.RESET_HOST, 'a.example')}"
+
+
+def test_a_value_is_worded_in_those_fields_that_need_it() -> None:
+    idle = IdleHost("a.example", "it is done", None, action(Action.REFRESH, "a.example") + " fetches what changed.")
+    assert worded(idle) == replace(idle, remedy="`comity crawl a.example --refresh` fetches what changed.")
+    assert worded(worded(idle)) == worded(idle)

@@ -13,7 +13,10 @@ import typer
 from pydantic import AliasChoices
 
 from comity.doors.cli.main import app
+from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.run import EndReason
+from comity.model.wording import Action, action
+from comity.run.remedies import in_full, in_words
 from comity.settings import Settings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -74,6 +77,15 @@ def test_examples_of_help_exist() -> None:
     examples = [words for each in explained for words in commands(f"```\n{each.epilog or ''}\n```")]
     assert len(examples) > 80
     for words in examples:
+        assert_it_exists(words)
+
+
+def test_commands_that_remedies_name_exist() -> None:
+    texts = [in_full(NotFound("", remedy=Remedy(code, "a.example"))) for code in RemedyCode]
+    texts += [in_words(action(each, "a.example", "3")) for each in Action]
+    named = [shlex.split(words) for text in texts for words in re.findall(r"`comity ([^`]+)`", text)]
+    assert len(named) > 20
+    for words in named:
         assert_it_exists(words)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from comity.doors.cli.main import COMMANDS
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "comity"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -54,3 +57,35 @@ def test_modules_and_functions_are_small(module: Path) -> None:
     for function in functions(ast.parse(text)):
         lines = (function.end_lineno or function.lineno) - function.lineno + 1
         assert lines <= LONGEST_FUNCTION_LINES, f"{name_of(module)}:{function.lineno} {function.name} has {lines} lines"
+
+
+# Rooms that may name commands and options of the command line. A module beside them needs a reason.
+MAY_NAME_COMMANDS = {"doors", "run", "__main__.py"}
+NAMES_COMMANDS = {
+    "rules/address_guard.py": "its refusals are evidence, stored as text, and the address is all that a remedy needs",
+    "database/supabase.py": "it writes a script for psql, whose messages no door of ours renders",
+}
+COMMAND_OR_OPTION = re.compile(rf"(?<![\w-])--[a-z]|\bcomity ({'|'.join(map(re.escape, COMMANDS))})\b")
+
+
+def texts(module: Path) -> Iterator[tuple[int, str]]:
+    """Every string of a module that is not a docstring."""
+    tree = ast.parse(module.read_text())
+    documentation = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.lineno, node.value
+
+
+def test_only_doors_and_what_they_run_name_commands_and_options() -> None:
+    found = {
+        f"{module.relative_to(SOURCE).as_posix()}:{line}: {text}"
+        for module in MODULES
+        if module.relative_to(SOURCE).parts[0] not in MAY_NAME_COMMANDS
+        for line, text in texts(module)
+        if COMMAND_OR_OPTION.search(text)
+    }
+    assert {each for each in found if each.partition(":")[0] not in NAMES_COMMANDS} == set()
+    assert {each.partition(":")[0] for each in found} == set(NAMES_COMMANDS), "an exception that is not needed any more"

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text, update
 
 from comity.database.connection import Database
-from comity.database.instants import instant
 from comity.database.tables import domains
+from comity.database.types import instant
 from comity.leases.leases import Leases
 from comity.model.errors import HostBusy, LeaseLost
 from comity.operate.hosts import merge_hosts, reset_host

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from comity.reports.idle import why_idle
+from comity.run.remedies import in_words
 from tests.database.states import BEGINNING, State
 
 LATER = BEGINNING + timedelta(days=3)
@@ -47,7 +48,7 @@ def test_a_host_of_this_standing_is_explained(state: State, columns: dict[str, A
     (idle,) = why_idle(state.database, state.clock, ["example.com"])  # type: ignore[arg-type]
     assert idle.host == "example.com"
     assert idle.why == why
-    assert remedy in idle.remedy
+    assert remedy in in_words(idle.remedy)
     assert idle.due_at == (columns.get("next_crawl_after") or columns.get("claim_expires_at"))
 
 

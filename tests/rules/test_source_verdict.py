@@ -163,3 +163,11 @@ def test_many_postings_are_never_closed_by_a_page_that_shows_none(
             assert empty_reads >= 1
         if seen.found == 0 and 0 < last_found < MANY:
             assert empty_reads >= (1 if pages[0][0] is NO else RUNS_TO_CONFIRM_NOTHING - 1)
+
+
+def test_a_hint_is_advised_only_where_it_could_help() -> None:
+    def message(**more: Any) -> str:
+        return judge(Reading([page(1, NOTHING, **more)]), last_found=0, empty_reads=0).message
+
+    assert message(message="nothing here") == "no postings were recognised (nothing here); a parser_hint may help"
+    assert message(message="whatever it says", is_scripted=True) == "no postings were recognised (whatever it says)"

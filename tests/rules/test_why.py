@@ -30,6 +30,7 @@ from comity.model.outcome import OUTCOME_NAMES
 from comity.model.sitemap import SitemapState
 from comity.model.source import RunStatus, SourceStatus
 from comity.rules.why import decide, explain_url
+from comity.run.remedies import in_words
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 URL = "https://example.org/a"
@@ -135,10 +136,11 @@ facts = st.builds(
 @given(facts)
 def test_whatever_is_known_there_is_a_decision_and_a_remedy(known: UrlFacts) -> None:
     explained = explain_url(known)
-    assert explained.decision.endswith(".")
-    assert "\n" not in explained.decision + explained.remedy
-    assert "{" not in explained.decision + explained.remedy, "nothing is left to be filled in"
-    assert explained.remedy.endswith((".", "`"))
+    decision, remedy = in_words(explained.decision), in_words(explained.remedy)
+    assert decision.endswith(".")
+    assert "\n" not in decision + remedy
+    assert "{" not in decision + remedy, "nothing is left to be filled in"
+    assert remedy.endswith((".", "`"))
     assert explained.code.replace("_", "").isalnum()
     past = [step.at for step in explained.chain if step.at is not None]
     assert all(step.sentence for step in explained.chain)
@@ -198,8 +200,8 @@ def test_every_kind_of_failure_has_words_of_its_own(kind: FailureKind) -> None:
     visit = VisitFacts(NOW, "failed", None, f"{kind}: detail", None, None)
     told = decide(changed(visits=(visit,)))
     assert told.code == kind
-    assert "The visit ended as" not in told.sentence
-    assert "(detail)" in told.sentence
+    assert "The visit ended as" not in in_words(told.sentence)
+    assert "(detail)" in in_words(told.sentence)
 
 
 @pytest.mark.parametrize("code", UnqueuedCode)
@@ -213,7 +215,9 @@ def test_a_parameter_that_does_not_name_a_page_is_folded_unless_the_url_was_met_
     asked = replace(FACTS, url=f"{URL}?utm_source=x", queue=None, visits=())
     told = explain_url(asked, FACTS, "`utm_source`")
     assert told.code == "folded"
-    assert told.decision.startswith(f"It is treated as {URL}: `utm_source` does not identify a page. It was fetched")
+    assert in_words(told.decision).startswith(
+        f"It is treated as {URL}: `utm_source` does not identify a page. It was fetched"
+    )
     assert told.url == asked.url
     assert explain_url(replace(asked, queue=QUEUED), FACTS, "`utm_source`").code == "queued"
 
@@ -225,10 +229,10 @@ def test_a_refused_port_is_known_by_the_address_and_not_by_the_words_of_the_reas
     decided = DecisionFacts(NOW, "address_refused", {"reason": "reworded"})
     by_evidence = replace(at_port, visits=(), decisions=(decided,))
     assert decide(by_evidence).remedy == "Nothing: web servers use other ports."
-    assert "--allow-network" in decide(replace(by_evidence, host_name="example.org")).remedy
+    assert "--allow-network" in in_words(decide(replace(by_evidence, host_name="example.org")).remedy)
 
 
 def test_a_refused_redirect_is_known_by_the_request_before_it() -> None:
     refused = VisitFacts(NOW, "refused", None, "address_refused: reworded", URL, None)
-    assert "redirects to a host" in decide(changed(visits=(refused,))).sentence
-    assert "redirects" not in decide(changed(visits=(replace(refused, final_url=None),))).sentence
+    assert "redirects to a host" in in_words(decide(changed(visits=(refused,))).sentence)
+    assert "redirects" not in in_words(decide(changed(visits=(replace(refused, final_url=None),))).sentence)

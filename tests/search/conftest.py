@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from comity.search.database_engine import DatabaseSearch
-from comity.search.engine import SearchEngine
+from comity.search.job_search import SearchEngine
 from comity.search.meilisearch import MeiliLink, MeiliSearch
 from tests.search.meili_stand_in import MeiliStandIn
 

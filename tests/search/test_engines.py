@@ -15,7 +15,7 @@ from comity.model.search import FacetCount, SearchQuery, SearchSort
 from comity.rules.search.terms import plan_of
 from comity.search import database_engine
 from comity.search.database_engine import DatabaseSearch
-from comity.search.engine import SearchEngine
+from comity.search.job_search import SearchEngine
 from tests.search.postings import NOW, POSTINGS, SOURCES, days, found, numbers, plain, posting, shown
 
 NEWEST = SearchSort.NEWEST

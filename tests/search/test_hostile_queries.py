@@ -18,7 +18,7 @@ from comity.rules.search.fold import LONGEST_WORD, indexed, words_of
 from comity.rules.search.highlight import SNIPPET_LENGTH, Marker
 from comity.rules.search.terms import MOST_TERMS, read_terms
 from comity.search.database_engine import DatabaseSearch
-from comity.search.engine import SearchEngine
+from comity.search.job_search import SearchEngine
 from tests.search.postings import NOW, POSTINGS, plain
 
 NASTY = (

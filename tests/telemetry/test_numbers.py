@@ -14,8 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 
 from comity.telemetry import metrics
 from comity.telemetry.collecting import ReadingCollector, Reporter
-from comity.telemetry.exposition import render_readings
-from comity.telemetry.meter import Meter, MeterReading, counters_only, merge_readings, reading_of
+from comity.telemetry.meter import Meter, MeterReading, counters_only, merge_readings, reading_of, render_readings
 from comity.telemetry.metrics import METRICS, MetricKind, Origin
 
 SECONDS = st.lists(st.floats(0, 200), max_size=30)

@@ -19,8 +19,10 @@ from comity.assemble import State, open_state
 from comity.doors.cli.main import run as run_command
 from comity.operate.seeds import add_seeds
 from comity.rules.seed_list import read_seed
+from comity.run.remedies import CRAWL_ADVICE
 from comity.settings import Settings, read_settings
 from comity.walk.crawl.crawl import Crawl
+from comity.walk.crawl.hooks import CrawlHooks
 from comity.walk.crawl.progress import RunSummary
 from tests.walk.forking import Apart, ForkServer
 
@@ -179,7 +181,7 @@ async def run_crawl(
 ) -> RunSummary:
     """Run one crawl of some hosts, with something else beside it."""
     async with state.fetcher() as fetcher:
-        crawl = state.crawl(fetcher, hosts)
+        crawl = state.crawl(fetcher, hosts, CrawlHooks(advice=CRAWL_ADVICE))
         beside = meanwhile(crawl, state) if meanwhile is not None else None
         task = asyncio.ensure_future(beside) if asyncio.iscoroutine(beside) else None
         try:

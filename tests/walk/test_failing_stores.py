@@ -61,6 +61,39 @@ def test_a_place_that_cannot_be_used_is_told_before_anything_is_asked(web: Web, 
     assert len(place.kept()) == 5
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_worker_whose_page_folder_cannot_be_made_says_so_before_anything_is_asked(
+    web: Web, place: Place, processes: int
+) -> None:
+    site = web.site(tree(3))
+    place.comity("seeds", "add", site.url())
+    place.pages.symlink_to(place.folder / "nowhere" / "pages")  # what is missing can be made, but not under this name
+    told = place.comity_apart("work", "--processes", processes, "--idle-exit", "--json")
+    assert (told.code, told.out) == (2, "")
+    (line,) = told.err.splitlines()
+    assert f"cannot create the folder {place.pages}: File exists" in json.loads(line)["message"]
+    assert site.log == []
+    assert not (place.folder / "nowhere").exists()
+
+
+def test_a_worker_with_nothing_to_crawl_leaves_no_folder_for_pages(place: Place) -> None:
+    place.env["COMITY_PAGES"] = str(place.folder / "some" / "pages")
+    assert place.comity("work", "--idle-exit").code == 0
+    assert not (place.folder / "some").exists()
+
+
+def test_worker_processes_that_fail_in_the_same_way_again_and_again_are_not_replaced_without_end(
+    web: Web, place: Place
+) -> None:
+    site = web.site(heavy(40))
+    place.comity("seeds", "add", site.url())
+    told = place.comity_apart("work", "--processes", 2, "--idle-exit", largest_file=LARGEST_FILE, within_s=120)
+    assert told.code == 1
+    lines = told.err.splitlines()
+    assert 3 <= sum("File too large" in line for line in lines) <= 6, told.err
+    assert sum("3 times in a row for the same reason" in line for line in lines) >= 1, told.err
+
+
 def test_a_store_that_fails_once_in_the_middle(web: Web, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The third batch of pages cannot be written."""
     good, calls = PageStore.append, []

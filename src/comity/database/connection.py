@@ -78,7 +78,7 @@ class Database:
     def now(self, clock: _Clock) -> datetime | None:
         """The time for a statement: None asks the server, whose clock rules where several machines share a state.
 
-        An embedded state has one machine, and goes by the clock of the caller (`database.instants`).
+        An embedded state has one machine, and goes by the clock of the caller (`instant` in `database.types`).
         """
         return None if self.is_shared else clock.now()
 

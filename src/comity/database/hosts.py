@@ -12,8 +12,9 @@ from sqlalchemy import ColumnElement, Connection, Double, Row, Select, Text, cas
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.dialects import insert_into, named_in
-from comity.database.instants import instant
 from comity.database.tables import domains
+from comity.database.triggers import is_illegal_move
+from comity.database.types import instant
 from comity.model.errors import IllegalTransition
 from comity.model.host import BlockReason, CanonicalHost, HostStatus, Seed
 from comity.rules.cooldown import ORIGIN_REASONS, UNCOUNTED_REASONS
@@ -240,7 +241,7 @@ def change(
     try:
         return connection.execute(statement).first() is not None
     except IntegrityError as error:
-        if "illegal status change" in str(error.orig):
+        if is_illegal_move(error):
             raise IllegalTransition(str(error.orig).splitlines()[0]) from error
         raise
 

@@ -32,9 +32,8 @@ from sqlalchemy import (
 
 from comity.database.bulk import Encoding, insert_rows
 from comity.database.dialects import insert_into
-from comity.database.instants import from_seconds
 from comity.database.tables import metadata
-from comity.database.types import RowNumber, UtcDateTime, count, written_at
+from comity.database.types import RowNumber, UtcDateTime, count, from_seconds, written_at
 from comity.model.frontier import SeenPage
 from comity.model.image import RequestedImage, Sighting, StoredImage
 

@@ -8,9 +8,8 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Double, Integer, case, cast, func, literal, or_, select, update
 
-from comity.database.instants import instant
 from comity.database.tables import domains
-from comity.database.types import UtcDateTime
+from comity.database.types import UtcDateTime, instant
 from comity.model.host import HostStatus
 from comity.rules.priority import PriorityWeights
 

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, delete, select, update
 
 from comity.database.dialects import insert_into, named_in
-from comity.database.instants import instant
 from comity.database.tables import domains, robots_cache
+from comity.database.types import instant
 from comity.model.host import BlockReason, HostStatus
 from comity.model.robots import RobotsAccess
 

@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Integer, bindparam, exists, func, insert, select, update
 
 from comity.database.bulk import Encoding, driver_text
-from comity.database.instants import instant
 from comity.database.tables import crawl_runs, domains, fetches
+from comity.database.types import instant
 
 
 def begin(

@@ -23,6 +23,18 @@ _VERSION_TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
 )
+_COLUMNS: Final = _SCRIPTS / "sql" / "columns.txt"
+# Every column: its table, its name, and whether an INSERT must give it a value.
+_COLUMNS_NOW: Final = {
+    "sqlite": """
+        SELECT made.name, found.name, found."notnull" AND found.dflt_value IS NULL AND found.pk = 0
+        FROM sqlite_master AS made JOIN pragma_table_info(made.name) AS found WHERE made.type = 'table'""",
+    "postgresql": """
+        SELECT relname, attname, attnotnull AND NOT atthasdef AND attidentity = ''
+        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE relkind IN ('r', 'p') AND pg_table_is_visible(attrelid) AND attnum > 0 AND NOT attisdropped""",
+}
+_MOST_NAMED: Final = 3
 _MIGRATION_LOCK: Final = 0x636F6D697479  # "comity", as a PostgreSQL advisory lock
 
 
@@ -89,11 +101,40 @@ def _refuse_foreign(database: Database, connection: Connection, revision: str | 
             )
 
 
+def _refuse_unfit(database: Database, connection: Connection, revision: str | None) -> None:
+    """Refuse tables of this version that a development version made: until the first release they may still change.
+
+    A column that is missing, or one that we do not know and every row must have, would make a statement fail later.
+    What else an operator added does no harm. On a server a table may be an older one that `infra/supabase.sql` made
+    fit, so there only what is missing tells.
+    """
+    if revision != HEAD:
+        return
+    declared = {tuple(line.split()) for line in _COLUMNS.read_text(encoding="utf-8").splitlines()}
+    tables = {table for table, _ in declared}
+    found = connection.exec_driver_sql(_COLUMNS_NOW[connection.dialect.name]).all()
+    missing = sorted(declared - {(table, column) for table, column, _ in found})
+    in_the_way = sorted(
+        (table, column)
+        for table, column, is_needed in found
+        if is_needed and not database.is_shared and table in tables and (table, column) not in declared
+    )
+    if missing or in_the_way:
+        which = "it lacks" if missing else "it has"
+        columns = [".".join(each) for each in missing or in_the_way]
+        named = ", ".join(columns[:_MOST_NAMED]) + (" …" if len(columns) > _MOST_NAMED else "")
+        raise SchemaMismatch(
+            f"the state at {database.location} was made by a development version of Comity, whose schema {HEAD} had "
+            f"other columns ({which} {named}): use another state"
+        )
+
+
 def ensure_current(database: Database) -> None:
     """Make sure the tables fit the code: migrate an embedded state, ask for a shared one to be migrated."""
     with database.read() as connection:
         revision = current_revision(connection)
         _refuse_foreign(database, connection, revision)
+        _refuse_unfit(database, connection, revision)
     _refuse_newer(database, revision)
     if revision == head_revision():
         return
@@ -144,6 +185,8 @@ def _migrate(database: Database, target: str, *, forward: bool) -> str | None:
         before = current_revision(connection)
         _refuse_foreign(database, connection, before)
         _refuse_newer(database, before)
+        if forward:
+            _refuse_unfit(database, connection, before)
         try:
             (command.upgrade if forward else command.downgrade)(_config(connection), target)
         except CommandError as error:

@@ -9,8 +9,8 @@ from uuid import UUID
 from sqlalchemy import Connection, delete, func, select
 
 from comity.database.dialects import insert_for
-from comity.database.instants import from_seconds, to_seconds
 from comity.database.tables import sitemaps
+from comity.database.types import from_seconds, to_seconds
 from comity.model.sitemap import SitemapKind, SitemapRow, SitemapState
 
 _MOST: Final = 500_000  # the plan itself is bounded: four times as many files as are asked for

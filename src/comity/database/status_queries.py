@@ -13,10 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, case, func, literal, literal_column, or_, select, text
 
-from comity.database.instants import instant
 from comity.database.leases.claims import OPEN
 from comity.database.tables import ACTIVE_FIRST, CANDIDATE, crawl_runs, domains, fetches
-from comity.database.types import UtcDateTime
+from comity.database.types import UtcDateTime, instant
 from comity.model.host import HostStatus
 
 _LONGEST_S: Final = 10  # a look at the state is not worth more of a server's time

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from sqlalchemy.exc import IntegrityError
+
 from comity.rules.host_transitions import BACKFILL, FIRST, FIRST_OF_BACKFILL
 
+STATUS_TRIGGER: Final = "domains_status_trigger"  # named in the error of a change that it refuses (PostgreSQL)
 _REPLACED: Final = "(replaced)"
 
 Moves = Mapping[str, Sequence[str]]
@@ -77,7 +80,8 @@ CREATE OR REPLACE FUNCTION check_domain_status() RETURNS TRIGGER AS $$
 BEGIN
     IF NOT ({legal}) THEN
         RAISE EXCEPTION 'illegal status change of %: % to %', OLD.domain, OLD.status, NEW.status
-            USING ERRCODE = 'check_violation', HINT = CASE OLD.status::text {hints} END;
+            USING ERRCODE = 'check_violation', CONSTRAINT = '{STATUS_TRIGGER}',
+            HINT = CASE OLD.status::text {hints} END;
     END IF;
     IF {_WOKEN} AND NEW.next_crawl_after IS NOT DISTINCT FROM OLD.next_crawl_after THEN
         NEW.next_crawl_after = NULL;
@@ -272,3 +276,10 @@ def _row(side: str, valid_from: str, *, is_deleted: bool = False, where: str = "
     values = f"{side}.host, {valid_from}, {int(is_deleted)}, {limits}"
     condition = f" WHERE {where}" if where else ""
     return f"INSERT INTO policy_history ({_COLUMNS}) SELECT {values}{condition}"  # our own words
+
+
+def is_illegal_move(error: IntegrityError) -> bool:
+    """Whether a change of a host's status was refused here, and not by any other rule of its row."""
+    refused_by = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
+    # On SQLite a refusal has no name, but no other trigger refuses a change of the status.
+    return refused_by == STATUS_TRIGGER or getattr(error.orig, "sqlite_errorname", None) == "SQLITE_CONSTRAINT_TRIGGER"

@@ -1,11 +1,29 @@
-"""Column types that mean the same on SQLite and PostgreSQL, and the columns that most tables share."""
+"""Column types that mean the same on SQLite and PostgreSQL, the columns that most tables share, and instants.
+
+On a shared server the database's own clock rules, so that machines whose clocks differ agree on who holds
+a lease. An embedded state has one machine and takes the time from the caller, as tests do everywhere.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, Column, DateTime, Index, Integer, Uuid, func, text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Connection,
+    DateTime,
+    Index,
+    Integer,
+    Uuid,
+    func,
+    literal,
+    text,
+)
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -72,3 +90,22 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 JsonDocument = JSON().with_variant(postgresql.JSONB(), "postgresql")
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts rows by INTEGER only
+
+
+def instant(connection: Connection, now: datetime | None, plus_s: float = 0.0) -> ColumnElement[Any]:
+    """The time of a statement, `plus_s` seconds later; `now=None` asks the server."""
+    if now is not None:
+        return literal(now + timedelta(seconds=plus_s), UtcDateTime())
+    if connection.dialect.name != "postgresql":
+        raise ValueError("an embedded state has no clock: pass the time")
+    return func.now() + timedelta(seconds=plus_s) if plus_s else func.now()
+
+
+def from_seconds(seconds: float | None) -> datetime | None:
+    """UNIX seconds as the columns keep them."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def to_seconds(value: datetime | None) -> float | None:
+    """A stored instant as UNIX seconds."""
+    return None if value is None else value.timestamp()

@@ -29,10 +29,12 @@ class RemedyCode(StrEnum):
 
     ADD_SEED = auto()  # the subject is a host
     EXPORT_PAGES = auto()  # a file
+    FINISH_MOVE = auto()
     LIFT_TAKEDOWN = auto()  # the entry
     LIST_SOURCES = auto()
     MAKE_PASSWORD_HASH = auto()
     MAKE_TOKEN = auto()
+    MOVE_FRONTIER = auto()
     READ_ROBOTS = auto()  # a URL
     UPGRADE_SCHEMA = auto()
     VERIFY_PAGES = auto()  # the place of the pages
@@ -142,6 +144,10 @@ class SearchRefused(SearchUnavailable):
     """The search engine refuses a document or the key; other documents may succeed."""
 
     code = "search_refused"
+
+    def __init__(self, sentence: str, engine_code: str = "") -> None:
+        super().__init__(sentence)
+        self.engine_code = engine_code
 
 
 def _quoted(text: str, longest: int = 80) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from comity.model.frontier import FoundBy
+from comity.model.wording import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class RobotsFacts:
     read_at: datetime | None
     expires_at: datetime | None
     crawl_delay_s: float | None
+    failure: str | None = None
+    """The `FailureKind` of a file that could not be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +190,8 @@ class Decision:
     """What decided last, in a sentence; and what would change it."""
 
     code: str
-    sentence: str
-    remedy: str
+    sentence: Words
+    remedy: Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +210,8 @@ class Explanation:
     url: str
     host: str
     code: str
-    decision: str
+    decision: Words
     chain: tuple[Step, ...]
-    remedy: str
+    remedy: Words
     would_be_fetched: bool
     """Whether the next crawl of the host fetches it, as far as is known."""

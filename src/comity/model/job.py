@@ -123,11 +123,6 @@ class ListingKind(StrEnum):
     UNREADABLE = "unreadable"
 
 
-FILLED_BY_SCRIPTS: Final = (
-    "the page is filled in by scripts, which are not run; use its feed, its API or its applicant system instead"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Listing:
     """One page of a source: its jobs, its next page, and why there are none."""
@@ -140,6 +135,8 @@ class Listing:
     """Whether it breaks off: what is not on it may have been meant to be."""
     is_elsewhere: bool = False
     """Whether the jobs are not here but at `next_url`, which may be another host's."""
+    is_scripted: bool = False
+    """Whether only the page's scripts, which are not run, would put jobs on it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ class PageRead:
     last_modified: str | None = None
     unchanged: KnownPage | None = None
     is_elsewhere: bool = False  # it only embeds what the next one lists
+    is_scripted: bool = False  # only its scripts would fill it
 
     @property
     def found(self) -> int:

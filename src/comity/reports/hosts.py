@@ -1,4 +1,4 @@
-"""Reports on hosts: lists, one host in full, the holders of leases, cached robots.txt."""
+"""Reports on hosts: lists, one host in full, the holders of leases, cached robots.txt, stored decisions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from comity.clock import Clock
-from comity.database import hosts, policies, status_queries
+from comity.database import hosts, policies, records, status_queries
 from comity.database import robots as robots_table
 from comity.database.connection import Database
 from comity.database.frontier import rows as frontier_table
@@ -189,4 +189,42 @@ def _entry(row: Any) -> RobotsEntry:
         row.access,
         row.http_status,
         row.detail,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvidence:
+    """One decision with what led to it."""
+
+    url: str
+    type: str
+    content: dict[str, Any]
+    metadata: dict[str, Any] | None
+    confidence: str
+    created_at: datetime
+    run_id: UUID | None
+
+
+def evidence_of_url(
+    database: Database, key: int, *, kind: str | None = None, limit: int = 50, offset: int = 0
+) -> list[StoredEvidence]:
+    """What was decided about a URL, newest first."""
+    with database.read() as connection:
+        return [_stored(row) for row in records.evidence_of_url(connection, key, kind, limit, offset)]
+
+
+def evidence_of_host(
+    database: Database, host: str, *, kind: str | None = None, limit: int = 50, offset: int = 0
+) -> list[StoredEvidence]:
+    """What was decided about the URLs of a host, newest first; `NotFound` if the host was never seen."""
+    with database.read() as connection:
+        row = hosts.get(connection, host)
+        if row is None:
+            raise NotFound(f"{host} is unknown", remedy=Remedy(RemedyCode.ADD_SEED, host))
+        return [_stored(each) for each in records.evidence_of_host(connection, row.id, kind, limit, offset)]
+
+
+def _stored(row: Any) -> StoredEvidence:
+    return StoredEvidence(
+        row.url, row.type, row.content, row._mapping["metadata"], row.confidence, row.created_at, row.run_id
     )

@@ -13,6 +13,7 @@ from comity.database import takedowns as takedowns_table
 from comity.database.connection import Database
 from comity.model.host import HostStatus
 from comity.model.run import EndReason
+from comity.model.wording import Action, Words, action
 from comity.rules.takedown import Takedowns
 
 
@@ -23,7 +24,8 @@ class IdleHost:
     host: str
     why: str
     due_at: datetime | None
-    remedy: str
+    remedy: Words
+    """What would change it; a door puts its own words into it."""
     code: str = EndReason.NOT_TAKEN
 
 
@@ -41,18 +43,18 @@ def _explain(host: str, row: Any, now: datetime, down: Takedowns, run_ended: boo
     status = row.status
     due_at = row.next_crawl_after
     held_until = row.claim_expires_at
-    again = f"`comity domains reset {host}` crawls it again now."
+    again = action(Action.RESET_HOST, host) + " crawls it again now."
     if (entry := down.covering_host(host)) is not None:
-        remedy = f"`comity takedown remove {entry}` lifts it."
+        remedy = action(Action.LIFT_TAKEDOWN, entry) + " lifts it."
         return IdleHost(host, "it is under a takedown", None, remedy, EndReason.TAKEN_DOWN)
     if held_until is not None and held_until > now:
         why = f"{row.claimed_by} is crawling it"
         return IdleHost(host, why, held_until, "Wait for it, or stop that crawl.", EndReason.HELD_ELSEWHERE)
     if status is HostStatus.EXHAUSTED and row.left_at_depth is not None:
-        remedy = f"`comity crawl {host} --max-depth {row.left_at_depth}` follows them; {again}"
+        remedy = action(Action.CRAWL_DEEPER, host, row.left_at_depth) + " follows them; " + again
         return IdleHost(host, EndReason.TOO_DEEP.sentence, due_at, remedy, EndReason.TOO_DEEP)
     if status is HostStatus.EXHAUSTED:
-        remedy = f"`comity crawl {host} --refresh` fetches what changed; {again}"
+        remedy = action(Action.REFRESH, host) + " fetches what changed; " + again
         return IdleHost(host, EndReason.ALREADY_DONE.sentence, due_at, remedy, EndReason.ALREADY_DONE)
     if status in (HostStatus.BLOCKED, HostStatus.UNREACHABLE):
         code = row.block_reason_code

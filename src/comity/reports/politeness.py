@@ -17,8 +17,8 @@ from sqlalchemy import Connection
 
 from comity.database import policies, robots
 from comity.database.connection import Database
-from comity.database.instants import to_seconds
 from comity.database.ledger import reading
+from comity.database.types import to_seconds
 from comity.model.ledger import Breach, LedgerLine, NoteKind, PolicyEntry, RobotsNote, Violation
 from comity.rules.ledger_chain import ChainCheck, RequestNumbers, content_digest
 from comity.rules.politeness.audit import PolicyLaw, RobotsLaw, audit

@@ -162,7 +162,7 @@ class _Lookup:
             allowed, reason = verdict.allowed, verdict.reason
         delay_s = row.crawl_delay_ms / 1000 if row.crawl_delay_ms is not None else None
         is_unreadable = access is RobotsAccess.DISALLOW_ALL
-        return RobotsFacts(allowed, reason, is_unreadable, row.fetched_at, row.expires_at, delay_s)
+        return RobotsFacts(allowed, reason, is_unreadable, row.fetched_at, row.expires_at, delay_s, row.failure)
 
     def _queue(self, host_id: UUID, entry: Any) -> QueueFacts:
         found_by = FoundBy(entry.found_by)

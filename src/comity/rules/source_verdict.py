@@ -21,8 +21,17 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from comity.model.host import SCRIPTS_NOT_RUN
-from comity.model.job import FILLED_BY_SCRIPTS, ListingKind
-from comity.model.source import ROBOTS_DISALLOW, Obstacle, Reading, RunStatus, RunVerdict, SourceStatus, Trouble
+from comity.model.job import ListingKind
+from comity.model.source import (
+    ROBOTS_DISALLOW,
+    Obstacle,
+    PageRead,
+    Reading,
+    RunStatus,
+    RunVerdict,
+    SourceStatus,
+    Trouble,
+)
 
 MANY: Final = 5
 RUNS_TO_CONFIRM_NO_OPENINGS: Final = 2
@@ -69,7 +78,7 @@ def _judged(reading: Reading, last_found: int, empty_reads: int) -> RunVerdict:
     if found == 0:
         # A page that only embeds a board says nothing about jobs; the board does.
         telling = next((page for page in reading.pages if not page.is_elsewhere), first)
-        return _empty(telling.kind, telling.message, before)
+        return _empty(telling, before)
     if reading.is_cut:
         limit = f"stopped after {_pages(reading.page_limit)} (max_pages of the host's policy)"
         message = f"{limit}; there are more, so nothing is closed"
@@ -102,7 +111,8 @@ def _whole(reading: Reading, before: _Before) -> RunVerdict:
     return RunVerdict(RunStatus.OK, message, stores=True, closes=True, last_found=found)
 
 
-def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
+def _empty(page: PageRead, before: _Before) -> RunVerdict:
+    kind, said = page.kind, page.message
     last_found, runs = before.last_found, before.empty_reads + 1
     if kind is ListingKind.NO_OPENINGS:
         if last_found == 0 or runs >= RUNS_TO_CONFIRM_NO_OPENINGS:
@@ -113,7 +123,7 @@ def _empty(kind: ListingKind, said: str, before: _Before) -> RunVerdict:
         return before.kept(RunStatus.WARN, message, empty_reads=runs)
     nothing = f"no postings were recognised{_said(said)}"
     if last_found == 0:
-        advice = "" if said == FILLED_BY_SCRIPTS else "; a parser_hint may help"
+        advice = "" if page.is_scripted else "; a parser_hint may help"
         return RunVerdict(RunStatus.WARN, f"{nothing}{advice}", stores=True)
     if last_found >= MANY:
         return _quarantine(nothing, before)

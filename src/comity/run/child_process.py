@@ -18,9 +18,8 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from comity.run.event_loop import event_loop_runner
 from comity.run.failures import Failure, describe_failure
-from comity.run.gc_tuning import tune_gc
+from comity.run.runtime import event_loop_runner, tune_gc
 from comity.run.settings_warnings import setting_variables
 from comity.settings import read_settings
 

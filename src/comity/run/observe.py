@@ -109,7 +109,7 @@ class _Pages:
 
     async def metrics(self, accept: str) -> HttpAnswer:
         """Every metric, of the processes and of the state."""
-        from comity.telemetry.exposition import render_readings
+        from comity.telemetry.meter import render_readings
         from comity.telemetry.serving import HttpAnswer
 
         return HttpAnswer(200, *render_readings([*self._read(), await self._monitor.reading()], accept))

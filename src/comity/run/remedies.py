@@ -1,20 +1,32 @@
-"""Errors in full: what went wrong, and what would help in the words of the command line."""
+"""What would help, in the words of the command line: for errors, for `comity why`, for hosts that were not crawled.
+
+The rooms below name an action or a remedy by its code, because only a front door knows commands and options.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from comity.model.errors import ComityError, RemedyCode
+from comity.model.wording import Action, CrawlAdvice, Named, Worded, Words
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Value = TypeVar("Value", bound=DataclassInstance)
 
 _SENTENCES: Final = {
     RemedyCode.ADD_SEED: "`comity seeds add {subject}` adds it",
     RemedyCode.EXPORT_PAGES: "`comity pages export {subject}` makes one file of them afterwards",
+    RemedyCode.FINISH_MOVE: "`comity db move-frontier` moves the rest to Redis, and with --back to the database",
     RemedyCode.LIFT_TAKEDOWN: "`comity takedown remove {subject}` lifts the takedown",
     RemedyCode.LIST_SOURCES: "`comity sources list` lists them",
     RemedyCode.MAKE_PASSWORD_HASH: "`comity web hash-password` prints one",
     RemedyCode.MAKE_TOKEN: "`comity web new-token` prints one",
+    RemedyCode.MOVE_FRONTIER: "`comity db move-frontier` moves them to Redis",
     RemedyCode.READ_ROBOTS: "`comity robots {subject}` reads it",
     RemedyCode.UPGRADE_SCHEMA: "run `comity db upgrade`",
     RemedyCode.VERIFY_PAGES: "`comity pages verify --pages {subject}` lists what is damaged",
@@ -42,3 +54,53 @@ def put_remedy_into(error: BaseException) -> None:
     """Make an error's sentence the one of `in_full`."""
     if isinstance(error, ComityError) and error.remedy is not None:
         error.args, error.remedy = (in_full(error),), None
+
+
+_ACTIONS: Final = {
+    Action.ADD_SEED: "`comity seeds add {}`",
+    Action.ADD_SOURCE: "`comity sources add {}`",
+    Action.ALLOW_NETWORK: "`--allow-network CIDR`",
+    Action.CRAWL: "`comity crawl {}`",
+    Action.CRAWL_ACCEPTING_TYPE: "`comity crawl {} --accept TYPE`",
+    Action.CRAWL_DEEPER: "`comity crawl {} --max-depth {}`",
+    Action.CRAWL_FOLLOWING_CANONICAL: "`comity crawl {} --follow-canonical`",
+    Action.CRAWL_FOLLOWING_LINKS: "`comity crawl {} --follow-links`",
+    Action.CRAWL_IGNORING_NOFOLLOW: "`comity crawl {} --no-respect-nofollow`",
+    Action.CRAWL_IMAGES: "`comity crawl {} --images`",
+    Action.CRAWL_IMAGES_AGAIN: "`comity crawl {} --images --refresh`",
+    Action.EXPLAIN: "`comity why {}`",
+    Action.LIFT_TAKEDOWN: "`comity takedown remove {}`",
+    Action.MAX_DEPTH: "--max-depth",
+    Action.NO_FOLLOW_CANONICAL: "--no-follow-canonical",
+    Action.NO_FOLLOW_LINKS: "--no-follow-links",
+    Action.READ_ROBOTS: "`comity robots {}`",
+    Action.REFRESH: "`comity crawl {} --refresh`",
+    Action.RESET_HOST: "`comity domains reset {}`",
+    Action.RESUME_SOURCE: "`comity sources resume {}`",
+    Action.RUN_SOURCE: "`comity sources run {}`",
+    Action.SERVE_SOURCES: "`comity sources serve`",
+    Action.WITH_IMAGES: "--images",
+}
+
+
+CRAWL_ADVICE: Final = CrawlAdvice(
+    endless_links="; comity why URL explains one, COMITY_AVOID_TRAPS=false follows them",
+    moved="; comity crawl {} crawls that one",
+    max_depth="--max-depth",
+)
+
+
+def in_words(text: Words) -> str:
+    """A sentence with its actions as the command line writes them."""
+    if isinstance(text, str):
+        return text
+    return "".join(
+        _ACTIONS[part.action].format(*part.values) if isinstance(part, Named) else part for part in text.parts
+    )
+
+
+def worded(value: Value) -> Value:
+    """A value whose fields are such sentences, with their text instead."""
+    texts = {each.name: getattr(value, each.name) for each in fields(value)}
+    changes: dict[str, Any] = {name: in_words(text) for name, text in texts.items() if isinstance(text, Worded)}
+    return replace(value, **changes)

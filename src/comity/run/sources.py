@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from comity.assemble import open_state
-from comity.run.event_loop import event_loop_runner
+from comity.run.runtime import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.upkeep.due_sources import STOP_WITHIN_S
 

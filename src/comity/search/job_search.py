@@ -1,8 +1,15 @@
-"""Search for users: an engine's answer without anything that is taken down. Reads only; makes no web requests."""
+"""What a search engine can do, and search for users: its answer without anything that is taken down.
+
+A search only reads, and makes no web requests.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
 
 from comity.clock import Clock
 from comity.database import takedowns as takedowns_table
@@ -10,7 +17,30 @@ from comity.database.connection import Database
 from comity.model.search import SearchDocument, SearchPage, SearchQuery
 from comity.rules.canonical import resolve_link
 from comity.rules.takedown import Takedowns
-from comity.search.engine import SearchEngine
+
+
+class SearchEngine(Protocol):
+    """Keeps documents and finds them again; `SearchUnavailable` whenever it cannot be reached.
+
+    Documents enter by the outbox, queries by the doors; pages of hits leave.
+    """
+
+    name: str
+
+    def ensure(self) -> None:
+        """Make whatever the engine needs before it takes documents; harmless to repeat."""
+
+    def put(self, documents: Sequence[SearchDocument]) -> None:
+        """Take documents, each in place of the one with its identity; they are found when this returns."""
+
+    def delete(self, ids: Collection[UUID]) -> None:
+        """Forget documents; those that are not there do not matter."""
+
+    def clear(self) -> None:
+        """Forget every document."""
+
+    def query(self, query: SearchQuery, now: datetime) -> SearchPage:
+        """Answer a query; whatever its text, it is no error."""
 
 
 class JobSearch:

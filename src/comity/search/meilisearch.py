@@ -34,6 +34,7 @@ from comity.rules.search.highlight import hit_of
 from comity.rules.search.terms import SearchPlan, Term, plan_of
 
 _BATCH: Final = 500
+_NO_INDEX: Final = "index_not_found"  # a code of Meilisearch
 _WORDS: Final = ("title_words", "org_words", "about_words", "body_words")
 _PLAIN: Final = ("country_iso", "level_norm", "work_modality", "career_type", "language", "mission_tags")
 SETTINGS: Final[dict[str, Any]] = {
@@ -104,7 +105,7 @@ class MeiliSearch:
         try:
             answer = self._link.ask("POST", f"{self._path}/search", _asked(query, plan, now))
         except SearchRefused as error:
-            if "index_not_found" not in str(error):
+            if error.engine_code != _NO_INDEX:
                 raise
             return SearchPage((), 0, dict.fromkeys(query.facets, ()))
         try:
@@ -235,7 +236,7 @@ class MeiliLink:
         if status in _DENIED:
             raise SearchUnavailable(f"Meilisearch at {self.location} rejects the key (COMITY_MEILI_KEY): {message}")
         if 400 <= status < 500 and status not in (408, 429):
-            raise SearchRefused(f"Meilisearch answered {status} {code}: {message}")
+            raise SearchRefused(f"Meilisearch answered {status} {code}: {message}", code)
         raise SearchUnavailable(f"Meilisearch at {self.location} answered {status}: {message}")
 
     def settle(self, task: Mapping[str, Any], *, forgive: tuple[str, ...] = ()) -> None:

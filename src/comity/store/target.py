@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -160,6 +161,23 @@ def check_way(path: Path, folder: Path) -> None:
         raise BadInput(f"{path}: {folder} is a file, not a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise BadInput(f"{path}: no permission to write in {folder}")
+
+
+def try_folder(target: Target) -> None:
+    """`BadInput` if the folder of segments and parts cannot be made; what this makes to find out is removed again."""
+    missing = []
+    folder = target.spool
+    while not folder.exists() and folder != folder.parent:
+        missing.append(folder)
+        folder = folder.parent
+    try:
+        target.spool.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise BadInput(f"{target.path}: cannot create the folder {problem.filename}: {problem.strerror}") from None
+    finally:
+        for folder in missing:
+            with suppress(OSError):  # another process may have begun to use it
+                folder.rmdir()
 
 
 def _check_there(target: Target) -> None:

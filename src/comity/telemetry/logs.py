@@ -125,3 +125,8 @@ def _write_to_stderr(line: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(line)
         sys.stderr.flush()
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 host`, `1,234 hosts`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,6 +1,7 @@
 """The numbers of one process, as plain numbers: counting costs a dictionary look-up, and happens a batch at a time.
 
-A `MeterReading` is what they are at one moment, as a document that a worker sends to the process that answers for all.
+A `MeterReading` is what they are at one moment, as a document that a worker sends to the process that answers for all;
+`render_readings` writes them in the text formats of Prometheus and OpenMetrics.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ import os
 import resource
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
+from comity import __version__
 from comity.telemetry.metrics import BY_NAME, CPU, MEMORY, METRICS, Joins, Metric, MetricKind, Origin
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric as Family
+
 
 Numbers = dict[str, dict[str, float]]  # by metric and value of its label
 Histograms = dict[str, list[float]]  # by metric: a count for each bucket, one above all of them, and the sum
@@ -118,3 +124,52 @@ def counters_only(reading: MeterReading) -> MeterReading:
     """What stays of a process that is gone: what it counted. What it had under way is no more."""
     numbers = {name: values for name, values in reading.numbers.items() if BY_NAME[name].kind is MetricKind.COUNTER}
     return MeterReading(numbers, reading.histograms)
+
+
+def render_readings(readings: Iterable[MeterReading], accept: str) -> tuple[bytes, str]:
+    """The text of all readings together, and its media type, as the one who asks accepts it."""
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.exposition import choose_encoder
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collected(list(readings)))
+    encode, media_type = choose_encoder(accept)
+    return encode(registry), media_type
+
+
+class _Collected:
+    """What the registry asks for at a scrape."""
+
+    def __init__(self, readings: list[MeterReading]) -> None:
+        self._readings = readings
+
+    def collect(self) -> Iterator[Family]:
+        """Every metric with a value, in the order of the table."""
+        from prometheus_client.core import InfoMetricFamily
+
+        yield InfoMetricFamily("comity_build", "The running version.", {"version": __version__})
+        for metric in METRICS:
+            for reading in self._readings:
+                if metric.name in reading.numbers or metric.name in reading.histograms:
+                    yield _family(metric, reading)
+                    break
+
+
+def _family(metric: Metric, reading: MeterReading) -> Family:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+    labels = [metric.label] if metric.label else []
+    if metric.kind is MetricKind.HISTOGRAM:
+        histogram = HistogramMetricFamily(metric.name, metric.text)
+        *counts, total = reading.histograms[metric.name]
+        reached, buckets = 0.0, []
+        for bound, count in zip((*map(str, metric.buckets), "+Inf"), counts, strict=True):
+            reached += count
+            buckets.append((bound, reached))
+        histogram.add_metric([], buckets, total)
+        return histogram
+    kind = CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily
+    family = kind(metric.name, metric.text, labels=labels)
+    for value, number in reading.numbers[metric.name].items():
+        family.add_metric([value] if labels else [], number)
+    return family

@@ -34,10 +34,9 @@ from sqlalchemy import (
 )
 
 from comity.database.dialects import insert_into, named_in
-from comity.database.instants import instant
 from comity.database.priorities import score
 from comity.database.tables import domains
-from comity.database.types import JsonDocument, UtcDateTime
+from comity.database.types import JsonDocument, UtcDateTime, instant
 from comity.model.host import HostStatus
 from comity.rules.priority import PriorityWeights
 

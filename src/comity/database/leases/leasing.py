@@ -33,10 +33,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.bulk import Encoding, driver_text
-from comity.database.instants import from_seconds, instant, to_seconds
 from comity.database.leases.claims import OPEN, ClaimKind, claim_statement, parameters, take_statement
 from comity.database.tables import CANDIDATE, domains
-from comity.database.types import UtcDateTime
+from comity.database.triggers import is_illegal_move
+from comity.database.types import UtcDateTime, from_seconds, instant, to_seconds
 from comity.model.errors import IllegalTransition
 from comity.model.gate import GateMemory
 from comity.model.host import HostEnding, HostProgress, HostStatus, Lease
@@ -157,7 +157,7 @@ def write_under(connection: Connection, lease: Lease, values: Mapping[str, Any],
     try:
         return connection.execute(statement, parameters).first() is not None
     except IntegrityError as error:
-        if "illegal status change" in str(error.orig):
+        if is_illegal_move(error):
             raise IllegalTransition(f"{lease.host}: {str(error.orig).splitlines()[0]}") from error
         raise
 

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, func, insert, literal, or_, select, update
 
-from comity.database.instants import instant
 from comity.database.sources.tables import job_postings, search_outbox, sources
+from comity.database.types import instant
 from comity.model.search import OutboxStatus, SearchDocument
 
 _OUTBOX: Final = search_outbox.c

@@ -14,8 +14,8 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, inser
 from sqlalchemy.exc import IntegrityError
 
 from comity.database.dialects import insert_into, is_taken
-from comity.database.instants import instant
 from comity.database.sources.tables import crawl_locks, crawl_logs, source_pages, sources
+from comity.database.types import instant
 from comity.model.errors import AlreadyThere
 from comity.model.job import ListingKind, SourceType
 from comity.model.source import KnownPage, ScheduleName, Source, SourceStatus

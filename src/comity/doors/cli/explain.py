@@ -11,6 +11,7 @@ from comity.doors.cli.help_text import command
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, read_invocation
 from comity.doors.cli.output import Cell, line_width, render_time, write_json, write_line
 from comity.model.errors import BadInput
+from comity.run.remedies import in_words
 
 if TYPE_CHECKING:
     from comity.rules.canonical import WebAddress
@@ -53,7 +54,7 @@ def why(
         return
     with invocation.open_existing() as opened:
         explanation = opened.why(address)
-    for line in _folded(explanation.decision, 0):
+    for line in _folded(in_words(explanation.decision), 0):
         write_line(Cell(line, "bold"))
     for line in _folded(explanation.url, 2):
         write_line(Cell(f"  {line}", "dim"))
@@ -63,7 +64,7 @@ def why(
         for number, line in enumerate(_folded(step.sentence, _STEP_AT)):
             write_line(Cell(f"  {when if number == 0 else '':<18}", "dim"), line)
     write_line("")
-    for line in _folded(f"What would change it: {explanation.remedy}", 0):
+    for line in _folded(f"What would change it: {in_words(explanation.remedy)}", 0):
         write_line(line)
 
 

@@ -18,7 +18,7 @@ from comity.doors.cli.exit_codes import RootGroup, asks_for_json, exit_code_of
 from comity.doors.cli.help_text import reflow, render_examples
 from comity.doors.cli.options import GlobalOptions, JsonOption, StateOption
 from comity.doors.cli.output import use_plain_fallbacks
-from comity.run.gc_tuning import tune_gc
+from comity.run.runtime import tune_gc
 from comity.run.signals import cancel_exit
 
 # Every command with its module, in the order of --help. A new command is added here.

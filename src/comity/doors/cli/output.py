@@ -17,8 +17,8 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 from comity.doors.cli.table_layout import Cell, Column, Row, lay_out, pair_lines, wrapped
-from comity.doors.schemas.times import iso_time
-from comity.run.wording import counted
+from comity.doors.schemas import iso_time
+from comity.telemetry.logs import counted
 
 __all__ = ["Cell", "Column", "Row", "counted"]
 

@@ -104,8 +104,8 @@ def make_token(context: typer.Context, state: StateOption = None, as_json: JsonO
 def _serve(invocation: Invocation, host: str, port: int, *, schedules: bool) -> int:
     from comity.doors.cli.sources.rendering import result_writer
     from comity.doors.web.server import DATABASE_CONNECTIONS, build_server, listen
-    from comity.run.event_loop import event_loop_runner
     from comity.run.logs import log_for, wait_logger
+    from comity.run.runtime import event_loop_runner
     from comity.run.signals import INTERRUPTED, stop_on_signals
 
     codes: list[int] = []

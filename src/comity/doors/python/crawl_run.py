@@ -15,8 +15,8 @@ from comity.doors.python.page import Page
 from comity.doors.python.page_queue import PageQueue
 from comity.model.errors import ComityError
 from comity.reports.idle import IdleHost
-from comity.run.event_loop import event_loop_runner
 from comity.run.remedies import put_remedy_into
+from comity.run.runtime import event_loop_runner
 from comity.walk.crawl.progress import Progress, RunSummary
 
 _END: Final = None

@@ -18,6 +18,7 @@ from comity.doors.python.user_code import Sink, UserExtractor, sink_maker, wrap_
 from comity.model.host import Seed
 from comity.reports.idle import IdleHost
 from comity.run.crawl.sites import Sites, finish_sites, prepare_sites, reopen_hosts
+from comity.run.remedies import CRAWL_ADVICE
 from comity.settings import Settings
 from comity.walk.crawl.crawl import Crawl
 from comity.walk.crawl.hooks import CrawlHooks
@@ -77,7 +78,7 @@ class CrawlTask:
             self.taken_down = sites.taken_down
             await self._reopen_hosts(state, sites.hosts)
             self.summary = await self._run_crawl(state, sites.hosts, queue)
-            await thread.run(finish_sites, state, self.summary)
+            self.summary = await thread.run(finish_sites, state, self.summary)
             if self.summary.status != "stopped":  # a caller that stops a crawl knows why hosts were not visited
                 self.idle = self.summary.idle
         finally:
@@ -123,6 +124,7 @@ class CrawlTask:
             hooks = CrawlHooks(
                 is_held_up=lambda: queue.is_held_up(crawl.unsettled, crawl.unsettled_bytes),
                 extract=wrap_extractor(plan.extract),
+                advice=CRAWL_ADVICE,
             )
             self._crawl = crawl = state.crawl(fetcher, hosts, hooks, sink)
             self.progress = crawl.progress

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, WithJsonSchema
 
-from comity.doors.schemas.times import iso_time
+from comity.doors.schemas import iso_time
 
 Instant = Annotated[
     datetime,

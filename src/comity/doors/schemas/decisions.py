@@ -10,6 +10,7 @@ from pydantic import Field
 
 from comity.doors.schemas.base import Instant, Schema
 from comity.model.robots import Confidence
+from comity.run.remedies import worded
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -137,7 +138,7 @@ class WhyView(Schema):
 
 def why_view(state: State, address: WebAddress) -> WhyView:
     """Explain a URL from stored state; no request goes to the site."""
-    return WhyView.model_validate(asdict(state.why(address)))
+    return WhyView.model_validate(asdict(worded(state.why(address))))
 
 
 class VerdictView(Schema):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, QueueFacts, SourceFacts, UrlFacts, VisitFacts
+from comity.model.wording import Action, action
 from comity.rules.why.visits import CODES, has_refused_port, never_found, sighting_decision, visit_decision
 from comity.rules.why.words import minute, second
 
@@ -21,7 +21,7 @@ _SAME_PAGE: Final = frozenset({"permuted_query", "volatile_parameter"})
 def decide(facts: UrlFacts) -> Decision:
     """Name what decided last, with what would change it."""
     if facts.takedown is not None:
-        remedy = f"`comity takedown remove {facts.takedown}` lifts the takedown."
+        remedy = action(Action.LIFT_TAKEDOWN, facts.takedown) + " lifts the takedown."
         return Decision("taken_down", f"It is taken down by the entry {facts.takedown}.", remedy)
     if facts.path == "/robots.txt":
         return _robots_file(facts)
@@ -68,15 +68,15 @@ def _behind_cooldown(facts: UrlFacts, own: Decision) -> Decision:
     if left_alone is None:
         return own
     if own.code in _OURS:
-        return Decision(own.code, f"{own.sentence} {until_when(facts)}", own.remedy)
-    return Decision(left_alone.code, f"{left_alone.sentence} {own.sentence}", left_alone.remedy)
+        return Decision(own.code, own.sentence + " " + until_when(facts), own.remedy)
+    return Decision(left_alone.code, left_alone.sentence + " " + own.sentence, left_alone.remedy)
 
 
 def _done(facts: UrlFacts, queue: QueueFacts) -> Decision:
     last = last_event(facts)
     if isinstance(last, VisitFacts):
         return visit_decision(facts, last)
-    again = f"`comity domains reset {facts.host_name}` queues it again."
+    again = action(Action.RESET_HOST, facts.host_name) + " queues it again."
     if last is not None:
         return evidence_decision(facts, last)
     if queue.state == "dropped":
@@ -92,14 +92,14 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
     if decided.type == "taken_down":
         entry = decided.content.get("entry", "an entry")
         text = f"It was taken down by {entry} when it was found, at {at}; that takedown is no longer in force."
-        return Decision("was_taken_down", text, f"`comity domains reset {host}` queues it again.")
+        return Decision("was_taken_down", text, action(Action.RESET_HOST, host) + " queues it again.")
     if decided.type == "address_refused":
         if has_refused_port(facts.host_name):  # which no setting allows
             return Decision(
                 "address_refused", f"It was not requested: {decided.reason}.", "Nothing: web servers use other ports."
             )
         text = f"Its host has an address that is not public ({decided.reason}); it was not requested."
-        return Decision("address_refused", text, "`--allow-network CIDR` allows a private network.")
+        return Decision("address_refused", text, action(Action.ALLOW_NETWORK) + " allows a private network.")
     if decided.type == "no_https":
         text = f"There is no TLS server, so the host is visited over http instead ({decided.reason})."
         return Decision("no_https", text, "Nothing here: the site would have to support TLS.")
@@ -107,10 +107,12 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
         code = decided.content.get("code", "trap")
         if code in _SAME_PAGE:
             text = f"It is another address of a page that is visited ({code}): {decided.reason}."
-            return Decision("same_page", text, f"`comity crawl {facts.url}` visits it anyway.")
+            return Decision("same_page", text, action(Action.CRAWL, facts.url) + " visits it anyway.")
         text = f"It looks like part of an endless space ({code}): {decided.reason}."
         return Decision(
-            "trap", text, f"`comity crawl {facts.url}` starts there; COMITY_AVOID_TRAPS=false turns trap detection off."
+            "trap",
+            text,
+            action(Action.CRAWL, facts.url) + " starts there; COMITY_AVOID_TRAPS=false turns trap detection off.",
         )
     text = f"It was postponed at {at}: {decided.reason}."
     return Decision("host_busy", text, "Nothing is needed: it is retried automatically.")
@@ -123,7 +125,7 @@ def robots_decision(facts: UrlFacts, said: str, at: datetime | None) -> Decision
         return _unreadable_robots(facts)
     if robots is not None and robots.allowed:
         text = f"robots.txt forbade it at {minute(at)} ({said}); it allows it now."
-        return Decision("robots_denied_then", text, f"`comity domains reset {host}` crawls the host again.")
+        return Decision("robots_denied_then", text, action(Action.RESET_HOST, host) + " crawls the host again.")
     reason = (robots.reason if robots is not None else said).removeprefix("robots.txt ")
     remedy = "Nothing here: the site's robots.txt would have to allow it; it is read again automatically."
     return Decision("robots_denied", f"robots.txt forbids it: {reason}.", remedy)
@@ -147,7 +149,7 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
     if left_alone is not None:
         if isinstance(last, VisitFacts) and last.outcome != "fetched":
             own = visit_decision(facts, last).sentence
-            return Decision(left_alone.code, f"{left_alone.sentence} {own}", left_alone.remedy)
+            return Decision(left_alone.code, left_alone.sentence + " " + own, left_alone.remedy)
         if left_alone.code == "cooldown" and facts.robots is not None and facts.robots.is_unreadable:
             return _unreadable_robots(facts)
         return left_alone
@@ -177,13 +179,13 @@ def _queued(facts: UrlFacts, queue: QueueFacts) -> Decision:
 
 def _too_deep(facts: UrlFacts, queue: QueueFacts) -> Decision:
     went = "than crawls have followed so far" if facts.max_depth is None else f"than the last crawl's {facts.max_depth}"
-    text = f"It is too deep: {queue.depth} steps from a seed, more {went} (--max-depth)."
-    return Decision("too_deep", text, f"`comity crawl {facts.host_name} --max-depth {queue.depth}` reaches it.")
+    text = f"It is too deep: {queue.depth} steps from a seed, more {went} (" + action(Action.MAX_DEPTH) + ")."
+    return Decision("too_deep", text, action(Action.CRAWL_DEEPER, facts.host_name, queue.depth) + " reaches it.")
 
 
 def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
     """Nothing prevents it; its turn has not come yet."""
-    remedy = f"`comity crawl {facts.host_name}` continues with it."
+    remedy = action(Action.CRAWL, facts.host_name) + " continues with it."
     last = last_event(facts)
     if failed and isinstance(last, VisitFacts):
         return visit_decision(facts, last)
@@ -196,7 +198,7 @@ def _next(facts: UrlFacts, queue: QueueFacts, *, failed: bool) -> Decision:
         return waiting
     if queue.is_image:
         text = "It is queued as an image: images are fetched after all pages of their host."
-        return Decision("queued", text, f"`comity crawl {facts.host_name} --images` continues with it.")
+        return Decision("queued", text, action(Action.CRAWL_IMAGES, facts.host_name) + " continues with it.")
     steps = "1 step" if queue.depth == 1 else f"{queue.depth} steps"
     again = " once more" if isinstance(last, VisitFacts) else ""
     return Decision(
@@ -233,7 +235,7 @@ def _unqueued(facts: UrlFacts) -> Decision:
 
 def _robots_file(facts: UrlFacts) -> Decision:
     robots = facts.robots
-    remedy = f"`comity robots {facts.host_name}` shows what it says."
+    remedy = action(Action.READ_ROBOTS, facts.host_name) + " shows what it says."
     if robots is None:
         return Decision(
             "robots_file",
@@ -251,14 +253,14 @@ def _sitemap(facts: UrlFacts) -> Decision:
     assert sitemap is not None
     at = f" at {minute(sitemap.asked_at)}" if sitemap.asked_at is not None else ""
     detail = f" ({sitemap.detail})" if sitemap.detail else ""
-    crawl = f"`comity domains reset {facts.host_name}` makes the next crawl read sitemaps again."
+    crawl = action(Action.RESET_HOST, facts.host_name) + " makes the next crawl read sitemaps again."
     if sitemap.state == "read":
         text = f"It is a sitemap: it was read{at} and names {sitemap.entries:,} entries{detail}."
     elif sitemap.state == "refused":
         text = f"It is a sitemap that was not requested{at}: {sitemap.detail or 'it was refused'}."
     elif sitemap.state == "planned":
         text = "It is a sitemap that has not been read yet."
-        crawl = f"`comity crawl {facts.host_name}` continues with it."
+        crawl = action(Action.CRAWL, facts.host_name) + " continues with it."
     else:
         text = f"It was requested as a sitemap{at}, but is not one{detail}."
     return Decision(f"sitemap_{sitemap.state}", text, crawl)
@@ -267,7 +269,7 @@ def _sitemap(facts: UrlFacts) -> Decision:
 def _image(facts: UrlFacts) -> Decision:
     image = facts.image
     assert image is not None
-    again = f"`comity crawl {facts.host_name} --images --refresh` requests it again."
+    again = action(Action.CRAWL_IMAGES_AGAIN, facts.host_name) + " requests it again."
     if image.error is not None:
         return Decision(
             "image_failed", f"It is an image and was not stored: {image.error} ({minute(image.asked_at)}).", again
@@ -282,21 +284,25 @@ def source_decision(facts: UrlFacts, source: SourceFacts) -> Decision:
     url, said = source.careers_url, source.message or "no reason is recorded"
     which = "It is a source" if facts.url == url else f"It belongs to the source {url}"
     if source.status == "deleted":
-        return Decision("source_deleted", f"{which}, and was deleted.", f"`comity sources add {url}` adds it again.")
+        return Decision(
+            "source_deleted", f"{which}, and was deleted.", action(Action.ADD_SOURCE, url) + " adds it again."
+        )
     if source.status == "paused":
         return Decision(
-            "source_paused", f"{which}, and is paused ({said}).", f"`comity sources resume {url}` resumes it."
+            "source_paused", f"{which}, and is paused ({said}).", action(Action.RESUME_SOURCE, url) + " resumes it."
         )
     if source.status == "blocked":
-        remedy = f"`comity sources resume {url}` reads it again."
+        remedy = action(Action.RESUME_SOURCE, url) + " reads it again."
         return Decision("source_blocked", f"{which}, and is blocked ({said}).", remedy)
-    run = f"`comity sources run {url}` reads it now."
+    run = action(Action.RUN_SOURCE, url) + " reads it now."
     if source.holder is not None:
         return Decision("source_running", f"{which}, and {source.holder} reads it now.", "Wait for that run.")
     last = _last(source)
     if source.next_run_at is None or source.next_run_at <= facts.now:
         return Decision(
-            "source_due", f"{which}{last}, and is due now.", f"{run} `comity sources serve` reads it when it is due."
+            "source_due",
+            f"{which}{last}, and is due now.",
+            run + " " + action(Action.SERVE_SOURCES) + " reads it when it is due.",
         )
     code = f"source_{source.last_status}" if source.last_status else "source_waiting"
     why = f" ({source.next_run_reason})" if source.next_run_reason else ""
@@ -314,9 +320,6 @@ def _last(source: SourceFacts) -> str:
 _LEFT_ALONE: Final = ("blocked", "unreachable")
 
 
-_FAILURE: Final = re.compile(r"\(([a-z_]+)[);]")  # the kind of failure in a stored reason
-
-
 def cooldown(facts: UrlFacts) -> Decision | None:
     """The cooldown or permanent block of the host, while it is in force (S1 §6.3)."""
     host = facts.host
@@ -327,9 +330,9 @@ def cooldown(facts: UrlFacts) -> Decision | None:
         return None
     reason = host.block_reason or host.block_code or "no reason is recorded"
     since = f" since {minute(host.blocked_at)}" if host.blocked_at is not None else ""
-    remedy = f"`comity domains reset {host.name}` ends the block."
-    failure = next((code for code in _FAILURE.findall(reason) if code in CODES), None)
-    if host.status == "unreachable" and failure is not None:
+    remedy = action(Action.RESET_HOST, host.name) + " ends the block."
+    failure = facts.robots.failure if facts.robots is not None and facts.robots.is_unreadable else None
+    if host.status == "unreachable" and failure is not None and failure in CODES:
         what, _remedy = CODES[failure]
         again = f"is tried again after {minute(due_at)}" if due_at is not None else "is not retried automatically"
         return Decision(failure, f"{what}: it is unreachable{since} and {again}.", remedy)
@@ -337,7 +340,7 @@ def cooldown(facts: UrlFacts) -> Decision | None:
         text = f"Its host is {host.status}{since} ({reason}) and is not retried automatically."
         return Decision("permanent_block", text, remedy)
     text = f"Its host is {host.status}{since} ({reason}); it is tried again after {minute(due_at)}."
-    return Decision("cooldown", text, f"{remedy} Otherwise wait until then.")
+    return Decision("cooldown", text, remedy + " Otherwise wait until then.")
 
 
 def until_when(facts: UrlFacts) -> str:
@@ -364,11 +367,11 @@ def not_seeded(facts: UrlFacts) -> Decision | None:
     host = facts.host
     if host is None:
         text = f"Its host {facts.host_name} is unknown: no seed, page or source has named it."
-        return Decision("unknown_host", text, f"`comity crawl {facts.host_name}` crawls it.")
+        return Decision("unknown_host", text, action(Action.CRAWL, facts.host_name) + " crawls it.")
     if host.is_seeded:
         return None
     text = f"Its host was only requested by a {host.seeded_by or 'request'} and never seeded, so it is not crawled."
-    return Decision("not_seeded", text, f"`comity seeds add {host.name}` adds it to the crawl.")
+    return Decision("not_seeded", text, action(Action.ADD_SEED, host.name) + " adds it to the crawl.")
 
 
 def host_decision(facts: UrlFacts) -> Decision | None:
@@ -384,5 +387,5 @@ def host_decision(facts: UrlFacts) -> Decision | None:
         return Decision("crawl_delay" if delay_s else "pace", text, remedy)
     if host.next_crawl_after is not None and host.next_crawl_after > now:
         text = f"Its host is not due before {minute(host.next_crawl_after)}."
-        return Decision("not_due", text, f"`comity domains reset {host.name}` makes it due now.")
+        return Decision("not_due", text, action(Action.RESET_HOST, host.name) + " makes it due now.")
     return None

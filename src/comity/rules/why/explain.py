@@ -73,7 +73,7 @@ def _is_known(facts: UrlFacts) -> bool:
 
 def _folded(folded: UrlFacts, parameters: str) -> Decision:
     below = decide(folded)
-    sentence = f"It is treated as {folded.url}: {parameters} does not identify a page. {below.sentence}"
+    sentence = f"It is treated as {folded.url}: {parameters} does not identify a page. " + below.sentence
     return Decision("folded", sentence, below.remedy)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, UrlFacts, VisitFacts
 from comity.model.frontier import UnqueuedCode
+from comity.model.wording import Action, Words, action, filled
 from comity.rules.address_guard import decide_port
 from comity.rules.canonical import resolve_link
 from comity.rules.why.words import minute, named_by
@@ -31,18 +32,23 @@ def sighting_decision(facts: UrlFacts, robots: RobotsDecision) -> Decision:
         return robots(facts, "the line is no longer recorded", seen.at)
     if code == UnqueuedCode.TAKEDOWN:
         text = f"It was taken down when {by} named it, at {at}; that takedown is no longer in force."
-        return Decision("was_taken_down", text, f"`comity domains reset {host}` crawls the host again.")
-    text, remedy = _WORDS[code]
+        return Decision("was_taken_down", text, action(Action.RESET_HOST, host) + " crawls the host again.")
+    words, remedy = _WORDS[code]
     stored = {"own": seen.host, "host": host, "by": by, "url": facts.url}
-    return Decision(_NAMES.get(code, code), text.format(**stored), remedy.format(**stored))
+    return Decision(_NAMES.get(code, code), filled(words, **stored), filled(remedy, **stored))
 
 
 _NAMES: Final[dict[str, str]] = {UnqueuedCode.NOFOLLOW_LINK: "nofollow", UnqueuedCode.NOFOLLOW_PAGE: "nofollow"}
-_NO_RESPECT: Final = "`comity crawl {host} --no-respect-nofollow` follows it; `comity crawl {url}` starts there."
-_WORDS: Final[dict[str, tuple[str, str]]] = {
+_NO_RESPECT: Final = (
+    action(Action.CRAWL_IGNORING_NOFOLLOW, "{host}")
+    + " follows it; "
+    + action(Action.CRAWL, "{url}")
+    + " starts there."
+)
+_WORDS: Final[dict[str, tuple[Words, Words]]] = {
     UnqueuedCode.OTHER_HOST: (
         "It is out of scope: on {host}, while the crawl of {own} stays on its own host. It was named by {by}.",
-        "`comity crawl {host}` crawls that host.",
+        action(Action.CRAWL, "{host}") + " crawls that host.",
     ),
     UnqueuedCode.NOFOLLOW_LINK: ("The only link to it says rel=nofollow: {by}.", _NO_RESPECT),
     UnqueuedCode.NOFOLLOW_PAGE: (
@@ -50,24 +56,26 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         _NO_RESPECT,
     ),
     UnqueuedCode.LINKS_OFF: (
-        "Links are not followed (--no-follow-links). It was named by {by}.",
-        "`comity crawl {host} --follow-links` follows it.",
+        "Links are not followed (" + action(Action.NO_FOLLOW_LINKS) + "). It was named by {by}.",
+        action(Action.CRAWL_FOLLOWING_LINKS, "{host}") + " follows it.",
     ),
     UnqueuedCode.CANONICAL_OFF: (
-        "It is the canonical address of a page, and these are not followed (--no-follow-canonical): {by}.",
-        "`comity crawl {host} --follow-canonical` follows it.",
+        "It is the canonical address of a page, and these are not followed ("
+        + action(Action.NO_FOLLOW_CANONICAL)
+        + "): {by}.",
+        action(Action.CRAWL_FOLLOWING_CANONICAL, "{host}") + " follows it.",
     ),
     UnqueuedCode.TRAP: (
         "It looks like part of an endless space: too many URLs like it were found. It was named by {by}.",
-        "`comity crawl {url}` starts there, if it is a distinct page.",
+        action(Action.CRAWL, "{url}") + " starts there, if it is a distinct page.",
     ),
     UnqueuedCode.SITEMAP_LIMIT: (
         "The sitemaps of its host name more pages than the limit. It was named by {by}.",
-        "Raise COMITY_MAX_SITEMAPS, or run `comity crawl {url}`.",
+        "Raise COMITY_MAX_SITEMAPS, or run " + action(Action.CRAWL, "{url}") + ".",
     ),
     UnqueuedCode.REDIRECT_TARGET: (
         "It was reached by {by}; its content is stored under that address.",
-        "`comity crawl {url}` visits it under its own address.",
+        action(Action.CRAWL, "{url}") + " visits it under its own address.",
     ),
 }
 
@@ -76,11 +84,11 @@ def never_found(facts: UrlFacts) -> Decision:
     """No crawl has named it."""
     host = facts.host
     assert host is not None, "an unknown host was answered before"
-    begin = f"`comity crawl {facts.url}` starts there."
+    begin = action(Action.CRAWL, facts.url) + " starts there."
     bare = facts.path.partition("?")[0].lower()
     if facts.variants:
         text = f"No crawl has found it in this form; {facts.variants[0]} is known."
-        return Decision("other_spelling", text, f"`comity why {facts.variants[0]}` explains that one.")
+        return Decision("other_spelling", text, action(Action.EXPLAIN, facts.variants[0]) + " explains that one.")
     if host.status == "pending":
         return Decision(
             "waits_for_first_crawl",
@@ -88,8 +96,9 @@ def never_found(facts: UrlFacts) -> Decision:
             begin,
         )
     if bare.endswith(_IMAGES):
-        text = "It looks like an image, and no page links to it; images are fetched only with --images."
-        return Decision("images_off", text, f"`comity crawl {facts.host_name} --images` fetches images.")
+        named = "It looks like an image, and no page links to it; images are fetched only with "
+        only_with = named + action(Action.WITH_IMAGES) + "."
+        return Decision("images_off", only_with, action(Action.CRAWL_IMAGES, facts.host_name) + " fetches images.")
     if bare.endswith(_ASSETS):
         text = "It looks like a script, style or font, which are not fetched, and no page links to it."
         return Decision("asset", text, begin)
@@ -105,13 +114,13 @@ def never_found(facts: UrlFacts) -> Decision:
     return Decision("never_found", "No page, sitemap or seed of its host has named it.", begin)
 
 
-_AGAIN: Final = "`comity domains reset {host}` queues it again"
+_AGAIN: Final = action(Action.RESET_HOST, "{host}") + " queues it again"
 _SERVER: Final = "Nothing here: the site has to respond differently. " + _AGAIN + "."
 _NETWORK: Final = "Nothing here: the host has to be reachable. " + _AGAIN + "."
 _BROKEN: Final = "Nothing here: the site has to send a valid response. " + _AGAIN + "."
 
 # By the code that is stored in front of the reason: what happened, and what would change it.
-CODES: Final[dict[str, tuple[str, str]]] = {
+CODES: Final[dict[str, tuple[str, Words]]] = {
     "dns_failure": ("Its host name cannot be resolved", _NETWORK),
     "connect_failure": ("Its host refused the connection, or cannot be reached", _NETWORK),
     "proxy_failure": ("The proxy failed", "Check COMITY_PROXY. " + _AGAIN + "."),
@@ -130,8 +139,14 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     ),
     "decompression_bomb": ("The body inflates to far more than it sends", _BROKEN),
     "header_flood": ("The response header is too long", _BROKEN),
-    "wrong_type": ("Its content type is not accepted", "`comity crawl {host} --accept TYPE` accepts that type."),
-    "address_refused": ("Its host has an address that is not public", "`--allow-network CIDR` allows a network."),
+    "wrong_type": (
+        "Its content type is not accepted",
+        action(Action.CRAWL_ACCEPTING_TYPE, "{host}") + " accepts that type.",
+    ),
+    "address_refused": (
+        "Its host has an address that is not public",
+        action(Action.ALLOW_NETWORK) + " allows a network.",
+    ),
     "scheme_refused": ("Its scheme is not http or https", "Nothing: only http and https are crawled."),
     "invalid_url": ("It is not a URL that can be requested", "Nothing: the address itself is wrong."),
     "invalid_header": ("The response header is not valid HTTP", _BROKEN),
@@ -144,7 +159,10 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "bad_redirect": ("It redirects to something that is not a web address", _BROKEN),
     "robots_denied": ("It redirects to a page that robots.txt forbids", _SERVER),
     "robots_unreachable": ("It redirects to a host whose robots.txt cannot be read", _SERVER),
-    "taken_down": ("It redirects to a page that is taken down", "`comity takedown remove ENTRY` lifts the takedown."),
+    "taken_down": (
+        "It redirects to a page that is taken down",
+        action(Action.LIFT_TAKEDOWN, "ENTRY") + " lifts the takedown.",
+    ),
     "host_busy": ("Another process holds its host", "Wait until that process ends."),
     "patience": ("Its host asked us to wait", "Wait until the block ends."),
     "http_401": ("It needs a login: the server answered 401", _SERVER),
@@ -154,7 +172,10 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "http_429": ("The host is rate-limited: the server answered 429", "Wait; crawls keep the host's pace."),
 }
 _REVISIT: Final = (
-    "`comity crawl {host} --refresh` visits it again; `comity domains reset {host}` crawls the whole host again."
+    action(Action.REFRESH, "{host}")
+    + " visits it again; "
+    + action(Action.RESET_HOST, "{host}")
+    + " crawls the whole host again."
 )
 
 
@@ -163,6 +184,7 @@ def visit_decision(facts: UrlFacts, visit: VisitFacts) -> Decision:
     if visit.outcome in ("fetched", "not_modified"):
         return _came(facts, visit)
     code = visit.code or visit.outcome
+    known: tuple[str, Words]
     if code.startswith("http_5") or code in ("http_408", "http_425"):
         known = (f"The server failed: it answered {visit.status}", _SERVER)
     elif code in ("", "gone", "failed", "rejected", "refused") or code not in CODES:
@@ -180,7 +202,7 @@ def visit_decision(facts: UrlFacts, visit: VisitFacts) -> Decision:
     text = f"{what}{reason}, at {minute(visit.at)}{_where(facts, visit)}{tries}."
     if facts.queue is not None and facts.queue.state == "queued":
         remedy = "Nothing is needed: the next crawl of the host tries it again when it is due."
-    return Decision(code or visit.outcome, text, remedy.format(host=facts.host_name))
+    return Decision(code or visit.outcome, text, filled(remedy, host=facts.host_name))
 
 
 def has_refused_port(host: str) -> bool:
@@ -218,13 +240,13 @@ def _came(facts: UrlFacts, visit: VisitFacts) -> Decision:
     """A page was fetched: its own directives decide, else the fetch itself."""
     host, at, status = facts.host_name, minute(visit.at), visit.status
     said = {each.type: each for each in facts.decisions if each.at >= visit.at}
-    revisit = _REVISIT.format(host=host)
+    revisit = _REVISIT.filled(host=host)
     if (wall := said.get("login_wall")) is not None:
         text = f"It requires a login instead of showing a page (HTTP {status} at {at})."
         return Decision(wall.type, text, "Nothing here: the site would have to show the page without a login.")
     if (noindex := said.get("noindex")) is not None:
         text = f"It asks not to be indexed ({noindex.reason}): fetched at {at} (HTTP {status}), but not stored."
-        return Decision("noindex", text, f"Nothing here: the site would have to remove that. {revisit}")
+        return Decision("noindex", text, "Nothing here: the site would have to remove that. " + revisit)
     if (hard := said.get("unreadable")) is not None:
         text = f"It could not be read ({hard.reason}): fetched at {at} (HTTP {status}); its links are not known."
         return Decision("unreadable", text, revisit)
@@ -249,11 +271,11 @@ def _moved(facts: UrlFacts, visit: VisitFacts, canonical: DecisionFacts | None) 
         target = resolve_link(final, final)
         if target is not None and target.host != host:
             text = f"It redirects off-site, to {final} (HTTP {status} there, at {at})."
-            return Decision("redirected_off_site", text, f"`comity crawl {target.host}` crawls that host.")
+            return Decision("redirected_off_site", text, action(Action.CRAWL, target.host) + " crawls that host.")
         text = f"It redirects to {final}, which was fetched at {at} (HTTP {status})."
-        return Decision("redirected", text, _REVISIT.format(host=host))
+        return Decision("redirected", text, _REVISIT.filled(host=host))
     if canonical is not None:
         there = canonical.content.get("canonical", "another address")
         text = f"It names {there} as its canonical address; it was fetched itself at {at} (HTTP {status})."
-        return Decision("canonical_elsewhere", text, f"`comity why {there}` explains that address.")
+        return Decision("canonical_elsewhere", text, action(Action.EXPLAIN, there) + " explains that address.")
     return None

@@ -14,6 +14,7 @@ from comity.assemble import open_state
 from comity.model.run import BudgetReason, EndReason, Exhausted
 from comity.run.crawl.shared import FinishedHosts, return_page, take_page
 from comity.run.crawl.view import visits_of
+from comity.run.remedies import CRAWL_ADVICE
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.hooks import CrawlHooks, HostShare
 
@@ -90,6 +91,7 @@ def _hooks(job: dict[str, Any], parent: ParentChannel, is_held: Callable[[], boo
         run_id=UUID(job["run_id"]),
         pages=pages,
         hosts=HostShare(job["most_hosts"], finished.all, finished.add, finished.remove, report_host),
+        advice=CRAWL_ADVICE,
     )
 
 

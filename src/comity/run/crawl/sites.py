@@ -7,14 +7,15 @@ threads and event loop.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from comity.operate.hosts import request_refresh
 from comity.operate.seeds import add_seeds
 from comity.run.crawl.view import CrawlObserver, visits_of
-from comity.run.event_loop import event_loop_runner
+from comity.run.remedies import CRAWL_ADVICE, worded
+from comity.run.runtime import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
@@ -66,9 +67,10 @@ async def reopen_hosts(state: State, hosts: Collection[str]) -> None:
         await reread_robots(state.database, state.clock, read, hosts, state.frontier)
 
 
-def finish_sites(state: State, summary: RunSummary) -> None:
-    """Rank the hosts of the run by its results."""
+def finish_sites(state: State, summary: RunSummary) -> RunSummary:
+    """Rank the hosts of the run by its results; gives the summary for users, with what would help in words."""
     rescore_run(state.database, state.clock, summary.run_id, state.settings.weights)
+    return replace(summary, idle=tuple(map(worded, summary.idle)))
 
 
 def crawl_sites(
@@ -93,15 +95,14 @@ def crawl_sites(
             summary = runner.run(SharedCrawl(state, sites.hosts, processes, view).run())
         else:
             summary = runner.run(_crawl_here(state, sites.hosts, view))
-    finish_sites(state, summary)
-    return summary, sites
+    return finish_sites(state, summary), sites
 
 
 async def _crawl_here(state: State, hosts: Collection[str], view: CrawlObserver) -> RunSummary:
     on_visits = view.on_visits
-    hooks = CrawlHooks(on_settled=lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None
+    on_settled = (lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None
     async with state.fetcher() as fetcher:
-        crawl = state.crawl(fetcher, hosts, hooks)
+        crawl = state.crawl(fetcher, hosts, CrawlHooks(on_settled, advice=CRAWL_ADVICE))
 
         def stop(_number: int) -> None:
             view.on_stop()

@@ -6,21 +6,23 @@ import asyncio
 import os
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.assemble import open_state
-from comity.model.errors import BadInput
+from comity.frontier.store import FrontierUnavailable
+from comity.model.errors import BadInput, StateUnavailable
 from comity.run.child_process import ChildProcess
-from comity.run.event_loop import event_loop_runner
 from comity.run.logs import log_for, log_level
 from comity.run.observe import served
+from comity.run.runtime import event_loop_runner
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, stop_on_signals
 from comity.run.work.log import StoreLog
 from comity.run.work.worker import STOPPING, WorkerProcess, WorkLimits, WorkObserver
+from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
 from comity.telemetry.collecting import ReadingCollector
 from comity.telemetry.meter import Meter, MeterReading
@@ -30,6 +32,12 @@ if TYPE_CHECKING:
 
 _RESTARTS_A_MINUTE: Final = 3
 _PAUSE_S: Final = 1.0
+# The same failure so often in a row, each within a minute after the start, would come again without end.
+_SAME_FAILURES: Final = 3
+_AT_ONCE_S: Final = 60.0
+_PASSING: Final = frozenset(
+    {StateUnavailable.code, FrontierUnavailable.code}
+)  # a store that does not answer comes back
 
 
 def run_workers(settings: Settings, limits: WorkLimits, view: WorkObserver, *, as_json: bool) -> int:
@@ -61,7 +69,7 @@ class _Workers:
         """Keep every process running; gives the exit code once all have ended."""
         stop_on_signals(self._on_signal, on_timeout=self._log_forced_exit, before_exit=self._kill_all)
         async with served(self._settings, self._log, self._readings, self._gathered.silence_s):
-            await asyncio.to_thread(self._check_state)
+            await asyncio.to_thread(self._check_stores)
             try:
                 await asyncio.gather(*(self._keep(number) for number in range(self._settings.processes)))
             finally:
@@ -70,10 +78,11 @@ class _Workers:
             return 1  # all that they tried brought no page
         return self._code
 
-    def _check_state(self) -> None:
-        """Report a problem of the state once, before any process starts."""
+    def _check_stores(self) -> None:
+        """Report a problem of a store once, before any process starts."""
         with open_state(self._settings, connections=2) as state:
             StoreLog(self._log).check_frontier(state)
+        try_folder(read_target(self._settings.pages))
 
     def _readings(self) -> list[MeterReading]:
         self._meter.set(metrics.PROCESSES, self._gathered.reporting)
@@ -105,11 +114,12 @@ class _Workers:
     async def _keep(self, number: int) -> None:
         """Run one worker after the other, until one ends by itself."""
         died_at: deque[float] = deque(maxlen=_RESTARTS_A_MINUTE)
+        failures: deque[str | None] = deque(maxlen=_SAME_FAILURES)  # their codes
         while not self._stopping.is_set():
             limits = self._limits_of(number)
             if limits is None:
                 return
-            child = ChildProcess(number, self._on_message)
+            child, started_at = ChildProcess(number, self._on_message), monotonic()
             code = await self._run_child(child, limits)
             if self._stopping.is_set() or code == 0:
                 return
@@ -118,6 +128,15 @@ class _Workers:
                 if child.failure.exit_code == BadInput.exit_code:  # the next would fail in the same way
                     self._code = child.failure.exit_code
                     return
+            is_early = monotonic() - started_at < _AT_ONCE_S
+            failures.append(child.failure.code if child.failure is not None and is_early else None)
+            if _is_hopeless(failures):
+                self._code = code
+                message = (
+                    f"a worker process failed {_SAME_FAILURES} times in a row for the same reason; no other starts"
+                )
+                self._log.emit(events.WORKER_FAILED, message, error="worker_died")
+                return
             is_often = len(died_at) == _RESTARTS_A_MINUTE
             pause_s = max(_PAUSE_S, died_at[0] + 60.0 - monotonic()) if is_often else _PAUSE_S
             died_at.append(monotonic())
@@ -195,6 +214,11 @@ class _Workers:
         if limits.hosts is not None:
             limits = replace(limits, hosts=_share(limits.hosts, number, count))
         return limits
+
+
+def _is_hopeless(codes: Sequence[str | None]) -> bool:
+    """Whether the last failures of a worker were all of one kind, and of one that does not pass by itself."""
+    return len(codes) == _SAME_FAILURES and len(set(codes)) == 1 and codes[0] is not None and codes[0] not in _PASSING
 
 
 def _share(whole: int, number: int, count: int) -> int:

@@ -17,11 +17,13 @@ from comity.model.errors import StateUnavailable
 from comity.run.crawl.view import show_no_progress
 from comity.run.logs import log_for, wait_logger
 from comity.run.observe import observed
+from comity.run.remedies import CRAWL_ADVICE
 from comity.run.signals import FORCED_EXIT, INTERRUPTED, exit_in_time, stop_on_signals
-from comity.run.wording import counted
 from comity.run.work.log import StoreLog, log_host, log_run, log_settings_warnings, log_start
 from comity.run.work.shift import WorkerMemory, WorkerShift
+from comity.store.target import read_target, try_folder
 from comity.telemetry import events, metrics
+from comity.telemetry.logs import counted
 from comity.walk.crawl.hooks import CrawlHooks, Duty, HostShare
 from comity.walk.crawl.progress import RunSummary
 from comity.walk.crawl.worker import StateLost, Worker, WorkerTerms
@@ -93,6 +95,7 @@ class WorkerProcess:
             self._worker.stop()
 
         stop_on_signals(on_signal, on_timeout=self._log_forced_exit)
+        try_folder(read_target(self._settings.pages))  # before a host is leased in vain
         await self.run(warns=True)
         if codes:
             return codes[0]
@@ -170,6 +173,7 @@ class WorkerProcess:
             on_wait=wait_logger(self._log),
             waits_for_space=True,
             duties=(duty,),
+            advice=CRAWL_ADVICE,
         )
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from comity.model.outcome import Outcome
 from comity.model.page import Extractor
+from comity.model.wording import NO_ADVICE, CrawlAdvice
 from comity.telemetry.meter import Meter
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.progress import HostSummary
@@ -75,6 +76,8 @@ class CrawlHooks:
     """Called for every wait for a host, if set."""
     duties: tuple[Duty, ...] = ()
     """What else to do while the run lasts."""
+    advice: CrawlAdvice = NO_ADVICE
+    """How warnings name what would help."""
 
 
 NO_HOOKS = CrawlHooks()

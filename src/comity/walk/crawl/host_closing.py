@@ -17,8 +17,8 @@ from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
-from comity.database.instants import to_seconds
 from comity.database.leases.leasing import ending_values
+from comity.database.types import to_seconds
 from comity.frontier.store import FrontierReads, FrontierStore
 from comity.leases.leases import Leases
 from comity.model.errors import LeaseLost
@@ -60,6 +60,7 @@ class HostCloser:
         self._track = terms.track
         self._sitemaps = terms.reads_sitemaps
         self._max_depth = terms.scope.max_depth
+        self._max_depth_name = terms.advice.max_depth
         self._leaves_sitemaps = terms.scope.sitemaps and not terms.reads_sitemaps
         self._makes_way = hosts is None
 
@@ -141,7 +142,7 @@ class HostCloser:
             tally.pages,
             tally.errors,
             left.queued,
-            in_words(code, ending, left, spent, waits, self._max_depth),
+            in_words(code, ending, left, spent, waits, self._max_depth, self._max_depth_name),
             next_run_at=to_seconds((written | extra).get("next_crawl_after")),
             code=code,
             too_deep=left.too_deep,
@@ -217,11 +218,12 @@ def in_words(
     spent: Exhausted | None,
     waits: datetime | None,
     max_depth: int,
+    max_depth_name: str,
 ) -> str | None:
     """What is particular about the end of a host, if anything is."""
     if code is EndReason.TOO_DEEP:
         links = f"{left.too_deep:,} links are" if left.too_deep != 1 else "1 link is"
-        return f"{links} deeper than --max-depth {max_depth}; a larger --max-depth follows them"
+        return f"{links} deeper than {max_depth_name} {max_depth}; a larger {max_depth_name} follows them"
     if spent is not None and str(spent.reason) == code:
         return spent.sentence
     if waits is not None:

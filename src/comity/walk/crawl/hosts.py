@@ -332,7 +332,7 @@ class OpenHosts:
         if count:
             warnings.append(
                 f"{host.name}: {count:,} links were not followed because they look endless (calendars, sessions, "
-                "filters, copies); comity why URL explains one, COMITY_AVOID_TRAPS=false follows them."
+                f"filters, copies){self._terms.advice.endless_links}."
             )
         if host.traps is not None and (names := host.traps.folded):
             copies = host.traps.refusals[TrapCode.VOLATILE_PARAMETER]
@@ -342,7 +342,7 @@ class OpenHosts:
             )
         if host.tally.moved_to is not None and host.tally.pages <= 1:
             warnings.append(
-                f"{host.name} redirects to another host; comity crawl {host.tally.moved_to} crawls that one."
+                f"{host.name} redirects to another host{self._terms.advice.moved.format(host.tally.moved_to)}."
             )
         self._progress.warnings += warnings[: max(0, _WARNINGS_MOST - len(self._progress.warnings))]
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from comity.clock import Clock
 from comity.database import records, runs
 from comity.database.connection import Database
-from comity.database.instants import from_seconds
+from comity.database.types import from_seconds
 from comity.fetch.inflate import inflate_coded
 from comity.leases.holder import is_dead, is_dead_store_name
 from comity.leases.leases import Leases

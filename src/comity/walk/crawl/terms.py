@@ -10,6 +10,7 @@ from comity.model.gate import DoorProfile
 from comity.model.run import HOST_PAGES, Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
+from comity.model.wording import NO_ADVICE, CrawlAdvice
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
 
@@ -40,6 +41,7 @@ class CrawlTerms:
     links_remembered: int = 1_000_000
     """Over all open hosts; each gets its share."""
     recorded_settings: dict[str, Any] | None = None
+    advice: CrawlAdvice = NO_ADVICE
 
     @property
     def most_hosts(self) -> int:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from comity.database import robots as robots_table
 from comity.database.connection import Database
-from comity.database.instants import to_seconds
+from comity.database.types import to_seconds
 from comity.model.fetch import DEFAULT_LIMITS, Cookie, FailureKind, FetchFailure, FetchLimits, FetchRequest, Response
 from comity.model.gate import SlotTimeout, Wait, WaitReason
 from comity.model.ledger import Purpose

@@ -13,12 +13,15 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection
 
 from comity.database import robots as robots_table
-from comity.database.instants import from_seconds, to_seconds
+from comity.database.connection import Database
 from comity.database.ledger import ledger
+from comity.database.types import from_seconds, to_seconds
+from comity.model.errors import NotFound, Remedy, RemedyCode
 from comity.model.fetch import FailureKind, Response
 from comity.model.host import Lease
 from comity.model.ledger import LedgerNote, NoteKind
 from comity.model.robots import Confidence, RobotsAccess, RobotsReading, RobotsUnreachable
+from comity.rules.canonical import WebAddress
 from comity.rules.ledger_chain import START, chained, microseconds
 from comity.rules.robots.parse import product_token
 from comity.rules.robots.verdict import parse_robots, parsed_part
@@ -144,3 +147,15 @@ def _text(body: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text
+
+
+def cached_robots(database: Database, address: WebAddress, agent: str, unreachable: RobotsUnreachable) -> RobotsInForce:
+    """The robots.txt of an address's origin as it was last read; `NotFound` if it never was."""
+    with database.read() as connection:
+        row = robots_table.get(connection, address.origin)
+    if row is None:
+        raise NotFound(
+            f"the robots.txt of {address.origin} has not been read yet",
+            remedy=Remedy(RemedyCode.READ_ROBOTS, address.url),
+        )
+    return robots_from_row(row, agent, unreachable)

@@ -77,6 +77,7 @@ def listing_to_json(listing: Listing) -> dict[str, Any]:
         "message": listing.message,
         "is_cut": listing.is_cut,
         "is_elsewhere": listing.is_elsewhere,
+        "is_scripted": listing.is_scripted,
     }
 
 
@@ -94,4 +95,5 @@ def listing_from_json(values: dict[str, Any]) -> Listing:
         values["message"],
         values["is_cut"],
         values["is_elsewhere"],
+        values["is_scripted"],
     )

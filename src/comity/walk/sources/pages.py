@@ -215,6 +215,7 @@ class SourcePages:
             None if listing.is_cut else response.headers.get("etag"),
             None if listing.is_cut else response.headers.get("last-modified"),
             is_elsewhere=listing.is_elsewhere,
+            is_scripted=listing.is_scripted,
         )
 
     async def _ask_as_wanted(

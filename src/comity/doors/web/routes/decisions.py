@@ -21,9 +21,9 @@ from comity.doors.web.services import Services, WebServices
 from comity.model.errors import BadInput
 from comity.model.evidence import EvidenceType
 from comity.model.robots import RobotsUnreachable
-from comity.operate.robots import cached_robots
-from comity.reports.evidence import evidence_of_host, evidence_of_url
+from comity.reports.hosts import evidence_of_host, evidence_of_url
 from comity.rules.canonical import WebAddress, canonical_host, web_address
+from comity.walk.robots.record import cached_robots
 
 router = Router(Audience.ADMIN, prefix="/admin", tags=["decisions"])
 

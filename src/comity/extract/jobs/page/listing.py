@@ -23,7 +23,7 @@ from comity.extract.jobs.text import collapse
 from comity.extract.jobs.words.pages import CAREERS, OPENINGS_HEADING, OTHER_PAGES
 from comity.extract.jobs.words.tables.openings import OPENINGS
 from comity.extract.jobs.words.titles import is_generic, is_job_title, is_navigation
-from comity.model.job import FILLED_BY_SCRIPTS, ExtractionMethod, JobFound, Listing, ListingKind
+from comity.model.job import ExtractionMethod, JobFound, Listing, ListingKind
 from comity.model.parser_hint import ParserHint, SelectorHint, SystemHint
 from comity.rules.jobs.words import key
 
@@ -35,6 +35,9 @@ _ALIASES: Final = {"no": "nb", "nn": "nb", "bs": "hr", "sh": "sr", "iw": "he", "
 _MOST_SAMPLES: Final = 150
 _LONGEST_SAMPLE: Final = 60
 _LEAST_KNOWN: Final = 3
+_FILLED_BY_SCRIPTS: Final = (
+    "the page is filled in by scripts, which are not run; use its feed, its API or its applicant system instead"
+)
 
 
 def read_page(document: Document, *, body: bytes, url: str, hint: ParserHint | None) -> Listing:
@@ -84,10 +87,11 @@ def _nothing(document: Document, outline: Outline, url: str, following: str | No
         return Listing(ListingKind.NOTHING_FOUND, next_url=board, message=message, is_elsewhere=True)
     if unread := unread_markup(document):
         return Listing(ListingKind.LAYOUT_CHANGED, message=unread)
-    message = FILLED_BY_SCRIPTS if is_scripted(document, outline) else "nothing on the page looks like jobs"
+    is_filled_in = is_scripted(document, outline)
+    message = _FILLED_BY_SCRIPTS if is_filled_in else "nothing on the page looks like jobs"
     if elsewhere := rendered_by_script(document, base=base):
         message += f"; it may show those of {elsewhere}, which you can add as a source"
-    return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message)
+    return Listing(ListingKind.NOTHING_FOUND, next_url=following, message=message, is_scripted=is_filled_in)
 
 
 def _by_hint(document: Document, outline: Outline, hint: SelectorHint, url: str, body: bytes) -> Listing:

@@ -1,13 +1,30 @@
-"""Garbage collection for a process of our own: seldom while it starts, and not at all when it ends."""
+"""How Python runs a process of ours: the event loop, and garbage collection.
+
+Imports nothing heavy: every command loads it before anything else.
+"""
 
 from __future__ import annotations
 
 import atexit
 import gc
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import asyncio
 
 _OBJECTS_BEFORE_A_COLLECTION: Final = 50_000
+
+
+def event_loop_runner() -> asyncio.Runner:
+    """A runner on uvloop, or on the standard loop."""
+    import asyncio
+
+    try:
+        import uvloop
+    except ImportError:  # it does not exist for every platform
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
 def tune_gc() -> None:
