@@ -19,22 +19,30 @@ from typing import Final, NamedTuple
 
 from turbohtml import Document, Element, Markdown, PlainText
 
+from comity.extract.decode import MAX_BODY_BYTES, decode_body, parse_html
+from comity.rules.canonical import resolve_link
+from comity.rules.content_type import media_type
+
 MAX_CHARACTERS: Final = 1_000_000
 MAX_EXAMINED: Final = 50_000  # elements of a page
 MAX_LINKS: Final = 5_000
+_CANDIDATES_MOST: Final = 200
 _NOISE_SHARE_MOST: Final = 0.35  # of the page's prose: what has more is its content, whatever it is called
 # Characters read to weigh elements, as a multiple of the page's text: ordinary pages need two to six.
 _READ_AGAIN_MOST: Final = 24
 _READ_ANYWAY: Final = 100_000
 
-_NEVER_CONTENT: Final = tuple(
+_HTML_TYPES: Final = ("text/html", "application/xhtml+xml")
+_NEVER: Final = (
     "script style template svg iframe object embed canvas audio video map button select textarea input datalist dialog "
-    "rt rp link meta frame frameset".split()
+    "rt rp link meta frame frameset"
 )
+_NEVER_CONTENT: Final = tuple(_NEVER.split())
 # By what it is, says or looks like; an element with much of the page's prose is spared.
 _NOISE_MARKUP: Final = (
-    "nav,aside,footer,header,menu,noscript,[hidden],[aria-hidden=true],[style*='display:none'],[style*='display: none'],"
-    "[style*='visibility:hidden'],[style*='visibility: hidden'],[role=navigation],[role=banner],[role=contentinfo],"
+    "nav,aside,footer,header,menu,noscript,[hidden],[aria-hidden=true],[style*='display:none'],"
+    "[style*='display: none'],[style*='visibility:hidden'],[style*='visibility: hidden'],"
+    "[role=navigation],[role=banner],[role=contentinfo],"
     "[role=complementary],[role=search],[role=dialog],[role=alertdialog],[role=menu],[role=menubar],[role=toolbar],"
     "[role=tablist]"
 )
@@ -90,6 +98,50 @@ class MainContent(NamedTuple):
 
     text: str | None = None
     markdown: str | None = None
+
+
+class PageContent:
+    """The main content of a fetched or stored page, read when it is first asked for and then kept.
+
+    What the crawl has read already comes with it. Plain text is its own content; other types have none.
+    """
+
+    __slots__ = ("_body", "_content_type", "_markdown", "_text", "_url")
+
+    def __init__(
+        self, body: bytes, content_type: str | None, url: str, text: str | None = None, markdown: str | None = None
+    ) -> None:
+        self._body, self._content_type, self._url = body, content_type, url
+        self._text, self._markdown = text, markdown
+
+    @property
+    def text(self) -> str:
+        """As text, with its blocks on lines of their own."""
+        if self._text is None:
+            self._read()
+        return self._text or ""
+
+    @property
+    def markdown(self) -> str:
+        """As Markdown."""
+        if self._markdown is None:
+            self._read()
+        return self._markdown or ""
+
+    def _read(self) -> None:
+        kind, body = media_type(self._content_type), self._body[:MAX_BODY_BYTES]
+        if is_html_type(self._content_type) or (not kind and body[:512].lstrip()[:1] == b"<"):
+            document = parse_html(body, self._content_type)
+            base = document.select_one("base[href]")
+            base_url = page_base(self._url, base.attr("href") if base is not None else None)
+            read = read_main_content(document, text=True, markdown=True, base_url=base_url)
+        elif kind.startswith("text/"):
+            plain = decode_body(body, self._content_type)[:MAX_CHARACTERS]
+            read = MainContent(plain, plain)
+        else:
+            read = MainContent("", "")
+        self._text = read.text if self._text is None else self._text
+        self._markdown = read.markdown if self._markdown is None else self._markdown
 
 
 class _Kind(Enum):
@@ -188,8 +240,8 @@ class _Finder:
     def _choose(self) -> Element:
         body = self._body
         everything = self._prose(body) or 1
-        for candidates in (body.select("[itemprop=articleBody]"), body.select("main,[role=main]"), body.select("article")):
-            chosen = self._largest(candidates, everything)
+        for selector in ("[itemprop=articleBody]", "main,[role=main]", "article"):
+            chosen = self._largest(body.select(selector), everything)
             if chosen is not None:
                 return self._narrower(chosen)
         marked = self._largest(self._marked, everything, share=0.45)
@@ -202,7 +254,7 @@ class _Finder:
     def _largest(self, candidates: Iterable[Element], everything: int, share: float = 0.3) -> Element | None:
         """The candidate with most prose, if that is enough of the page's; of equal ones the innermost."""
         best, most = None, 0
-        for candidate in list(candidates)[:200]:
+        for candidate in list(candidates)[:_CANDIDATES_MOST]:
             length = self._prose(candidate)
             if length >= most and _is_within(candidate, self._body):
                 best, most = candidate, length
@@ -211,12 +263,13 @@ class _Finder:
     def _narrower(self, chosen: Element) -> Element:
         """The article in a main element, if there is one that has nearly everything, or far more than all others."""
         length = self._prose(chosen)
-        inner = sorted(((self._prose(each), number, each) for number, each in enumerate(chosen.select("article,[itemprop=articleBody]")[:50])), reverse=True)
+        articles = chosen.select("article,[itemprop=articleBody]")[:_CANDIDATES_MOST]
+        inner = sorted(((self._prose(each), number) for number, each in enumerate(articles)), reverse=True)
         if not inner:
             return chosen
         largest, second = inner[0][0], inner[1][0] if len(inner) > 1 else 0
         if largest > 0.7 * length or (largest > 0.35 * length and largest > 4 * second and second > 0):
-            return inner[0][2]
+            return articles[inner[0][1]]
         return chosen
 
     def _widened(self, scored: Element) -> Element:
@@ -233,7 +286,7 @@ class _Finder:
     def _drop_comments(self, root: Element) -> None:
         """Drop comments unless they are most of what there is: then the page is a discussion."""
         length = self._prose(root) if self._comments else 0
-        for element in self._comments[:500]:
+        for element in self._comments[:_CANDIDATES_MOST]:
             if not _is_within(root, element) and self._prose(element) < 0.5 * length:
                 element.decompose()
 
@@ -272,6 +325,19 @@ def _size(text: str) -> int:
 
 def _is_within(element: Element, other: Element) -> bool:
     return element == other or any(above == other for above in element.ancestors)
+
+
+def is_html_type(content_type: str | None) -> bool:
+    """Whether a content type is HTML's."""
+    return media_type(content_type) in _HTML_TYPES
+
+
+def page_base(url: str | None, base_href: str | None) -> str | None:
+    """What links of a page are relative to."""
+    if url is None or base_href is None:
+        return url
+    base = resolve_link(base_href, url)
+    return base.url if base is not None else url
 
 
 def _markdown(root: Element, base_url: str | None) -> str:

@@ -49,6 +49,8 @@ def crawl(
     update_stale: bool | None = None,
     images: bool | None = None,
     max_image_bytes: int | None = None,
+    text: bool | None = None,
+    markdown: bool | None = None,
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
@@ -82,6 +84,8 @@ def crawl(
         update_stale=update_stale,
         images=images,
         max_image_bytes=max_image_bytes,
+        text=text,
+        markdown=markdown,
     )
     read = _read(seeds, settings)
     settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})

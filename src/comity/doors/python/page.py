@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from comity.model.page import PageRecord
+from comity.extract.main_content import PageContent, is_html_type
+from comity.model.page import Content, PageRecord
 from comity.store.formats.body_text import as_text
 
 
@@ -45,8 +46,20 @@ class Page:
     reason: str | None = None
     """The error in words, where there is more to say than its code."""
 
+    content: Content | None = field(default=None, repr=False, compare=False)
+
     @property
     def text(self) -> str:
+        """The main content as text: without navigation, headers, footers and banners. Empty where there is none."""
+        return self.content.text if self.content is not None else ""
+
+    @property
+    def markdown(self) -> str:
+        """The main content as Markdown."""
+        return self.content.markdown if self.content is not None else ""
+
+    @property
+    def html(self) -> str:
         """The body as text, decoded as a browser would; empty where it is not text."""
         return as_text(self.body, self.content_type, self.encoding) or ""
 
@@ -72,7 +85,16 @@ def page_of(record: PageRecord) -> Page:
         data=record.extracted,
         error=code or None,
         reason=reason or None,
+        content=_content(record),
     )
+
+
+def _content(record: PageRecord) -> Content | None:
+    """The main content; an HTML page that the crawl could not read (it has no encoding) has none."""
+    url = record.final_url or record.url
+    if record.body is None or (record.encoding is None and is_html_type(record.content_type)):
+        return None
+    return PageContent(record.body, record.content_type, url, record.text, record.markdown)
 
 
 def pages_of(records: Iterable[PageRecord], *, errors: bool) -> list[Page]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from comity.doors.python.options import Place, settings_for
 from comity.doors.python.page import Page
+from comity.extract.main_content import PageContent
 from comity.run.remedies import with_remedies
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = (
     "url, final_url, http_status, content_type, title, body, body_bytes, etag, last_modified, content_hash, "
-    "epoch_us(crawl_time), redirect_count, run_id, error"
+    "epoch_us(crawl_time), redirect_count, run_id, error, text, markdown"
 )
 
 
@@ -79,7 +80,7 @@ def _page(
     status: int | None,
     content_type: str | None,
     title: str | None,
-    text: str | None,
+    body_text: str | None,
     raw: bytes | None,
     etag: str | None,
     last_modified: str | None,
@@ -88,23 +89,29 @@ def _page(
     redirect_count: int | None,
     run_id: str | None,
     error: str | None,
+    text: str | None,
+    markdown: str | None,
 ) -> Page:
     """A row as a page; a text body is stored as UTF-8."""
     code, _, reason = (error or "").partition(": ")
     about: dict[str, Any] = {"etag": etag, "last_modified": last_modified, "content_hash": content_hash}
+    body = body_text.encode() if body_text is not None else raw or b""
+    encoding = "utf-8" if body_text is not None else None
+    content = PageContent(body, content_type, final_url or url, text, markdown)
     return Page(
         url=url,
         final_url=final_url or url,
         status=status,
         content_type=content_type,
         title=title,
-        body=text.encode() if text is not None else raw or b"",
-        encoding="utf-8" if text is not None else None,
+        body=body,
+        encoding=encoding,
         crawl_time=datetime.fromtimestamp(crawl_time_us / 1e6, UTC),
         redirect_count=redirect_count or 0,
         depth=None,
         run_id=run_id or "",
         error=code or None,
         reason=reason or None,
+        content=content,
         **about,
     )

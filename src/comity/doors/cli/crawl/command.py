@@ -19,6 +19,7 @@ from comity.doors.cli.crawl.options import (
     FollowLinksOption,
     ImagesOption,
     IntoOption,
+    MarkdownOption,
     MaxDepthOption,
     MaxImageBytesOption,
     MaxPagesOption,
@@ -30,6 +31,7 @@ from comity.doors.cli.crawl.options import (
     RespectNofollowOption,
     RetriesOption,
     SitemapsOption,
+    TextOption,
     TimeoutOption,
     UpdateStaleOption,
     option,
@@ -59,6 +61,7 @@ _EXAMPLES = (
     "comity crawl example.com example.org --max-pages 500 --delay 2",
     "comity crawl --seeds hosts.txt --max-minutes 30 --processes 4",
     "comity crawl example.com --refresh",
+    "comity crawl example.com --markdown --into pages.jsonl",
 )
 
 
@@ -87,6 +90,8 @@ def crawl(
     update_stale: UpdateStaleOption = False,
     images: ImagesOption = None,
     max_image_bytes: MaxImageBytesOption = None,
+    text: TextOption = None,
+    markdown: MarkdownOption = None,
     timeout: TimeoutOption = None,
     connect_timeout: ConnectTimeoutOption = None,
     first_byte_timeout: FirstByteTimeoutOption = None,
@@ -126,6 +131,8 @@ def crawl(
         update_stale=update_stale or None,
         images=images,
         max_image_bytes=max_image_bytes,
+        text=text,
+        markdown=markdown,
         fetch_timeout_s=timeout,
         connect_timeout_s=connect_timeout,
         first_byte_timeout_s=first_byte_timeout,

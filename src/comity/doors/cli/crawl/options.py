@@ -80,6 +80,16 @@ ImagesOption = Annotated[
     bool | None,
     typer.Option("--images/--no-images", help="Also download images of pages, from the same host. Default no."),
 ]
+TextOption = Annotated[
+    bool | None,
+    typer.Option("--text/--no-text", help="Also store the main content of pages as text (column text). Default no."),
+]
+MarkdownOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--markdown/--no-markdown", help="Also store the main content as Markdown (column markdown). Default no."
+    ),
+]
 MaxImageBytesOption = Annotated[
     int | None,
     typer.Option("--max-image-bytes", metavar="N", help="Skip images larger than N bytes. Default 10,000,000."),
