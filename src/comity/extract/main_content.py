@@ -12,12 +12,13 @@ of links; reading an element's text is counted and has a limit, so that nested e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
-from turbohtml import Document, Element, Markdown, PlainText
+from turbohtml import Document, Element, Markdown, PlainText, Text
 
 from comity.extract.decode import MAX_BODY_BYTES, decode_body, parse_html
 from comity.rules.canonical import resolve_link
@@ -52,7 +53,7 @@ _SHORT: Final = 150
 _LONGEST_WORDS: Final = 500
 # Blocks that hold links; the nearest one above a link is weighed.
 _LINK_BLOCKS: Final = frozenset(
-    ("ul", "ol", "dl", "div", "section", "table", "p", "aside", "details", "figure", "center", "td", "h2", "h3", "h4")
+    ("ul", "ol", "dl", "div", "section", "table", "p", "aside", "details", "figure", "center", "td")
 )
 
 _NOISE: Final = re.compile(
@@ -88,6 +89,9 @@ _AS_MARKDOWN: Final = Markdown(
     tables=Markdown.Tables(header="detect", cell_blocks="text"),
     links=Markdown.Links(autolink=False),
 )
+_TABLES_MOST: Final = 500
+_TABLE_PARTS: Final = ("tbody", "thead", "tfoot")
+_ROWS_LOOKED_AT: Final = 50
 _SAFE_SCHEMES: Final = ("http:", "https:", "mailto:", "tel:")
 _HAS_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _BLANKS_AND_CONTROLS: Final = "".join(map(chr, range(0x21)))
@@ -161,10 +165,13 @@ def read_main_content(
     if body is None:
         return MainContent("" if text else None, "" if markdown else None)
     root = _Finder(body).find()
-    return MainContent(
-        _tidy(root.to_text(_AS_TEXT)) if text else None,
-        _markdown(root, base_url) if markdown else None,
-    )
+    tables = _data_tables(root)
+    as_markdown = _markdown(root, base_url) if markdown else None
+    if not text:
+        return MainContent(None, as_markdown)
+    for table in tables:
+        _write_in_lines(table)
+    return MainContent(_tidy(root.to_text(_AS_TEXT)), as_markdown)
 
 
 @lru_cache(maxsize=16_384)
@@ -347,11 +354,48 @@ def _markdown(root: Element, base_url: str | None) -> str:
             del link.attrs["href"]
     if base_url is not None:
         root.resolve_links(base_url)
-    for table in root.select("table"):
-        if _is_layout(table):
-            for part in (table, *table.select("tbody,thead,tfoot,tr,td,th,caption")):
-                part.tag = "div"
     return _tidy(root.to_markdown(_AS_MARKDOWN))
+
+
+def _data_tables(root: Element) -> list[Element]:
+    """The tables that hold data. All others only place things on the page, and become plain blocks."""
+    found = []
+    for number, table in enumerate(root.iter_elements("table", include_self=True)):
+        if number < _TABLES_MOST and not _is_layout(table):
+            found.append(table)
+        else:
+            for row, cells in _cells(table):
+                row.tag = "div"
+                for cell in cells:
+                    cell.tag = "div"
+            table.tag = "div"
+    if root.tag in ("td", "th", "tr", "tbody"):
+        root.tag = "div"
+    return found
+
+
+def _write_in_lines(table: Element) -> None:
+    """Put each row on a line. The renderer would pad every cell to the width of its column, however long that is."""
+    for row, cells in list(_cells(table)):
+        for number, cell in enumerate(cells):
+            cell.tag = "span"
+            if number:
+                cell.insert_before(Text(" | "))
+        row.tag = "span"
+        row.insert_after(Element("br"))
+    for part in table.children:
+        if isinstance(part, Element) and part.tag in _TABLE_PARTS:
+            part.tag = "span"
+    table.tag = "div"
+
+
+def _cells(table: Element) -> Iterator[tuple[Element, list[Element]]]:
+    """The rows of a table with their cells, without those of tables within it."""
+    for part in list(table.children):
+        if isinstance(part, Element):
+            for row in [part] if part.tag == "tr" else list(part.children) if part.tag in _TABLE_PARTS else []:
+                if isinstance(row, Element) and row.tag == "tr":
+                    yield row, [cell for cell in row.children if isinstance(cell, Element)]
 
 
 def _is_layout(table: Element) -> bool:
@@ -360,8 +404,9 @@ def _is_layout(table: Element) -> bool:
         return True
     if table.select_one("th,caption,thead") is not None:
         return False
-    rows = table.select("tr")[:50]
-    return all(len(row.select("td")) <= 1 for row in rows) or table.select_one("td p, td div, td h2") is not None
+    if table.select_one("td p, td div, td h2, td ul") is not None:
+        return True
+    return all(len(cells) <= 1 for _row, cells in islice(_cells(table), _ROWS_LOOKED_AT))
 
 
 def _tidy(rendered: str) -> str:

@@ -33,17 +33,17 @@ class FetchedPage:
     body: bytes
     encoding: str | None
     title: str | None
-    content: Content | None = field(default=None, repr=False, compare=False)
+    _content: Content | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:
         """The main content as text: without navigation, headers, footers and banners."""
-        return self.content.text if self.content is not None else ""
+        return self._content.text if self._content is not None else ""
 
     @property
     def markdown(self) -> str:
         """The main content as Markdown."""
-        return self.content.markdown if self.content is not None else ""
+        return self._content.markdown if self._content is not None else ""
 
     @property
     def html(self) -> str:

@@ -46,17 +46,17 @@ class Page:
     reason: str | None = None
     """The error in words, where there is more to say than its code."""
 
-    content: Content | None = field(default=None, repr=False, compare=False)
+    _content: Content | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:
         """The main content as text: without navigation, headers, footers and banners. Empty where there is none."""
-        return self.content.text if self.content is not None else ""
+        return self._content.text if self._content is not None else ""
 
     @property
     def markdown(self) -> str:
         """The main content as Markdown."""
-        return self.content.markdown if self.content is not None else ""
+        return self._content.markdown if self._content is not None else ""
 
     @property
     def html(self) -> str:
@@ -85,7 +85,7 @@ def page_of(record: PageRecord) -> Page:
         data=record.extracted,
         error=code or None,
         reason=reason or None,
-        content=_content(record),
+        _content=_content(record),
     )
 
 

@@ -112,6 +112,6 @@ def _page(
         run_id=run_id or "",
         error=code or None,
         reason=reason or None,
-        content=content,
+        _content=content,
         **about,
     )

@@ -171,7 +171,7 @@ def _fetched_page(entry: QueuedUrl, response: Response, answer: Answered, page: 
         body=response.body,
         encoding=page.encoding if page is not None else None,
         title=page.title if page is not None else None,
-        content=_content(response, answer, page),
+        _content=_content(response, answer, page),
     )
 
 
