@@ -164,7 +164,7 @@ def test_every_script_runs(site: Site, place: Place, script: str) -> None:
 
 def test_every_command_runs(comity: CommandLine, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMITY_ALLOW_NETWORKS", LOOPBACK)
-    monkeypatch.setenv("COMITY_DELAY_S", "0")
+    monkeypatch.setenv("COMITY_DELAY", "0")
     for command in COMMANDS:
         state = ("--state", f"{COMMANDS.index(command)}.db") if " crawl " in command else ()
         answer = comity(*shlex.split(command.replace("https://example.com/", site.url()))[1:], *state)
