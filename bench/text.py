@@ -4,9 +4,9 @@
 
 Pages are those of bench/corpus/text-dev.zip and text-held.zip: 66 pages from 22 templates (news, blog, documentation,
 product, forum, recipe, wiki, government, listing, university, job, help, questions …; semantic markup, tables as
-layout, divs without names) in 15 languages. In them the comments `<!--content-->` and `<!--/content-->` enclose the main
-content; they are taken out before anything reads the page. The pages of text-dev.zip were at hand while the heuristics
-were made; those of text-held.zip were written before they were scored, and nothing was changed for their sake.
+layout, divs without names) in 15 languages. The comments `<!--content-->` and `<!--/content-->` enclose the content;
+they are removed before anything reads the page. The pages of text-dev.zip were at hand while the heuristics were
+made; those of text-held.zip were written before they were scored, and nothing was changed for their sake.
 `--folder` scores other pages: NAME.html beside NAME.txt, which is the content.
 
 F1 is that of bags of words: words of the page's text and of the label, with their counts, regardless of order; each
@@ -157,7 +157,7 @@ def by_peers(python: Path, pages: list[Page], repeat: int) -> dict[str, tuple[di
 
 
 def report(title: str, pages: list[Page], python: Path | None, repeat: int, worst: int) -> dict[str, object]:
-    """Score everybody on some pages, and print a table."""
+    """Score every reader on some pages, and print a table."""
     readings = {name: timed(read, pages, repeat) for name, read in (("comity", ours), ("with Markdown", markdown_too))}
     if python is not None:
         readings |= by_peers(python, pages, repeat)

@@ -26,7 +26,8 @@ DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "text.md").read_text(
 SCRIPTS = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
 COMMANDS = re.findall(r"^comity .*$", DOCUMENT, re.MULTILINE)
 
-NAV = "<nav><a href=/heavy>Heavy page</a> <a href=/plain>Plain page</a> <a href=/noindex>No index</a></nav>"
+NAV = "<nav><a href=/heavy>Heavy page</a> <a href=/plain>Plain page</a> <a href=/noindex>No index</a>"
+NAV += "<a href=/latin>Latin</a><a href=/latin-text>Latin text</a></nav>"
 WORDS = "The council voted on Tuesday to keep the old bridge open for another year, after weeks of argument. "
 ARTICLE = f"<title>Bridge</title>{NAV}<main><h1>Bridge stays</h1><p>{WORDS}<a href=/plain>More about it</a>.</p></main>"
 HEAVY = f"<title>Heavy</title>{NAV}<main>" + "<p>One of <b>very</b> many paragraphs.</p>" * LIGHT_TAGS + "</main>"
@@ -47,6 +48,10 @@ def site(web: Web) -> Site:
             "/": ARTICLE,
             "/heavy": HEAVY,
             "/plain": Answer(body=b"plain\n  words\n", type="text/plain"),
+            "/latin": Answer(
+                body="<main><p>Straße, für alle gesperrt".encode("latin-1"), type="text/html; charset=iso-8859-1"
+            ),
+            "/latin-text": Answer(body="Straße".encode("latin-1"), type="text/plain; charset=iso-8859-1"),
             "/noindex": f"<meta name=robots content=noindex>{ARTICLE}",
         },
         robots="User-agent: *\nAllow: /\n",
@@ -108,14 +113,16 @@ def test_pages_in_python_have_their_content_when_asked(place: Place, site: Site)
         seen[page.url] = page.text
 
     found = {page.url: page for page in crawl(place, site, extract=extract)}
-    assert set(found) == {site.url(path) for path in ("/", "/heavy", "/plain")}
+    assert set(found) == {site.url(path) for path in ("/", "/heavy", "/plain", "/latin", "/latin-text")}
     home = found[site.url()]
     assert (home.text, home.html) == (TEXT, ARTICLE)
     assert home.markdown.startswith("# Bridge stays")
     assert found[site.url("/plain")].text == "plain\n  words\n"
     assert {url: seen[url] for url in found} == {url: page.text for url, page in found.items()}
     stored = {page.url: page for page in api.read_pages(place.pages)}
-    assert stored[site.url()].text == TEXT
+    assert {url: page.text for url, page in stored.items()} == {url: page.text for url, page in found.items()}
+    assert stored[site.url("/latin")].text == "Straße, für alle gesperrt"
+    assert stored[site.url("/latin-text")].text == "Straße"
 
 
 class Kept:
@@ -137,7 +144,7 @@ def test_the_options_in_python_store_what_sinks_and_stores_show(place: Place, si
         stored = connection.execute("SELECT url, text, markdown FROM pages WHERE error IS NULL").fetchall()
     assert {url for url, *_ in stored} == set(found)
     for url, text, markdown in stored:
-        if not url.endswith("/plain"):
+        if not url.endswith(("/plain", "/latin-text")):
             assert (text, markdown) == (found[url].text, found[url].markdown)
     assert {page.url: page.text for page in api.read_pages(into)} == {url: page.text for url, page in found.items()}
 

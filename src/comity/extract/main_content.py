@@ -28,6 +28,7 @@ MAX_CHARACTERS: Final = 1_000_000
 MAX_EXAMINED: Final = 50_000  # elements of a page
 MAX_LINKS: Final = 5_000
 _CANDIDATES_MOST: Final = 200
+_HEADING_LEVELS: Final = 3
 _NOISE_SHARE_MOST: Final = 0.35  # of the page's prose: what has more is its content, whatever it is called
 # Characters read to weigh elements, as a multiple of the page's text: ordinary pages need two to six.
 _READ_AGAIN_MOST: Final = 24
@@ -113,8 +114,18 @@ class PageContent:
     __slots__ = ("_body", "_content_type", "_markdown", "_text", "_url")
 
     def __init__(
-        self, body: bytes, content_type: str | None, url: str, text: str | None = None, markdown: str | None = None
+        self,
+        body: bytes,
+        content_type: str | None,
+        url: str,
+        text: str | None = None,
+        markdown: str | None = None,
+        *,
+        encoding: str | None = None,
     ) -> None:
+        """`encoding` is that of the body, where it is known: a stored body is UTF-8, whatever its site said."""
+        if encoding is not None:
+            content_type = f"{media_type(content_type) or 'text/html'}; charset={encoding}"
         self._body, self._content_type, self._url = body, content_type, url
         self._text, self._markdown = text, markdown
 
@@ -255,8 +266,8 @@ class _Finder:
         scored = body.main_content()
         if scored is not None and (marked is None or not _is_within(scored, marked)):
             scored = self._widened(scored)
-            return scored if marked is None or self._prose(scored) > self._prose(marked) else marked
-        return marked or body
+            return scored if marked is None or self._prose(scored) > self._prose(marked) else self._with_heading(marked)
+        return self._with_heading(marked) if marked is not None else body
 
     def _largest(self, candidates: Iterable[Element], everything: int, share: float = 0.3) -> Element | None:
         """The candidate with most prose, if that is enough of the page's; of equal ones the innermost."""
@@ -277,6 +288,18 @@ class _Finder:
         largest, second = inner[0][0], inner[1][0] if len(inner) > 1 else 0
         if largest > 0.7 * length or (largest > 0.35 * length and largest > 4 * second and second > 0):
             return articles[inner[0][1]]
+        return chosen
+
+    def _with_heading(self, chosen: Element) -> Element:
+        """The element just around the content that also has the page's heading, if it adds little else."""
+        if _has_heading(chosen):
+            return chosen
+        length = self._prose(chosen)
+        for above in islice(chosen.ancestors, _HEADING_LEVELS):
+            if not isinstance(above, Element) or above == self._body:
+                break
+            if _has_heading(above):
+                return above if self._prose(above) < 1.5 * length else chosen
         return chosen
 
     def _widened(self, scored: Element) -> Element:
@@ -316,6 +339,10 @@ class _Finder:
             own = _size(block.text)
             if own and size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
                 block.decompose()
+
+
+def _has_heading(element: Element) -> bool:
+    return next(element.iter_elements("h1"), None) is not None
 
 
 def _body(document: Document) -> Element | None:

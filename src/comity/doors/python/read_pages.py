@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.doors.python.options import Place, settings_for
-from comity.doors.python.page import Page
-from comity.extract.main_content import PageContent
+from comity.doors.python.page import Page, with_content
 from comity.run.remedies import with_remedies
 
 if TYPE_CHECKING:
@@ -95,23 +94,20 @@ def _page(
     """A row as a page; a text body is stored as UTF-8."""
     code, _, reason = (error or "").partition(": ")
     about: dict[str, Any] = {"etag": etag, "last_modified": last_modified, "content_hash": content_hash}
-    body = body_text.encode() if body_text is not None else raw or b""
-    encoding = "utf-8" if body_text is not None else None
-    content = PageContent(body, content_type, final_url or url, text, markdown)
-    return Page(
+    page = Page(
         url=url,
         final_url=final_url or url,
         status=status,
         content_type=content_type,
         title=title,
-        body=body,
-        encoding=encoding,
+        body=body_text.encode() if body_text is not None else raw or b"",
+        encoding="utf-8" if body_text is not None else None,
         crawl_time=datetime.fromtimestamp(crawl_time_us / 1e6, UTC),
         redirect_count=redirect_count or 0,
         depth=None,
         run_id=run_id or "",
         error=code or None,
         reason=reason or None,
-        _content=content,
         **about,
     )
+    return page if text is None and markdown is None else with_content(page, text, markdown)

@@ -180,7 +180,7 @@ def _content(response: Response, answer: Answered, page: HtmlPage | None) -> Con
     body, content_type = response.body, answer.content_type
     if page is None:
         return PageContent(body, content_type, response.url) if not is_html(content_type, body) else None
-    return PageContent(body, content_type, response.url, page.text, page.markdown)
+    return PageContent(body, content_type, response.url, page.text, page.markdown, encoding=page.encoding)
 
 
 async def _extracted(
