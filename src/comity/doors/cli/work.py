@@ -27,6 +27,7 @@ from comity.doors.cli.crawl.options import (
     TextOption,
     TimeoutOption,
     option,
+    stored_besides,
 )
 from comity.doors.cli.exit_codes import report_failure
 from comity.doors.cli.help_text import command
@@ -107,10 +108,7 @@ def work(
         metrics=metrics,
         enable_refresh_mode=refresh,
         update_stale=update_stale,
-        images=images,
-        max_image_bytes=max_image_bytes,
-        text=text,
-        markdown=markdown,
+        **stored_besides(images, max_image_bytes, text, markdown),
         fetch_timeout_s=timeout,
         connect_timeout_s=connect_timeout,
         first_byte_timeout_s=first_byte_timeout,

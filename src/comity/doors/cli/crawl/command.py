@@ -34,7 +34,9 @@ from comity.doors.cli.crawl.options import (
     TextOption,
     TimeoutOption,
     UpdateStaleOption,
+    VerboseOption,
     option,
+    stored_besides,
 )
 from comity.doors.cli.crawl.rendering import summary_document, write_idle, write_summary, write_visits
 from comity.doors.cli.help_text import command
@@ -101,9 +103,7 @@ def crawl(
     reject: RejectOption = None,
     user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
     allow_network: AllowNetworkOption = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size and time, or the error.")
-    ] = False,
+    verbose: VerboseOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -129,10 +129,7 @@ def crawl(
         sitemaps=sitemaps,
         follow_canonical=follow_canonical,
         update_stale=update_stale or None,
-        images=images,
-        max_image_bytes=max_image_bytes,
-        text=text,
-        markdown=markdown,
+        **stored_besides(images, max_image_bytes, text, markdown),
         fetch_timeout_s=timeout,
         connect_timeout_s=connect_timeout,
         first_byte_timeout_s=first_byte_timeout,
