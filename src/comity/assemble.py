@@ -142,6 +142,8 @@ class State:
             track=settings.enable_domain_tracking,
             images=settings.images,
             image_limits=self._fetch_limits(settings.max_image_bytes),
+            text=settings.text,
+            markdown=settings.markdown,
             refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
             recorded_settings=self.recorded_settings,
             advice=hooks.advice,

@@ -142,6 +142,8 @@ class Settings(BaseSettings):
     )
     images: bool = _set(False, "Whether to download and store the images of pages, from the same host.", "IMAGES")
     max_image_bytes: int = _set(10_000_000, "The largest image to store.", "MAX_IMAGE_BYTES", ge=1024)
+    text: bool = _set(False, "Whether to store the main content of pages as text.", "TEXT")
+    markdown: bool = _set(False, "Whether to store the main content of pages as Markdown.", "MARKDOWN")
     fetch_timeout_s: float = _set(60.0, "Time limit of a whole request, in seconds.", "FETCH_TIMEOUT", gt=0, le=3600)
     connect_timeout_s: float = _set(
         10.0, "Time limit for name lookup, connection and TLS, in seconds.", "CONNECT_TIMEOUT", gt=0, le=300

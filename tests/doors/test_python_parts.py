@@ -50,13 +50,13 @@ def test_an_extractor_gives_what_it_likes(web: Web, place: Place) -> None:
 
     def extract(each: comity.FetchedPage) -> Any:
         shown.append(each)
-        return {"words": each.text.split(), "title": each.title}
+        return {"words": each.html.split(), "title": each.title}
 
     found = {each.url: each for each in crawl(place, site, extract=extract)}
     assert len(found) == 4
     for each in shown:
         kept = found[each.url]
-        assert kept.data == {"words": kept.text.split(), "title": kept.title}
+        assert kept.data == {"words": kept.html.split(), "title": kept.title}
         assert (each.final_url, each.status, each.content_type, each.body, each.encoding) == (
             kept.final_url,
             kept.status,
@@ -338,12 +338,12 @@ def test_pages_are_read_back(web: Web, place: Place, name: str) -> None:
     assert sorted(paths(site, list(found.values()))) == ["/", "/latin", "/picture"]
     for url, each in found.items():
         before = crawled[url]
-        assert (each.final_url, each.status, each.title, each.text) == (url, 200, before.title, before.text)
+        assert (each.final_url, each.status, each.title, each.html) == (url, 200, before.title, before.html)
         assert (each.run_id, each.etag, each.content_hash) == (before.run_id, before.etag, before.content_hash)
         assert abs((each.crawl_time - before.crawl_time).total_seconds()) < 0.001
         assert each.depth is None
     assert found[site.url("/picture")].body == picture.body
-    assert found[site.url("/latin")].text.endswith("ß")
+    assert found[site.url("/latin")].html.endswith("ß")
     with_errors = {each.url: each for each in comity.read_pages(into, state=place.state, errors=True)}
     assert with_errors[site.url("/none")].error == "http_404"
     assert set(with_errors) == set(crawled)

@@ -15,6 +15,7 @@ from typing import Final, cast
 from turbohtml import Document, Element, Namespace
 
 from comity.extract.decode import MAX_BODY_BYTES, parse_html
+from comity.extract.main_content import MainContent, page_base, read_main_content
 from comity.model.page import HtmlPage, PageLimit
 from comity.rules.canonical import query_in
 from comity.rules.user_agent import agent_token as own_token
@@ -42,6 +43,7 @@ _REFRESH: Final = re.compile(r"\s*[0-9.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\
 MAX_SRCSET_CHARACTERS: Final = 32 * 1024
 MAX_SRCSET_CANDIDATES: Final = 100
 _BLANKS: Final = " \t\n\f\r"
+_NO_CONTENT: Final = MainContent()
 
 
 def read_html(
@@ -49,16 +51,27 @@ def read_html(
     *,
     content_type: str | None,
     agent_token: str,
-    with_text: bool = False,
     with_images: bool = False,
+    with_text: bool = False,
+    with_markdown: bool = False,
+    url: str | None = None,
 ) -> HtmlPage:
-    """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token."""
+    """Read a page's links, head and forms; robots meta elements count for everyone or for the agent's token.
+
+    With text or Markdown, also its main content; links in Markdown are absolute if the page's `url` is named.
+    """
     document = parse_html(body[:MAX_BODY_BYTES], content_type)
     encoding = document.encoding or _UTF_8
     reader = _Reader(own_token(agent_token), None if encoding == _UTF_8 else encoding)
     if len(body) > MAX_BODY_BYTES:
         reader.limits.add(PageLimit.BODY_BYTES)
     reader.read(document)
+    images = image_addresses(document) if with_images else ()
+    content = _NO_CONTENT
+    if with_text or with_markdown:  # last, since it changes the document
+        content = read_main_content(
+            document, text=with_text, markdown=with_markdown, base_url=page_base(url, reader.base_href)
+        )
     return HtmlPage(
         title=reader.title,
         base_href=reader.base_href,
@@ -71,8 +84,9 @@ def read_html(
         has_password_field=reader.has_password_field,
         encoding=encoding,
         limits=frozenset(reader.limits),
-        text=document.to_text() if with_text else None,
-        images=image_addresses(document) if with_images else (),
+        text=content.text,
+        markdown=content.markdown,
+        images=images,
         frames=tuple(reader.frames),
     )
 

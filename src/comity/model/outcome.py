@@ -89,6 +89,8 @@ class Fetched(NamedTuple):
     new_images: tuple[FrontierEntry, ...] = ()  # those of them that were not met before
     images_read: bool = False
     too_deep: tuple[FrontierEntry, ...] = ()  # links that lie deeper than is followed, which are kept
+    text: str | None = None  # the main content, where it was requested
+    markdown: str | None = None
 
 
 class ImageFetched(NamedTuple):

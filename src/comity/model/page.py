@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
+
+
+class Content(Protocol):
+    """The main content of a page, read when it is first asked for."""
+
+    @property
+    def text(self) -> str:
+        """As text, with its blocks on lines of their own."""
+
+    @property
+    def markdown(self) -> str:
+        """As Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +33,20 @@ class FetchedPage:
     body: bytes
     encoding: str | None
     title: str | None
+    _content: Content | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:
+        """The main content as text: without navigation, headers, footers and banners."""
+        return self._content.text if self._content is not None else ""
+
+    @property
+    def markdown(self) -> str:
+        """The main content as Markdown."""
+        return self._content.markdown if self._content is not None else ""
+
+    @property
+    def html(self) -> str:
         """The body as text, in the encoding that the page declares; what does not fit it is replaced."""
         try:
             return self.body.decode(self.encoding or "utf-8", "replace")
@@ -72,6 +95,9 @@ class PageRecord(NamedTuple):
     address: str | None = None
     depth: int | None = None
     extracted: Any = None
+    text: str | None = None
+    """The main content, where it was requested."""
+    markdown: str | None = None
 
 
 class PageLimit(StrEnum):
@@ -108,7 +134,8 @@ class HtmlPage(NamedTuple):
     encoding: str
     limits: frozenset[PageLimit]
     text: str | None = None
-    """Visible text, when it was asked for."""
+    """The main content, where it was requested."""
+    markdown: str | None = None
     images: tuple[str, ...] = ()
     """Addresses of pictures, when they were asked for."""
     frames: tuple[str, ...] = ()

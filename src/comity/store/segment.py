@@ -132,6 +132,8 @@ def encode(record: PageRecord) -> tuple[bytes, bytes, bytes]:
     body = record.coded if record.coded is not None else record.body
     coding = record.coding if record.coded is not None else None
     fields = [str(record.run_id), *record[1:5], *record[6:16], coding, *record[18:20]]
+    if record.text is not None or record.markdown is not None:
+        fields += (record.text, record.markdown)
     meta = _to_json(fields).encode("utf-8", "surrogatepass")
     data = body or b""
     # The body has its own check in `content_hash`; this one finds where a crash cut the file.
@@ -150,10 +152,12 @@ def read_records(file: BinaryIO) -> Iterator[SegmentPage]:
         if len(body) != body_length or xxh3_64_intdigest(body, seed=xxh3_64_intdigest(meta)) != digest:
             return
         run_id, url_key, url, surt_key, http_status, *rest = json.loads(meta)
-        coding, headers, address = (*rest[10:], None, None)[:3]
+        coding, headers, address, text, markdown = (*rest[10:], None, None, None, None)[:5]
         pairs = tuple((name, value) for name, value in headers) if headers is not None else None
         values = (UUID(run_id), url_key, url, surt_key, http_status, None, *rest[:10], None, coding, pairs, address)
         record = PageRecord(*values)
+        if text is not None or markdown is not None:
+            record = record._replace(text=text, markdown=markdown)
         yield SegmentPage(record, None if kind == _NO_BODY else body)
 
 

@@ -16,6 +16,7 @@ from comity.doors.cli.crawl.options import (
     FirstByteTimeoutOption,
     ImagesOption,
     IntoOption,
+    MarkdownOption,
     MaxImageBytesOption,
     MaxRetryBackoffOption,
     OnlyStaleOption,
@@ -23,8 +24,10 @@ from comity.doors.cli.crawl.options import (
     ProcessesOption,
     RefreshModeOption,
     RetriesOption,
+    TextOption,
     TimeoutOption,
     option,
+    stored_besides,
 )
 from comity.doors.cli.exit_codes import report_failure
 from comity.doors.cli.help_text import command
@@ -64,6 +67,8 @@ def work(
     update_stale: OnlyStaleOption = None,
     images: ImagesOption = None,
     max_image_bytes: MaxImageBytesOption = None,
+    text: TextOption = None,
+    markdown: MarkdownOption = None,
     timeout: TimeoutOption = None,
     connect_timeout: ConnectTimeoutOption = None,
     first_byte_timeout: FirstByteTimeoutOption = None,
@@ -103,8 +108,7 @@ def work(
         metrics=metrics,
         enable_refresh_mode=refresh,
         update_stale=update_stale,
-        images=images,
-        max_image_bytes=max_image_bytes,
+        **stored_besides(images, max_image_bytes, text, markdown),
         fetch_timeout_s=timeout,
         connect_timeout_s=connect_timeout,
         first_byte_timeout_s=first_byte_timeout,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from comity.doors.python.crawl_run import CrawlRun
 from comity.doors.python.crawl_task import CrawlPlan
@@ -49,11 +50,12 @@ def crawl(
     update_stale: bool | None = None,
     images: bool | None = None,
     max_image_bytes: int | None = None,
+    text: bool | None = None,
+    markdown: bool | None = None,
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
-    Seeds are URLs or hosts. docs/python.md describes the options; those that are not given come from the environment
-    (`COMITY_…`). Nothing is opened before the first page is asked for; what cannot be used is a `BadInput` at once.
+    Seeds are URLs or hosts; docs/python.md describes the options. What cannot be used is a `BadInput` at once.
     """
     settings = settings_for(
         None if state == TEMPORARY else state,
@@ -80,8 +82,7 @@ def crawl(
         contact=contact,
         allow_networks=_listed(allow_networks),
         update_stale=update_stale,
-        images=images,
-        max_image_bytes=max_image_bytes,
+        **_stored_besides(images, max_image_bytes, text, markdown),
     )
     read = _read(seeds, settings)
     settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
@@ -115,6 +116,13 @@ def _texts(seeds: Iterable[str | Iterable[str]]) -> Iterator[str]:
             if not isinstance(text, str):
                 raise TypeError(f"a seed must be a string such as https://example.com/, not {type(text).__name__}")
             yield text
+
+
+def _stored_besides(
+    images: bool | None, max_image_bytes: int | None, text: bool | None, markdown: bool | None
+) -> dict[str, Any]:
+    """The settings for what is stored besides pages as they came."""
+    return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}
 
 
 def _listed(values: Iterable[str] | None) -> tuple[str, ...] | None:

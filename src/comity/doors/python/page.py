@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from comity.extract.main_content import PageContent, is_html_type
 from comity.model.page import PageRecord
 from comity.store.formats.body_text import as_text
 
 
+class _HasContent:
+    """Where a page keeps its main content once that was read: beside its fields, which are what it is made of."""
+
+    __slots__ = ("_content",)
+    _content: PageContent
+
+
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(_HasContent):
     """One visit of one URL. `error` is None for a page that came; otherwise `body` is empty."""
 
     url: str
@@ -47,6 +55,23 @@ class Page:
 
     @property
     def text(self) -> str:
+        """The main content as text: without navigation, headers, footers and banners. Empty where there is none."""
+        return self._main_content.text
+
+    @property
+    def markdown(self) -> str:
+        """The main content as Markdown."""
+        return self._main_content.markdown
+
+    @property
+    def _main_content(self) -> PageContent:
+        try:
+            return self._content
+        except AttributeError:
+            return with_content(self, None, None)._content
+
+    @property
+    def html(self) -> str:
         """The body as text, decoded as a browser would; empty where it is not text."""
         return as_text(self.body, self.content_type, self.encoding) or ""
 
@@ -54,7 +79,7 @@ class Page:
 def page_of(record: PageRecord) -> Page:
     """A page from what the walk hands to its store."""
     code, _, reason = (record.error or "").partition(": ")
-    return Page(
+    page = Page(
         url=record.url,
         final_url=record.final_url or record.url,
         status=record.http_status,
@@ -73,6 +98,16 @@ def page_of(record: PageRecord) -> Page:
         error=code or None,
         reason=reason or None,
     )
+    return page if record.text is None and record.markdown is None else with_content(page, record.text, record.markdown)
+
+
+def with_content(page: Page, text: str | None, markdown: str | None) -> Page:
+    """A page with the main content that its crawl has read; what is None is read when it is first asked for."""
+    if page.encoding is None and is_html_type(page.content_type):  # the crawl could not read it, or there is no body
+        text, markdown = text or "", markdown or ""
+    content = PageContent(page.body, page.content_type, page.final_url, text, markdown, encoding=page.encoding)
+    object.__setattr__(page, "_content", content)
+    return page
 
 
 def pages_of(records: Iterable[PageRecord], *, errors: bool) -> list[Page]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from comity.doors.python.options import Place, settings_for
-from comity.doors.python.page import Page
+from comity.doors.python.page import Page, with_content
 from comity.run.remedies import with_remedies
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = (
     "url, final_url, http_status, content_type, title, body, body_bytes, etag, last_modified, content_hash, "
-    "epoch_us(crawl_time), redirect_count, run_id, error"
+    "epoch_us(crawl_time), redirect_count, run_id, error, text, markdown"
 )
 
 
@@ -79,7 +79,7 @@ def _page(
     status: int | None,
     content_type: str | None,
     title: str | None,
-    text: str | None,
+    body_text: str | None,
     raw: bytes | None,
     etag: str | None,
     last_modified: str | None,
@@ -88,18 +88,20 @@ def _page(
     redirect_count: int | None,
     run_id: str | None,
     error: str | None,
+    text: str | None,
+    markdown: str | None,
 ) -> Page:
     """A row as a page; a text body is stored as UTF-8."""
     code, _, reason = (error or "").partition(": ")
     about: dict[str, Any] = {"etag": etag, "last_modified": last_modified, "content_hash": content_hash}
-    return Page(
+    page = Page(
         url=url,
         final_url=final_url or url,
         status=status,
         content_type=content_type,
         title=title,
-        body=text.encode() if text is not None else raw or b"",
-        encoding="utf-8" if text is not None else None,
+        body=body_text.encode() if body_text is not None else raw or b"",
+        encoding="utf-8" if body_text is not None else None,
         crawl_time=datetime.fromtimestamp(crawl_time_us / 1e6, UTC),
         redirect_count=redirect_count or 0,
         depth=None,
@@ -108,3 +110,4 @@ def _page(
         reason=reason or None,
         **about,
     )
+    return page if text is None and markdown is None else with_content(page, text, markdown)

@@ -43,7 +43,10 @@ COLUMNS: Final = (
     PageColumn("title", ColumnKind.TEXT),
     PageColumn("body_bytes", ColumnKind.BINARY),  # where the body is not text
     PageColumn("run_id", ColumnKind.TEXT),
+    PageColumn("text", ColumnKind.TEXT),  # the main content; of crawls that store it
+    PageColumn("markdown", ColumnKind.TEXT),
 )
+CONTENT: Final = ("text", "markdown")
 NAMES: Final = tuple(column.name for column in COLUMNS)
 _UTF8: Final = ("utf-8", "utf8")
 

@@ -59,6 +59,8 @@ def to_json_line(record: PageRecord) -> bytes:
         "title": record.title,
         "body_bytes": b64encode(record.body or b"").decode("ascii") if is_binary else None,
         "run_id": str(record.run_id),
+        "text": record.text,
+        "markdown": record.markdown,
     }
     text = _to_json(row)
     try:

@@ -19,7 +19,17 @@ import zstandard
 
 from comity import __version__
 from comity.model.page import PageRecord
-from comity.store.formats.columns import COLUMNS, NAMES, ColumnKind, PageColumn, all_utf8, body_as_columns, microseconds
+from comity.store.formats.columns import (
+    COLUMNS,
+    CONTENT,
+    NAMES,
+    ColumnKind,
+    PageColumn,
+    all_utf8,
+    body_as_columns,
+    microseconds,
+    utf8,
+)
 from comity.store.parts.part import PartWriter
 
 # Thrift's compact protocol, as much of it as the metadata of a Parquet file needs.
@@ -111,15 +121,14 @@ def _zigzag(value: int) -> bytes:
 BYTES_PER_GROUP: Final = 32 * 1024 * 1024
 ROWS_PER_GROUP: Final = 2000
 BYTES_PER_PAGE: Final = 1024 * 1024
-_WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of `body_bytes` that wait for `body` to end
+_WAITING_BYTES: Final = 4 * 1024 * 1024  # compressed pages of other large columns that wait for `body` to end
 _LEVEL: Final = 1
 _MAGIC: Final = b"PAR1"
 _BODY: Final = NAMES.index("body")
 _BINARY_BODY: Final = NAMES.index("body_bytes")
-# All values of a page's row but the two bodies, in order.
-_small_values: Final = itemgetter(
-    *(PageRecord._fields.index(name) for name in NAMES if name not in ("body", "body_bytes"))
-)
+_LARGE: Final = ("body", "body_bytes", *CONTENT)
+# All values of a page's row but the large ones, in order.
+_small_values: Final = itemgetter(*(PageRecord._fields.index(name) for name in NAMES if name not in _LARGE))
 _WITH_BOUNDS: Final = ("url", "crawl_time")  # what people look for
 # Names of the format (parquet.thrift).
 _TYPES: Final = {ColumnKind.TEXT: 6, ColumnKind.BINARY: 6, ColumnKind.NUMBER: 1, ColumnKind.TIME: 2}
@@ -235,21 +244,26 @@ class ParquetPart(PartWriter):
         self._rows: list[tuple[Any, ...]] = []
         self._bodies = _ColumnPages(COLUMNS[_BODY], self._compressor)
         self._binary = _ColumnPages(COLUMNS[_BINARY_BODY], self._compressor)
+        self._text, self._markdown = (_ColumnPages(COLUMNS[NAMES.index(name)], self._compressor) for name in CONTENT)
         self._bodies_at = 0
         self._body_bytes = 0
 
     def _add(self, file: BinaryIO, record: PageRecord) -> None:
         text, binary_body = body_as_columns(record)
-        length = len(text or b"") + len(binary_body or b"")
+        content = utf8(record.text) if record.text is not None else None
+        markdown = utf8(record.markdown) if record.markdown is not None else None
+        length = len(text or b"") + len(binary_body or b"") + len(content or b"") + len(markdown or b"")
         if self._rows and (
             self._body_bytes + length > BYTES_PER_GROUP
             or len(self._rows) >= ROWS_PER_GROUP
-            or self._binary.done_bytes > _WAITING_BYTES
+            or self._binary.done_bytes + self._text.done_bytes + self._markdown.done_bytes > _WAITING_BYTES
         ):
             self._end_group(file)
         self._body_bytes += length
         self._rows.append(_small_values(record))
         self._binary.add(binary_body)
+        self._text.add(content)
+        self._markdown.add(markdown)
         self._bodies.add(text)
         if self._bodies.done:
             self._write_bodies(file)
@@ -263,12 +277,13 @@ class ParquetPart(PartWriter):
         self._bodies.end_page()
         self._write_bodies(file)
         chunks: dict[str, _Chunk] = {"body": self._bodies.chunk(self._bodies_at)}
+        large = {"body_bytes": self._binary, "text": self._text, "markdown": self._markdown}
         small: Iterator[Any] = zip(*self._rows, strict=True)
         for column in COLUMNS:
             if column.name == "body":
                 continue
-            pages = self._binary
-            if column.name != "body_bytes":
+            pages = large.get(column.name)
+            if pages is None:
                 pages = _ColumnPages(column, self._compressor)
                 _add_small(pages, column, next(small))
             pages.end_page()

@@ -1,12 +1,14 @@
 """Parts as WARC 1.1 (ISO 28500:2017), which archives read: pages enter, records leave.
 
 A page with a body is a `response`, with the body as it came off the wire where that was kept. A page without one is a
-`metadata` record that says why; one that was reached by redirects has such a record beside its response. Every part
+`metadata` record that says why; one that was reached by redirects has such a record beside its response, and so has
+one whose main content was requested. Every part
 begins with a `warcinfo`. Compressed, each record is a gzip member of its own.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b32encode
 from hashlib import sha1
@@ -25,6 +27,7 @@ from comity.store.parts.part import PartWriter
 
 _GZIP_LEVEL: Final = 2
 _GZIP_WINDOW_BITS: Final = 31
+_to_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _OURS: Final = UUID("5b1a3f0e-6f0c-5d1e-9c8e-0f6a2c7d4b11")  # what our record names are made under
 _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 # Fields about the connection (RFC 9110 §7.6.1), and those that are true of the stored body only if we write them.
@@ -74,6 +77,8 @@ def _records(page: PageRecord, info: str) -> list[bytes]:
         return [_fields_record("metadata", name, [*common, ("WARC-Target-URI", _uri(page.url))], about)]
     name = _name("response", *visit)
     found = [_response(page, name, common)]
+    if page.text is not None or page.markdown is not None:
+        found.append(_content(page, name, _name("metadata", "content", *visit), common))
     if page.redirect_count:
         extra: Pairs = [*common, ("WARC-Target-URI", _uri(page.url)), ("WARC-Concurrent-To", name)]
         found.append(_fields_record("metadata", _name("metadata", *visit), extra, about))
@@ -95,6 +100,19 @@ def _response(page: PageRecord, name: str, common: Pairs) -> bytes:
         ("WARC-Block-Digest", _digest(head, payload)),
     ]
     return _record("response", name, extra, "application/http;msgtype=response", head, payload)
+
+
+def _content(page: PageRecord, response: str, name: str, common: Pairs) -> bytes:
+    """The main content of a page, as JSON: it has lines of its own, which warc-fields cannot hold."""
+    values = {"text": page.text, "markdown": page.markdown}
+    block = utf8(_to_json({key: value for key, value in values.items() if value is not None}))
+    extra: Pairs = [
+        *common,
+        ("WARC-Target-URI", _uri(page.final_url or page.url)),
+        ("WARC-Concurrent-To", response),
+        ("WARC-Block-Digest", _digest(block)),
+    ]
+    return _record("metadata", name, extra, "application/json", block)
 
 
 def _http_fields(page: PageRecord, coding: str | None, length: int) -> Pairs:

@@ -182,6 +182,8 @@ class Crawl:
             max_redirects=terms.max_redirects,
             finds_images=terms.images,
             image_limits=terms.image_limits,
+            reads_text=terms.text,
+            reads_markdown=terms.markdown,
         )
 
     async def run(self) -> RunSummary:

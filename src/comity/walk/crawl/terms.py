@@ -38,6 +38,8 @@ class CrawlTerms:
     refresh: RefreshTerms = WHOLE_REFRESH
     images: bool = False
     image_limits: FetchLimits = DEFAULT_LIMITS
+    text: bool = False
+    markdown: bool = False
     links_remembered: int = 1_000_000
     """Over all open hosts; each gets its share."""
     recorded_settings: dict[str, Any] | None = None

@@ -126,6 +126,8 @@ def page_record(run_id: UUID, outcome: Outcome, row: FetchRow, *, with_headers: 
         address=archived.address if archived is not None else None,
         depth=row.depth,
         extracted=kept.extracted if kept is not None else None,
+        text=kept.text if kept is not None else None,
+        markdown=kept.markdown if kept is not None else None,
     )
 
 

@@ -34,3 +34,6 @@ class VisitContext:
     finds_images: bool = False
     """Whether pages are searched for images; queued images are fetched in any case."""
     image_limits: FetchLimits = DEFAULT_LIMITS
+    reads_text: bool = False
+    """Whether the main content of pages is stored as text."""
+    reads_markdown: bool = False

@@ -10,11 +10,12 @@ from xxhash import xxh3_128_hexdigest
 
 from comity.extract.html import read_html
 from comity.extract.html_pool import Hardship, TooHard, is_light
+from comity.extract.main_content import PageContent
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import Response
 from comity.model.frontier import FoundBy, FrontierEntry, QueuedUrl, UnqueuedCode
 from comity.model.outcome import Answered, Fetched, Trail
-from comity.model.page import Extraction, FetchedPage, HtmlPage, PageDirectives
+from comity.model.page import Content, Extraction, FetchedPage, HtmlPage, PageDirectives
 from comity.rules.canonical import resolve_link
 from comity.rules.content_type import media_type
 from comity.rules.directives import read_directives
@@ -89,6 +90,8 @@ async def read_page(
         coded=response.coded_body,
         coding=response.content_encoding or None,
         extracted=extraction.data,
+        text=page.text if page is not None else None,
+        markdown=page.markdown if page is not None else None,
         images=tuple(images),
         new_images=tuple(new_images),
         images_read=page is not None and context.finds_images,
@@ -104,7 +107,13 @@ async def _read(
     if host.hard_pages == 0 and is_light(body):
         began_s = thread_time()
         page = read_html(
-            body, content_type=answer.content_type, agent_token=context.agent, with_images=context.finds_images
+            body,
+            content_type=answer.content_type,
+            agent_token=context.agent,
+            with_images=context.finds_images,
+            with_text=context.reads_text,
+            with_markdown=context.reads_markdown,
+            url=response.url,
         )
         if thread_time() - began_s > _HELD_UP_S:
             host.hard_pages = 1  # from now on its pages are read in the child process, where they hold up no other host
@@ -115,7 +124,13 @@ async def _read(
         host.unread += 1
         try:
             found = await context.html_pool.read(
-                body, content_type=answer.content_type, agent_token=context.agent, with_images=context.finds_images
+                body,
+                content_type=answer.content_type,
+                agent_token=context.agent,
+                with_images=context.finds_images,
+                with_text=context.reads_text,
+                with_markdown=context.reads_markdown,
+                url=response.url,
             )
         finally:
             host.unread -= 1
@@ -156,7 +171,16 @@ def _fetched_page(entry: QueuedUrl, response: Response, answer: Answered, page: 
         body=response.body,
         encoding=page.encoding if page is not None else None,
         title=page.title if page is not None else None,
+        _content=_content(response, answer, page),
     )
+
+
+def _content(response: Response, answer: Answered, page: HtmlPage | None) -> Content | None:
+    """The main content for the user's extractor; None of a page that could not be read."""
+    body, content_type = response.body, answer.content_type
+    if page is None:
+        return PageContent(body, content_type, response.url) if not is_html(content_type, body) else None
+    return PageContent(body, content_type, response.url, page.text, page.markdown, encoding=page.encoding)
 
 
 async def _extracted(

@@ -19,6 +19,7 @@ from comity.doors.cli.crawl.options import (
     FollowLinksOption,
     ImagesOption,
     IntoOption,
+    MarkdownOption,
     MaxDepthOption,
     MaxImageBytesOption,
     MaxPagesOption,
@@ -30,9 +31,12 @@ from comity.doors.cli.crawl.options import (
     RespectNofollowOption,
     RetriesOption,
     SitemapsOption,
+    TextOption,
     TimeoutOption,
     UpdateStaleOption,
+    VerboseOption,
     option,
+    stored_besides,
 )
 from comity.doors.cli.crawl.rendering import summary_document, write_idle, write_summary, write_visits
 from comity.doors.cli.help_text import command
@@ -59,6 +63,7 @@ _EXAMPLES = (
     "comity crawl example.com example.org --max-pages 500 --delay 2",
     "comity crawl --seeds hosts.txt --max-minutes 30 --processes 4",
     "comity crawl example.com --refresh",
+    "comity crawl example.com --markdown --into pages.jsonl",
 )
 
 
@@ -87,6 +92,8 @@ def crawl(
     update_stale: UpdateStaleOption = False,
     images: ImagesOption = None,
     max_image_bytes: MaxImageBytesOption = None,
+    text: TextOption = None,
+    markdown: MarkdownOption = None,
     timeout: TimeoutOption = None,
     connect_timeout: ConnectTimeoutOption = None,
     first_byte_timeout: FirstByteTimeoutOption = None,
@@ -96,9 +103,7 @@ def crawl(
     reject: RejectOption = None,
     user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
     allow_network: AllowNetworkOption = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size and time, or the error.")
-    ] = False,
+    verbose: VerboseOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -124,8 +129,7 @@ def crawl(
         sitemaps=sitemaps,
         follow_canonical=follow_canonical,
         update_stale=update_stale or None,
-        images=images,
-        max_image_bytes=max_image_bytes,
+        **stored_besides(images, max_image_bytes, text, markdown),
         fetch_timeout_s=timeout,
         connect_timeout_s=connect_timeout,
         first_byte_timeout_s=first_byte_timeout,

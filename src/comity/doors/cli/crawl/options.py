@@ -80,9 +80,22 @@ ImagesOption = Annotated[
     bool | None,
     typer.Option("--images/--no-images", help="Also download images of pages, from the same host. Default no."),
 ]
+TextOption = Annotated[
+    bool | None,
+    typer.Option("--text/--no-text", help="Also store the main content of pages as text (column text). Default no."),
+]
+MarkdownOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--markdown/--no-markdown", help="Also store the main content as Markdown (column markdown). Default no."
+    ),
+]
 MaxImageBytesOption = Annotated[
     int | None,
     typer.Option("--max-image-bytes", metavar="N", help="Skip images larger than N bytes. Default 10,000,000."),
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size and time, or the error.")
 ]
 TimeoutOption = Annotated[
     float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of a whole request. Default 60.")
@@ -104,3 +117,10 @@ MaxRetryBackoffOption = Annotated[
     float | None,
     typer.Option("--max-retry-backoff", metavar="SECONDS", help="Longest wait between two attempts. Default 600."),
 ]
+
+
+def stored_besides(
+    images: bool | None, max_image_bytes: int | None, text: bool | None, markdown: bool | None
+) -> dict[str, Any]:
+    """The settings for what is stored besides pages as they came."""
+    return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}

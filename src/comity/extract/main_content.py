@@ -1,0 +1,443 @@
+"""The main content of a page as text and Markdown: takes a parsed document, returns what its readers came for.
+
+Navigation, page headers and footers, banners, share bars, related links and (where they are not the content) comments
+are left out. Three steps: drop what is certainly not content, choose the element that holds the content, drop blocks
+of links from it. turbohtml renders the rest. The document is changed, so this comes after everything else that is read
+from it.
+
+All that is done in Python grows with the number of elements that have a class, an id or a role, and with the number
+of links; reading an element's text is counted and has a limit, so that nested elements do not cost their product.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
+
+from turbohtml import Document, Element, Markdown, PlainText, Text
+
+from comity.extract.decode import MAX_BODY_BYTES, decode_body, parse_html
+from comity.rules.canonical import resolve_link
+from comity.rules.content_type import media_type
+
+MAX_CHARACTERS: Final = 1_000_000
+MAX_EXAMINED: Final = 50_000  # elements of a page
+MAX_LINKS: Final = 5_000
+_CANDIDATES_MOST: Final = 200
+_HEADING_LEVELS: Final = 3
+_NOISE_SHARE_MOST: Final = 0.35  # of the page's prose: what has more is its content, whatever it is called
+# Characters read to weigh elements, as a multiple of the page's text: ordinary pages need two to six.
+_READ_AGAIN_MOST: Final = 24
+_READ_ANYWAY: Final = 100_000
+
+_HTML_TYPES: Final = ("text/html", "application/xhtml+xml")
+_NEVER: Final = (
+    "script style template svg iframe object embed canvas audio video map button select textarea input datalist dialog "
+    "rt rp link meta frame frameset"
+)
+_NEVER_CONTENT: Final = tuple(_NEVER.split())
+# By what it is, says or looks like; an element with much of the page's prose is spared.
+_NOISE_MARKUP: Final = (
+    "nav,aside,footer,header,menu,noscript,[hidden],[aria-hidden=true],[style*='display:none'],"
+    "[style*='display: none'],[style*='visibility:hidden'],[style*='visibility: hidden'],"
+    "[role=navigation],[role=banner],[role=contentinfo],"
+    "[role=complementary],[role=search],[role=dialog],[role=alertdialog],[role=menu],[role=menubar],[role=toolbar],"
+    "[role=tablist]"
+)
+_ROOTS: Final = frozenset(("html", "body", "main", "article"))
+_PROSE: Final = frozenset(("p", "pre", "h1", "blockquote", "figure", "table", "code", "em", "strong", "a", "span"))
+_SHORT: Final = 150
+_LONGEST_WORDS: Final = 500
+# Blocks that hold links; the nearest one above a link is weighed.
+_LINK_BLOCKS: Final = frozenset(
+    ("ul", "ol", "dl", "div", "section", "table", "p", "aside", "details", "figure", "center", "td")
+)
+
+_NOISE: Final = re.compile(
+    r"breadcrumb|cookie|consent|gdpr|newsletter|subscri[bp]|side-?bar|sidenav|sharing|shar(?:e|ing)-?(?:bar|button|icon|link|this|tool)|"
+    r"sharedaddy|social|related|recommend|read-?next|you-?may|more-?from|also-?like|outbrain|taboola|advert|sponsor|"
+    r"promo(?:$|[\s_-]|box|tion)|pop-?up|modal|overlay|masthead|navbar|navigation|paginat|pager(?:$|[\s_-])|"
+    r"tool-?bar|skip-?(?:link|to|nav)|disqus|addthis|author-?(?:bio|box|info|card)|about-?the-?author|tag-?(?:list|cloud)|"
+    r"post-?tags|entry-?(?:meta|footer|utility)|post-?(?:meta|footer|nav|info)|article-?(?:meta|footer|tags|tools)|"
+    r"meta-?(?:data|info)|sign-?up|log-?in(?:$|[\s_-])|sr-only|visually-?hidden|screen-?reader|off-?screen|"
+    r"jump-?to|back-?to-?top|scroll-?top|copyright|disclaimer|imprint|impressum|feedback|rating-?(?:bar|stars)|"
+    r"site-?(?:header|footer|nav|info)|page-?footer|global-?(?:header|footer|nav)|language-?(?:switch|select)|"
+    r"trending|most-?(?:read|popular)|popular-?(?:posts|articles)|latest-?(?:news|posts)|(?:^|[\s_-])top-?stories|"
+    r"edit-?section|no-?print|hatnote|catlinks|printfooter|mw-jump|reference-?list|"
+    r"print-?only|(?:^|\s)(?:widget|nav|menu|footer|banner|header-?(?:top|bar|nav)|ads?|share|tags|toc|print|topbar|teaser-?list)(?:$|[\s_-])|"
+    r"(?:^|[\s_-])(?:nav|menu|footer|ads?|adsense|share|shares|tags|toc|bottom-?bar|kommentar-?formular)(?:$|\s)"
+)
+_COMMENTS: Final = re.compile(
+    r"(?:^|[\s_-])(?:comments?|commentlist|comment-?(?:list|section|form|respond|thread|area)|respond|reactions?|"
+    r"kommentare?|commentaires?|comentarios)(?:$|[\s_-])|disqus"
+)
+_CONTENT: Final = re.compile(
+    r"(?:article|post|entry|story|blog|news|main|page|text|body|product|recipe|job|thread|document|md)"
+    r"[-_]?(?:content|body|text|inner|main|detail|details|description|article|copy)|"
+    r"(?:^|[\s_-])(?:content|main|article|entry|post|story|hentry|markdown-body|prose|rich-?text|text|inhalt|contenido|contenu|conteudo)(?:$|\s)"
+)
+_MODIFIER: Final = re.compile(r"--[a-z0-9_-]+")  # of a block, as in card--with-ads
+_NOTES: Final = re.compile(r"note|admonition|warning|tip|callout|caution|important|hint|info(?:$|[\s_-])")
+_BLANK_LINES: Final = re.compile(r"\n{3,}")
+_LINE_ENDS: Final = re.compile(r"[ \t]+$", re.MULTILINE)
+_AS_TEXT: Final = PlainText(layout="strict")
+_AS_MARKDOWN: Final = Markdown(
+    images=Markdown.Images(mode="alt"),
+    tables=Markdown.Tables(header="detect", cell_blocks="text"),
+    links=Markdown.Links(autolink=False),
+)
+_TABLES_MOST: Final = 500
+_TABLE_PARTS: Final = ("tbody", "thead", "tfoot")
+_ROWS_LOOKED_AT: Final = 50
+_SAFE_SCHEMES: Final = ("http:", "https:", "mailto:", "tel:")
+_HAS_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_BLANKS_AND_CONTROLS: Final = "".join(map(chr, range(0x21)))
+
+
+class MainContent(NamedTuple):
+    """What was asked for of a page's main content; None for what was not."""
+
+    text: str | None = None
+    markdown: str | None = None
+
+
+class PageContent:
+    """The main content of a fetched or stored page, read when it is first asked for and then kept.
+
+    What the crawl has read already comes with it. Plain text is its own content; other types have none.
+    """
+
+    __slots__ = ("_body", "_content_type", "_markdown", "_text", "_url")
+
+    def __init__(
+        self,
+        body: bytes,
+        content_type: str | None,
+        url: str,
+        text: str | None = None,
+        markdown: str | None = None,
+        *,
+        encoding: str | None = None,
+    ) -> None:
+        """`encoding` is that of the body, where it is known: a stored body is UTF-8, whatever its site said."""
+        if encoding is not None:
+            content_type = f"{media_type(content_type) or 'text/html'}; charset={encoding}"
+        self._body, self._content_type, self._url = body, content_type, url
+        self._text, self._markdown = text, markdown
+
+    @property
+    def text(self) -> str:
+        """As text, with its blocks on lines of their own."""
+        if self._text is None:
+            self._read()
+        return self._text or ""
+
+    @property
+    def markdown(self) -> str:
+        """As Markdown."""
+        if self._markdown is None:
+            self._read()
+        return self._markdown or ""
+
+    def _read(self) -> None:
+        kind, body = media_type(self._content_type), self._body[:MAX_BODY_BYTES]
+        if is_html_type(self._content_type) or (not kind and body[:512].lstrip()[:1] == b"<"):
+            document = parse_html(body, self._content_type)
+            base = document.select_one("base[href]")
+            base_url = page_base(self._url, base.attr("href") if base is not None else None)
+            read = read_main_content(document, text=True, markdown=True, base_url=base_url)
+        elif kind.startswith("text/"):
+            plain = decode_body(body, self._content_type)[:MAX_CHARACTERS]
+            read = MainContent(plain, plain)
+        else:
+            read = MainContent("", "")
+        self._text = read.text if self._text is None else self._text
+        self._markdown = read.markdown if self._markdown is None else self._markdown
+
+
+class _Kind(Enum):
+    """What an element's class and id say about it."""
+
+    PLAIN = 0
+    NOISE = 1
+    COMMENTS = 2
+    CONTENT = 3
+
+
+def read_main_content(
+    document: Document, *, text: bool = True, markdown: bool = False, base_url: str | None = None
+) -> MainContent:
+    """Read the main content; links in Markdown are resolved against `base_url`. The document is changed."""
+    body = _body(document)
+    if body is None:
+        return MainContent("" if text else None, "" if markdown else None)
+    root = _Finder(body).find()
+    tables = _data_tables(root)
+    as_markdown = _markdown(root, base_url) if markdown else None
+    if not text:
+        return MainContent(None, as_markdown)
+    for table in tables:
+        _write_in_lines(table)
+    return MainContent(_tidy(root.to_text(_AS_TEXT)), as_markdown)
+
+
+@lru_cache(maxsize=16_384)
+def _kind_of(identifier: str | None, classes: str | None) -> _Kind:
+    """What class and id say; the pages of a site share most of them."""
+    words = _MODIFIER.sub("", f"{identifier or ''} {classes or ''}"[:_LONGEST_WORDS].lower())
+    if _COMMENTS.search(words):
+        return _Kind.COMMENTS
+    if _NOISE.search(words):
+        return _Kind.NOISE
+    return _Kind.CONTENT if _CONTENT.search(words) else _Kind.PLAIN
+
+
+class _Finder:
+    """Finds the content of one page."""
+
+    def __init__(self, body: Element) -> None:
+        self._body = body
+        self._may_read = _READ_ANYWAY
+        for element in list(body.iter_elements(_NEVER_CONTENT)):
+            element.decompose()
+        self._total = self._prose(body)
+        self._may_read = _READ_ANYWAY + _READ_AGAIN_MOST * len(body.text)
+        self._marked: list[Element] = []  # by class or id as content
+        self._comments: list[Element] = []
+
+    def find(self) -> Element:
+        """The element that holds the content, without what does not belong to it."""
+        self._drop_noise()
+        root = self._choose()
+        self._drop_comments(root)
+        self._drop_link_blocks(root)
+        return root
+
+    def _prose(self, element: Element) -> int:
+        """How much there is to read in an element, links aside; 0 once the page has been read too often."""
+        if self._may_read <= 0:
+            return 0
+        text = element.text
+        links = "".join([link.text for link in element.iter_elements("a")])
+        self._may_read -= len(text) + len(links)
+        return _size(text) - _size(links)
+
+    def _drop_noise(self) -> None:
+        body = self._body
+        for element in body.select(_NOISE_MARKUP)[:MAX_EXAMINED]:
+            tag = element.tag
+            if tag in _ROOTS or (tag == "header" and element.closest("article,main") is not None):
+                continue
+            if tag == "aside" and _NOTES.search(f"{element.attr('id')} {element.attr('class')}".lower()):
+                continue
+            self._drop(element)
+        for element in body.select("[class],[id]")[:MAX_EXAMINED]:
+            kind = _kind_of(element.attr("id"), element.attr("class"))
+            if kind is _Kind.PLAIN:
+                continue
+            if kind is _Kind.CONTENT:
+                self._marked.append(element)
+            elif kind is _Kind.COMMENTS:
+                self._comments.append(element)
+            elif element.tag not in _ROOTS and (element.tag not in _PROSE or len(element.text) < _SHORT):
+                self._drop(element)
+
+    def _drop(self, element: Element) -> None:
+        """Drop an element, unless it has much of the page's prose: then it is content, whatever it is called."""
+        if self._may_read <= 0:
+            return
+        length, most = len(element.text), _NOISE_SHARE_MOST * self._total
+        self._may_read -= length
+        if length <= most or self._prose(element) <= most:
+            element.decompose()
+
+    def _choose(self) -> Element:
+        body = self._body
+        everything = self._prose(body) or 1
+        for selector in ("[itemprop=articleBody]", "main,[role=main]", "article"):
+            chosen = self._largest(body.select(selector), everything)
+            if chosen is not None:
+                return self._narrower(chosen)
+        marked = self._largest(self._marked, everything, share=0.45)
+        scored = body.main_content()
+        if scored is not None and (marked is None or not _is_within(scored, marked)):
+            scored = self._widened(scored)
+            return scored if marked is None or self._prose(scored) > self._prose(marked) else self._with_heading(marked)
+        return self._with_heading(marked) if marked is not None else body
+
+    def _largest(self, candidates: Iterable[Element], everything: int, share: float = 0.3) -> Element | None:
+        """The candidate with most prose, if that is enough of the page's; of equal ones the innermost."""
+        best, most = None, 0
+        for candidate in list(candidates)[:_CANDIDATES_MOST]:
+            length = self._prose(candidate)
+            if length >= most and _is_within(candidate, self._body):
+                best, most = candidate, length
+        return best if most >= share * everything and most >= 80 else None
+
+    def _narrower(self, chosen: Element) -> Element:
+        """The article in a main element, if there is one that has nearly everything, or far more than all others."""
+        length = self._prose(chosen)
+        articles = chosen.select("article,[itemprop=articleBody]")[:_CANDIDATES_MOST]
+        inner = sorted(((self._prose(each), number) for number, each in enumerate(articles)), reverse=True)
+        if not inner:
+            return chosen
+        largest, second = inner[0][0], inner[1][0] if len(inner) > 1 else 0
+        if largest > 0.7 * length or (largest > 0.35 * length and largest > 4 * second and second > 0):
+            return articles[inner[0][1]]
+        return chosen
+
+    def _with_heading(self, chosen: Element) -> Element:
+        """The element just around the content that also has the page's heading, if it adds little else."""
+        if _has_heading(chosen):
+            return chosen
+        length = self._prose(chosen)
+        for above in islice(chosen.ancestors, _HEADING_LEVELS):
+            if not isinstance(above, Element) or above == self._body:
+                break
+            if _has_heading(above):
+                return above if self._prose(above) < 1.5 * length else chosen
+        return chosen
+
+    def _widened(self, scored: Element) -> Element:
+        """Go up as long as the element above has much more to read."""
+        chosen, length = scored, self._prose(scored)
+        for above in scored.ancestors:
+            if not isinstance(above, Element) or above.tag == "html":
+                break
+            more = self._prose(above) - length
+            if more > 0.25 * length:
+                chosen, length = above, length + more
+        return chosen
+
+    def _drop_comments(self, root: Element) -> None:
+        """Drop comments unless they are most of what there is: then the page is a discussion."""
+        length = self._prose(root) if self._comments else 0
+        for element in self._comments[:_CANDIDATES_MOST]:
+            if not _is_within(root, element) and self._prose(element) < 0.5 * length:
+                element.decompose()
+
+    def _drop_link_blocks(self, root: Element) -> None:
+        """Drop blocks that are links for the most part, unless the page is such a list."""
+        length = _size(root.text) or 1
+        blocks: dict[Element, int] = {}
+        linked = 0
+        for link in root.select("a")[:MAX_LINKS]:
+            size = _size(link.text)
+            linked += size
+            above = link.parent
+            while isinstance(above, Element) and above.tag not in _LINK_BLOCKS and above != root:
+                above = above.parent
+            if isinstance(above, Element) and above != root:
+                blocks[above] = blocks.get(above, 0) + size
+        if linked > 0.5 * length:
+            return
+        for block, size in blocks.items():
+            own = _size(block.text)
+            if own and size > 0.67 * own and own < 0.3 * length and not (block.tag == "p" and own > 200):
+                block.decompose()
+
+
+def _has_heading(element: Element) -> bool:
+    return next(element.iter_elements("h1"), None) is not None
+
+
+def _body(document: Document) -> Element | None:
+    root = document.root
+    if root is None or root.tag != "html":
+        return root
+    return next((child for child in root.children if isinstance(child, Element) and child.tag == "body"), root)
+
+
+def _size(text: str) -> int:
+    """The length of a text without the blanks by which source code is laid out."""
+    return len(text) - text.count(" ") - text.count("\n") - text.count("\t")
+
+
+def _is_within(element: Element, other: Element) -> bool:
+    return element == other or any(above == other for above in element.ancestors)
+
+
+def is_html_type(content_type: str | None) -> bool:
+    """Whether a content type is HTML's."""
+    return media_type(content_type) in _HTML_TYPES
+
+
+def page_base(url: str | None, base_href: str | None) -> str | None:
+    """What links of a page are relative to."""
+    if url is None or base_href is None:
+        return url
+    base = resolve_link(base_href, url)
+    return base.url if base is not None else url
+
+
+def _markdown(root: Element, base_url: str | None) -> str:
+    for link in root.select("a[href]"):
+        href = (link.attr("href") or "").strip(_BLANKS_AND_CONTROLS)
+        if href.startswith("#") or (_HAS_SCHEME.match(href) and not href.lower().startswith(_SAFE_SCHEMES)):
+            del link.attrs["href"]
+    if base_url is not None:
+        root.resolve_links(base_url)
+    return _tidy(root.to_markdown(_AS_MARKDOWN))
+
+
+def _data_tables(root: Element) -> list[Element]:
+    """The tables that hold data. All others only place things on the page, and become plain blocks."""
+    found = []
+    for number, table in enumerate(root.iter_elements("table", include_self=True)):
+        if number < _TABLES_MOST and not _is_layout(table):
+            found.append(table)
+        else:
+            for row, cells in _cells(table):
+                row.tag = "div"
+                for cell in cells:
+                    cell.tag = "div"
+            table.tag = "div"
+    if root.tag in ("td", "th", "tr", "tbody"):
+        root.tag = "div"
+    return found
+
+
+def _write_in_lines(table: Element) -> None:
+    """Put each row on a line. The renderer would pad every cell to the width of its column, however long that is."""
+    for row, cells in list(_cells(table)):
+        for number, cell in enumerate(cells):
+            cell.tag = "span"
+            if number:
+                cell.insert_before(Text(" | "))
+        row.tag = "span"
+        row.insert_after(Element("br"))
+    for part in table.children:
+        if isinstance(part, Element) and part.tag in _TABLE_PARTS:
+            part.tag = "span"
+    table.tag = "div"
+
+
+def _cells(table: Element) -> Iterator[tuple[Element, list[Element]]]:
+    """The rows of a table with their cells, without those of tables within it."""
+    for part in list(table.children):
+        if isinstance(part, Element):
+            for row in [part] if part.tag == "tr" else list(part.children) if part.tag in _TABLE_PARTS else []:
+                if isinstance(row, Element) and row.tag == "tr":
+                    yield row, [cell for cell in row.children if isinstance(cell, Element)]
+
+
+def _is_layout(table: Element) -> bool:
+    """Whether a table only places things: it says so, has a table within, or has one cell a row."""
+    if (table.attr("role") or "") in ("presentation", "none") or table.select_one("table") is not None:
+        return True
+    if table.select_one("th,caption,thead") is not None:
+        return False
+    if table.select_one("td p, td div, td h2, td ul") is not None:
+        return True
+    return all(len(cells) <= 1 for _row, cells in islice(_cells(table), _ROWS_LOOKED_AT))
+
+
+def _tidy(rendered: str) -> str:
+    rendered = _BLANK_LINES.sub("\n\n", _LINE_ENDS.sub("", rendered[: MAX_CHARACTERS + 1])).strip()
+    if len(rendered) > MAX_CHARACTERS:
+        rendered = rendered[:MAX_CHARACTERS].rpartition("\n")[0] or rendered[:MAX_CHARACTERS]
+    return rendered

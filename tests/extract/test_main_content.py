@@ -1,0 +1,354 @@
+"""The main content of pages: shapes of sites in a table, rendering, and pages made to cost much."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from comity.extract.decode import parse_html
+from comity.extract.html import read_html
+from comity.extract.main_content import MAX_CHARACTERS, PageContent, read_main_content
+
+LONG = "The council voted on Tuesday to keep the old bridge open for another year, after weeks of argument. "
+BODY = f"<p>{LONG}</p><p>{LONG * 2}</p><p>Residents had asked for a decision before winter, and they have one now.</p>"
+NAV = "<nav><ul><li><a href=/>Home</a><li><a href=/news>All news</a><li><a href=/about>About us</a></ul></nav>"
+FOOTER = "<footer>© 2026 The Courier <a href=/imprint>Imprint</a> <a href=/privacy>Privacy</a></footer>"
+COOKIES = (
+    "<div id=cookie-consent><p>We use cookies to improve your visit. Accept all of them?</p><button>Yes</button></div>"
+)
+SHARE = "<div class=share-bar><a href=/f>Share on one</a><a href=/t>Share on two</a></div>"
+RELATED = "<div class='related-articles'><h3>Read this too</h3><ul><li><a href=/1>A new tram</a></ul></div>"
+COMMENTS = "<section id=comments><h3>2 comments</h3><p>First! What a bridge.</p><p>I never liked it much.</p></section>"
+THREAD = "".join(
+    f"<div class=post><div class=author>user{n}</div><div class=message>{text}</div></div>"
+    for n, text in enumerate(
+        (
+            "My printer stops after every page since the last update, and nothing in the log explains it.",
+            "Did you try an older driver? Mine had the same fault until I went back to version four.",
+            "That was it. Version four prints as before, thank you for the quick help with this.",
+        )
+    )
+)
+ITEMS = "".join(
+    f"<li class=item><h3><a href=/p/{n}>Kettle model {n}</a></h3><p>Holds {n} litres, boils in {n} minutes.</p>"
+    for n in range(1, 9)
+)
+
+# A page, what its text must have, and what it must not.
+SHAPES = {
+    "an article in a main element": (
+        f"{COOKIES}<header>The Courier {NAV}</header><main><article><h1>Bridge stays</h1>{BODY}{SHARE}</article>"
+        f"{RELATED}{COMMENTS}</main>{FOOTER}",
+        ["Bridge stays", "voted on Tuesday", "before winter"],
+        ["cookies", "All news", "Share on", "Read this too", "new tram", "Imprint", "never liked"],
+    ),
+    "divs with classes alone": (
+        f"<div class=site-header>The Courier {NAV}</div><div class=wrap><div class=post-content>{BODY}</div>"
+        f"<div class=sidebar><p>Subscribe to our letter, it comes every Friday to your door.</p></div></div>{FOOTER}",
+        ["voted on Tuesday", "before winter"],
+        ["All news", "every Friday", "Imprint"],
+    ),
+    "divs without any class": (
+        f"<div><a href=/>Home</a> <a href=/n>All news</a> <a href=/s>Sport</a></div><div><div>{BODY}</div></div>"
+        "<div><a href=/imprint>Imprint</a> <a href=/x>Contact</a></div>",
+        ["voted on Tuesday", "before winter"],
+        ["All news", "Imprint"],
+    ),
+    "a table as layout": (
+        f"<table width=100%><tr><td colspan=2><a href=/>Home</a> <a href=/n>All news</a></td></tr><tr><td width=120>"
+        f"<a href=/a>Archive</a><br><a href=/b>Guest book</a></td><td>{BODY}</td></tr></table>",
+        ["voted on Tuesday", "before winter"],
+        ["All news", "Guest book"],
+    ),
+    "microdata": (
+        f"<div><div itemprop=articleBody>{BODY}</div><div>Weather: sun, later rain.</div></div>",
+        ["voted on Tuesday"],
+        ["Weather"],
+    ),
+    "a role instead of an element": (
+        f"<div role=banner>The Courier</div><div role=main>{BODY}</div><div role=contentinfo>Imprint and more</div>",
+        ["before winter"],
+        ["Imprint", "The Courier"],
+    ),
+    "a forum thread": (
+        f"{NAV}<div class=comments>{THREAD}</div>{FOOTER}",
+        ["printer stops", "older driver", "Version four prints"],
+        ["All news", "Imprint"],
+    ),
+    "a list of products": (
+        f"{NAV}<main><h1>Kettles</h1><ul>{ITEMS}</ul></main>{FOOTER}",
+        ["Kettles", "Kettle model 3", "Holds 8 litres"],
+        ["All news", "Imprint"],
+    ),
+    "a product": (
+        f"{NAV}<main><h1>Kettle model 3</h1><p class=price>EUR 49.90</p><div class=description><p>{LONG}</p></div>"
+        f"<table><tr><th>Volume<td>1.7 l<tr><th>Power<td>2,200 W</table>{SHARE}</main>{FOOTER}",
+        ["Kettle model 3", "EUR 49.90", "2,200 W"],
+        ["Share on", "Imprint"],
+    ),
+    "a documentation page": (
+        f"<nav class=toc><a href=#a>Install</a><a href=#b>Use</a></nav><main><h1>Install</h1><p>{LONG}</p>"
+        "<pre><code>pip install kettle\n  --quiet</code></pre><aside class='admonition note'>Needs Python 3.</aside>",
+        ["pip install kettle\n  --quiet", "Needs Python 3."],
+        ["Use"],
+    ),
+    "Hebrew": (
+        f"<body dir=rtl>{NAV}<main><p>המועצה הצביעה ביום שלישי להשאיר את הגשר הישן פתוח לשנה נוספת, לאחר ויכוח ארוך.",
+        ["להשאיר את הגשר הישן פתוח"],
+        ["All news"],
+    ),
+    "Japanese": (
+        f"{NAV}<article><p>市議会は火曜日、長い議論の末に、古い橋をもう一年使い続けることを決めた。住民は冬の前の決定を求めていた。</p>"
+        "<p>橋は<ruby>百年<rt>ひゃくねん</rt></ruby>前に造られた。</p></article>",
+        ["古い橋をもう一年使い続けることを決めた", "橋は百年前に造られた"],
+        ["All news", "ひゃく"],
+    ),
+    "hidden parts": (
+        f"<main>{BODY}<div hidden>Secret one</div><div aria-hidden=true>Secret two</div><div style='display:none'>"
+        "Secret three</div><template><p>Secret four</p></template><noscript>Secret five</noscript></main>",
+        ["before winter"],
+        ["Secret"],
+    ),
+    "a page that hides itself until a script runs": (
+        f"<body style='display:none'><div style='display: none'>{BODY}</div>",
+        ["voted on Tuesday", "before winter"],
+        [],
+    ),
+    "everything in noscript": (f"<div id=app></div><noscript>{BODY}</noscript>", ["voted on Tuesday"], []),
+    "a container that is called by a sidebar it has": (
+        f"<div class='layout has-sidebar with-comments'><div class=x>{BODY}</div></div>",
+        ["voted on Tuesday"],
+        [],
+    ),
+    "entities": (
+        f"<main><p>Fish &amp; chips &lt;b&gt; caf&eacute; 5&nbsp;&euro;</p>{BODY}</main>",
+        ["Fish & chips <b> café 5\u00a0€"],
+        [],
+    ),
+    "short": ("<p>Moved to the harbour.</p>", ["Moved to the harbour."], []),
+    "only links": ("<ul><li><a href=/a>One</a><li><a href=/b>Two</a></ul>", ["One", "Two"], []),
+    "nothing": ("", [], []),
+}
+
+
+def content(markup: str | bytes, **options: object) -> tuple[str, str]:
+    body = markup.encode() if isinstance(markup, str) else markup
+    document = parse_html(body, "text/html; charset=utf-8")
+    read = read_main_content(document, text=True, markdown=True, **options)  # type: ignore[arg-type]
+    assert read.text is not None
+    assert read.markdown is not None
+    return read.text, read.markdown
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_text_has_the_content_and_nothing_around_it(name: str) -> None:
+    markup, wanted, unwanted = SHAPES[name]
+    text, _markdown = content(markup)
+    assert [each for each in wanted if each not in text] == []
+    assert [each for each in unwanted if each in text] == []
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_markdown_has_the_same_content(name: str) -> None:
+    _markup, _wanted, unwanted = SHAPES[name]
+    text, markdown = content(SHAPES[name][0])
+    assert [each for each in unwanted if each in markdown] == []
+    plain = re.sub(r"\W+", "", re.sub(r"\]\([^)]*\)", "]", markdown))
+    assert [word for word in re.findall(r"[^\W_]{4,}", text) if word not in plain] == []
+
+
+def test_blocks_of_text_are_on_lines_of_their_own() -> None:
+    text, _ = content("<main><h1>Title</h1><p>One\n two</p><p>three<br>four</p><ul><li>five<li>six</ul></main>")
+    assert text.splitlines() == ["Title", "", "One two", "", "three", "four", "", "* five", "* six"]
+
+
+def test_markdown_has_headings_lists_links_emphasis_code_tables_quotes_and_images() -> None:
+    _, markdown = content(
+        "<base href=/docs/><main><h2>Title</h2><p>A <b>bold</b> and <i>soft</i> <a href='a b'>link</a>, "
+        "<code>x*y</code><img src=i.png alt='a picture'>.</p><ol><li>one<li>two</ol>"
+        "<blockquote><p>said</p></blockquote>"
+        "<pre><code class=language-python>def f():\n    return 1\n</code></pre>"
+        "<table><tr><th>A<th>B<tr><td>1<td>2</table></main>",
+        base_url="https://example.com/docs/x",
+    )
+    assert markdown.splitlines() == [
+        "## Title",
+        "",
+        "A **bold** and *soft* [link](<https://example.com/docs/a b>), `x*y`a picture.",
+        "",
+        "1. one",
+        "2. two",
+        "",
+        "> said",
+        "",
+        "```python",
+        "def f():",
+        "    return 1",
+        "```",
+        "",
+        "| A | B |",
+        "| --- | --- |",
+        "| 1 | 2 |",
+    ]
+
+
+def test_a_table_that_only_places_things_is_no_table_in_markdown() -> None:
+    markup = (
+        f"<table><tr><td>{BODY}</td></tr><tr><td><table><tr><td>{LONG * 2} inner</td></tr></table></td></tr></table>"
+    )
+    text, markdown = content(markup)
+    for rendered in (text, markdown):
+        assert "|" not in rendered
+        assert "inner" in rendered
+
+
+def test_rows_of_a_table_are_lines_of_text() -> None:
+    text, markdown = content(f"<main>{BODY}<table><tr><th>Volume<td>1.7 l<tr><th>Power<td>2 kW</table></main>")
+    assert text.endswith("\nVolume | 1.7 l\nPower | 2 kW")
+    assert markdown.endswith("| Volume | 1.7 l |\n| --- | --- |\n| Power | 2 kW |")
+
+
+@pytest.mark.parametrize(
+    "href", ["javascript:alert(1)", " JavaScript:alert(1)", "data:text/html,x", "vbscript:x", "#top"]
+)
+def test_a_link_that_leads_nowhere_is_only_its_text(href: str) -> None:
+    _, markdown = content(f'<main>{BODY}<p>See <a href="{href}">this</a>.</p></main>', base_url="https://example.com/")
+    assert "See this." in markdown
+
+
+def test_written_markup_stays_text() -> None:
+    _, markdown = content(f"<main>{BODY}<p>&lt;script&gt;alert(1)&lt;/script&gt;</p><p># no heading</p></main>")
+    assert "\\<script>" in markdown
+    assert "\\# no heading" in markdown
+
+
+def test_a_base_element_counts_for_links() -> None:
+    markup = f"<base href=https://other.example/a/><main>{BODY}<p><a href=b>next</a> and more words here</p></main>"
+    page = read_html(
+        markup.encode(), content_type="text/html", agent_token="x", with_markdown=True, url="https://example.com/"
+    )
+    assert page.markdown is not None
+    assert "[next](https://other.example/a/b)" in page.markdown
+    assert page.text is None
+    later = PageContent(markup.encode(), "text/html", "https://example.com/")
+    assert later.markdown == page.markdown
+
+
+def test_links_are_read_before_the_document_is_changed() -> None:
+    body = f"{NAV}<main>{BODY}</main>{FOOTER}".encode()
+    plain = read_html(body, content_type="text/html", agent_token="x")
+    page = read_html(body, content_type="text/html", agent_token="x", with_text=True, with_markdown=True)
+    assert page._replace(text=None, markdown=None) == plain
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        (b"just\n  text\n", "text/plain", "just\n  text\n"),
+        (b"\x89PNG", "image/png", ""),
+        (b"{}", "application/json", ""),
+        ("Straße".encode("latin-1"), "text/plain; charset=iso-8859-1", "Straße"),
+        (b"<p>A page without a type, and a sentence in it.", None, "A page without a type, and a sentence in it."),
+        (b"", "text/html", ""),
+    ],
+)
+def test_other_types_than_html(body: bytes, content_type: str | None, text: str) -> None:
+    page = PageContent(body, content_type, "https://example.com/")
+    assert (page.text, page.markdown) == (text, text)
+
+
+def test_what_was_read_before_is_not_read_again() -> None:
+    page = PageContent(b"<p>other", "text/html", "https://example.com/", "kept text", "kept markdown")
+    assert (page.text, page.markdown) == ("kept text", "kept markdown")
+
+
+TAGS = "p div span a ul li table tr td th pre code blockquote h1 nav footer aside main article header section form b i"
+PIECES = [
+    *(f"<{tag}>" for tag in TAGS.split()),
+    *(f"</{tag}>" for tag in TAGS.split()),
+    "<script>EVIL()</script>",
+    "<style>EVIL{}</style>",
+    "<template><script>EVIL</script></template>",
+    "<noscript><style>EVIL</style></noscript>",
+    "<svg><style>EVIL</style><script>EVIL</script></svg>",
+    "<math><style>EVIL</style></math>",
+    "<iframe srcdoc='<script>EVIL</script>'></iframe>",
+    "<div class='related share comments post-content'>",
+    "<div id=content hidden>",
+    "<a href='javascript:EVIL'>",
+    "<a href=/x>",
+    "<img alt=x src=y>",
+    "words and more words",
+    "日本語",
+    "\0",
+    "&lt;",
+    "|",
+    "`",
+    "<br>",
+    "<select><option>",
+    "<frameset>",
+    "<plaintext>",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+@example("<table><tr><td><script>EVIL()</script><ul><li><style>EVIL</style>")
+@example("<noscript><p>" + "words " * 50 + "<style>EVIL</style></noscript>")
+@example("<svg><p>words</p><style>EVIL</style>")
+def test_no_script_or_style_is_in_the_content(markup: str) -> None:
+    text, markdown = content(markup.replace("<plaintext>", ""), base_url="https://example.com/")
+    assert "EVIL" not in text
+    assert "EVIL" not in markdown
+    assert len(text) <= 2 * len(markup) + 10 * markup.count("<") + 10
+
+
+@given(st.one_of(st.binary(max_size=400), st.text(max_size=400).map(lambda text: text.encode("utf-8", "replace"))))
+@example(b"<frameset><frame src=x></frameset>")
+@example(b"<html><body><base href='http://[bad'><a href='http://[::'>x</a>")
+@example(b"<a href='http://a b:99999/%zz'>x")
+def test_any_bytes_have_some_content(body: bytes) -> None:
+    page = PageContent(body, "text/html", "https://example.com/")
+    assert isinstance(page.text, str)
+    assert isinstance(page.markdown, str)
+
+
+HOSTILE = {
+    "deep": "<div class=sidebar>" * 60_000 + "x",
+    "deep with text": "<div class=comment>word " * 8_000,
+    "nested articles": "<article>word " * 8_000,
+    "nested marked content": "<div class=post-content>word " * 8_000,
+    "nested lists": "<ul><li>word " * 8_000,
+    "nested quotes": "<blockquote>word " * 8_000,
+    "nested tables": "<table><tr><td>word " * 3_000,
+    "many links": "<p><a href=/x>word</a> " * 30_000,
+    "links in links' blocks": "<div><a href=/x>word</a>" * 8_000,
+    "many noise elements": "<div class=share>word</div>" * 30_000,
+    "many mains": "<main>some words of text</main>" * 20_000,
+    "one long word": "<main><p>" + "x" * 3_000_000,
+    "one long class": f"<div class='{'nav ' * 200_000}'><p>word",
+    "long classes": "".join(f"<div class='{'a-' * 300}{n}'>word</div>" for n in range(2_000)),
+    "blank lines": "<main>" + "<p> <br>\n" * 60_000 + "<p>word",
+    "one wide table": "<table><tr>" + "<td>word" * 20_000 + ("<tr><td>x" * 2_000),
+    "one long cell": "<table><tr><td>" + "x" * 100_000 + "<td>y" + "<tr><td>x<td>y" * 5_000,
+    "cells over many columns": "<table>" + "<tr><td colspan=1000 rowspan=60000>word" * 5_000,
+    "unclosed formatting": "<b><i><a href=/x>" * 400 + "<p>word" * 400,
+}
+
+
+@pytest.mark.roomy
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_page_costs_little_more_than_its_parsing(name: str) -> None:
+    body = HOSTILE[name].encode()
+    began = time.thread_time()
+    document = parse_html(body, "text/html; charset=utf-8")
+    parsed = time.thread_time() - began
+    read = read_main_content(document, text=True, markdown=True, base_url="https://example.com/")
+    spent = time.thread_time() - began - parsed
+    assert spent < 1.5 + 10 * parsed
+    for rendered in (read.text, read.markdown):
+        assert rendered is not None
+        assert len(rendered) <= MAX_CHARACTERS
