@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     )
     pages: str = _set(
         "comity-data/pages",
-        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file.",
+        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz] file.",
         "PAGES",
     )
 

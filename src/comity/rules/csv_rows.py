@@ -16,10 +16,11 @@ from typing import Final
 LINE_END: Final = "\r\n"
 # What spreadsheets read as the beginning of a formula; the wide forms count in East Asian locales.
 _FORMULA: Final = "=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20"
-GUARDED: Final = f"^'*[{_FORMULA}]"
-"""A text that needs an apostrophe in front: also one that would look as if it had got one."""
-_needs_guard: Final = re.compile(GUARDED).match
-_has_guard: Final = re.compile(f"'+[{_FORMULA}]").match
+HAS_GUARD: Final = f"^'+[{_FORMULA}]"
+"""How a text begins that was guarded, as a regular expression."""
+# Also a text that would look as if it had been guarded.
+_needs_guard: Final = re.compile(f"'*[{_FORMULA}]").match
+_has_guard: Final = re.compile(HAS_GUARD).match
 _needs_quotes: Final = re.compile('[",\r\n]').search
 
 CsvValue = str | int | float | bool | None

@@ -188,7 +188,11 @@ def body(
 @command(
     app,
     "export",
-    examples=("comity pages export pages.warc.gz", "comity pages export pages.duckdb --pages comity-data/pages"),
+    examples=(
+        "comity pages export pages.csv",
+        "comity pages export pages.warc.gz",
+        "comity pages export pages.duckdb --pages comity-data/pages",
+    ),
 )
 def export(
     context: typer.Context,
@@ -196,7 +200,7 @@ def export(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="A new folder (Parquet parts), or a file: .parquet, .duckdb, .jsonl, .jsonl.gz, .warc or .warc.gz.",
+            help="A new folder (Parquet parts), or a file: .parquet, .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz].",
         ),
     ],
     pages: PagesOption = None,
