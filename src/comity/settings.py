@@ -189,6 +189,12 @@ class Settings(BaseSettings):
         "info", "The lowest level that is logged: debug, info, warning or error.", "LOG_LEVEL"
     )
 
+    log_requests: str | None = _set(
+        None,
+        "A file to which every request is logged, a line of JSON each; - is stderr. Secrets in URLs are masked.",
+        "LOG_REQUESTS",
+    )
+
     # Sources.
     source_delay_s: float = _set(
         3.0, "Seconds between two requests to a host when reading its sources.", "SOURCE_DELAY", ge=0, le=86_400

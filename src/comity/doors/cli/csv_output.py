@@ -37,11 +37,13 @@ def column_names(schema: type[Schema]) -> tuple[str, ...]:
 def write_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows to stdout, as they come; the bytes are UTF-8, whatever the terminal is set to."""
     sys.stdout.flush()
-    file = sys.stdout.buffer
-    file.write(csv_line(columns).encode())
-    for row in rows:
-        file.write(csv_line([_value(row.get(name)) for name in columns]).encode("utf-8", "replace"))
-    file.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    for line in (csv_line(columns), *(csv_line([_value(row.get(name)) for name in columns]) for row in rows)):
+        if stream is None:  # a caller replaced stdout by a stream of text
+            sys.stdout.write(line)
+        else:
+            stream.write(line.encode("utf-8", "replace"))
+    (sys.stdout if stream is None else stream).flush()
 
 
 def _value(value: Any) -> CsvValue:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from comity.operate.hosts import request_refresh
 from comity.operate.seeds import add_seeds
-from comity.run.crawl.view import CrawlObserver, visits_of
+from comity.run.crawl.view import CrawlObserver, visits_of, wait_reporter
 from comity.run.event_loop import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.upkeep.reread_robots import reread_robots
@@ -99,7 +99,12 @@ def crawl_sites(
 
 async def _crawl_here(state: State, hosts: Collection[str], view: CrawlObserver) -> RunSummary:
     on_visits = view.on_visits
-    hooks = CrawlHooks(on_settled=lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None
+    hooks = CrawlHooks(
+        on_settled=(lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None,
+        on_host=view.on_host,
+        on_wait=wait_reporter(view.on_wait) if view.on_wait is not None else None,
+        explains_links=view.explains_links,
+    )
     async with state.fetcher() as fetcher:
         crawl = state.crawl(fetcher, hosts, hooks)
 
@@ -108,5 +113,6 @@ async def _crawl_here(state: State, hosts: Collection[str], view: CrawlObserver)
             crawl.stop()
 
         stop_on_signals(stop, view.on_exit, timeout_code=INTERRUPTED)
+        view.on_start(crawl.stop)
         async with view.watch(crawl.progress, state):
             return await crawl.run()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 from isal import isal_zlib
 
@@ -19,6 +19,7 @@ from comity.store.formats.json_lines import format_time
 from comity.store.parts.part import PartWriter
 from comity.store.target import Format
 
+_NOT_GZIP: Final = cast("type[Exception]", isal_zlib.error)
 _GZIP_LEVEL: Final = 2
 _GZIP_WINDOW_BITS: Final = 31
 
@@ -78,7 +79,7 @@ def has_head(path: Path, kind: Format) -> bool:
     if kind is Format.CSV_GZ:
         try:
             begun = isal_zlib.decompressobj(wbits=_GZIP_WINDOW_BITS).decompress(begun, len(_HEAD))
-        except isal_zlib.IsalError:
+        except _NOT_GZIP:
             return False
     return begun.startswith(_HEAD)
 

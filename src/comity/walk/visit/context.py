@@ -34,3 +34,5 @@ class VisitContext:
     finds_images: bool = False
     """Whether pages are searched for images; queued images are fetched in any case."""
     image_limits: FetchLimits = DEFAULT_LIMITS
+    explains_links: bool = False
+    """Whether it is counted for each page why links were left out."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 import typer
+
+from comity.model.errors import BadInput
 
 
 def option(name: str, metavar: str, text: str) -> Any:
@@ -104,3 +107,37 @@ MaxRetryBackoffOption = Annotated[
     float | None,
     typer.Option("--max-retry-backoff", metavar="SECONDS", help="Longest wait between two attempts. Default 600."),
 ]
+
+# What is printed while a crawl runs.
+VerboseOption = Annotated[
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        help="Print a line for each URL: status, size, time, depth, links, type. -vv: also waits, and links left out.",
+    ),
+]
+JsonLinesOption = Annotated[
+    bool,
+    typer.Option("--json-lines", help="Print events while it runs, one JSON object a line; the summary comes last."),
+]
+LogRequestsOption = Annotated[
+    str | None, option("--log-requests", "FILE", "Log every request to this file, a line of JSON each; - is stderr.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlOutput:
+    """What a crawl prints besides its summary."""
+
+    verbose: int = 0
+    json_lines: bool = False
+
+    def check(self, *, as_json: bool) -> None:
+        """`BadInput` if two formats are asked for."""
+        if self.json_lines and as_json:
+            raise BadInput("--json-lines and --json exclude each other: --json prints one document at the end")
+
+
+NO_LINES: Final = CrawlOutput()
