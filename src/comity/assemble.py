@@ -171,7 +171,12 @@ class State:
         """What may talk to hosts, for one client."""
         from comity.walk.session.session import Session
 
-        return Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms)
+        session = Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms)
+        if self.settings.log_requests:
+            from comity.telemetry.request_log import RequestLog
+
+            session.requests.on_request = RequestLog(self.settings.log_requests).write
+        return session
 
     async def reread_robots(self, fetcher: CurlFetcher) -> None:
         """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""

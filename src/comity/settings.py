@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     )
     pages: str = _set(
         "comity-data/pages",
-        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file.",
+        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz] file.",
         "PAGES",
     )
 
@@ -189,6 +189,12 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = _set(
         "info", "The lowest level that is logged: debug, info, warning or error.", "LOG_LEVEL"
+    )
+
+    log_requests: str | None = _set(
+        None,
+        "A file to which every request is logged, a line of JSON each; - is stderr. Secrets in URLs are masked.",
+        "LOG_REQUESTS",
     )
 
     # Sources.

@@ -221,7 +221,7 @@ def test_an_export_is_told_in_json(crawled: CommandLine) -> None:
 
 
 def test_an_export_to_nowhere_is_refused(crawled: CommandLine) -> None:
-    answer = crawled("pages", "export", "x.csv")
+    answer = crawled("pages", "export", "x.tsv")
     assert (answer.code, answer.out) == (2, "")
     assert ".jsonl.gz" in answer.err
 

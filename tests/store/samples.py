@@ -14,13 +14,18 @@ from warcio.archiveiterator import ArchiveIterator
 
 from comity.fetch.inflate import inflate_coded
 from comity.model.page import PageRecord
+from comity.rules.csv_rows import unguarded
+from comity.store.formats.columns import NAMES
 from comity.store.pages import PageStore, open_sink, recover
 from comity.store.parts.manifest import joined_path
 
 HOLDER = "machine-abc:12:34:cafe"
 FOLDER = "pages"
-FILES = ("pages.jsonl", "pages.jsonl.gz", "pages.warc", "pages.warc.gz", "pages.duckdb")
+FILES = (
+    "pages.jsonl", "pages.jsonl.gz", "pages.csv", "pages.csv.gz", "pages.warc", "pages.warc.gz", "pages.duckdb"
+)  # fmt: skip
 PLACES = (FOLDER, *FILES)
+_TEXTS = "{" + ", ".join(f"{name}: 'VARCHAR'" for name in NAMES) + "}"
 Kept = list[tuple[str, bytes | None]]
 
 
@@ -51,6 +56,8 @@ def kept(place: Path) -> Kept:
     """Every page at a place as a reader of its kind finds it: URL and body as content, in the order of URLs."""
     if place.name.endswith(".jsonl") or place.name.endswith(".jsonl.gz"):
         found = [(row["url"], _bytes_of(row["body"], row["body_bytes"])) for row in json_rows(place)]
+    elif ".csv" in place.name:
+        found = [(row["url"], _bytes_of(row["body"], row["body_bytes"])) for row in csv_rows(place)]
     elif ".warc" in place.name:
         found = warc_pages(place)
     else:
@@ -62,6 +69,17 @@ def json_rows(place: Path) -> list[dict[str, Any]]:
     content = place.read_bytes()
     plain = gzip.decompress(content) if place.name.endswith(".gz") else content
     return [json.loads(line) for line in plain.splitlines()]
+
+
+def csv_rows(place: Path) -> list[dict[str, Any]]:
+    """The rows of a CSV file; an empty cell is None, one in quotes is an empty text."""
+    options = "header = true, all_varchar = true, allow_quoted_nulls = false, delim = ',', quote = '\"'"
+    options += ", strict_mode = true, max_line_size = 32000000, buffer_size = 64000000"
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(f"SELECT * FROM read_csv('{place}', auto_detect = false, columns = {_TEXTS}, {options})")
+        names = [column[0] for column in connection.description]
+        rows = [dict(zip(names, row, strict=True)) for row in connection.fetchall()]
+    return [{name: unguarded(text) if text else text for name, text in row.items()} for row in rows]
 
 
 def sql_rows(place: Path) -> list[dict[str, Any]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.page import PageRecord
+from comity.rules.csv_rows import unguarded
 from comity.store import export as export_module
 from comity.store.export import export, read_export_target
 from comity.store.pages import open_sink
@@ -34,7 +38,7 @@ def exported(source: Path, target: Path) -> int:
         return export(reader, read_export_target(target))
 
 
-@pytest.mark.parametrize("source", [FOLDER, "pages.duckdb", "pages.jsonl"])
+@pytest.mark.parametrize("source", [FOLDER, "pages.duckdb", "pages.jsonl", "pages.csv", "pages.csv.gz"])
 @pytest.mark.parametrize("target", PLACES)
 def test_every_page_gets_there(tmp_path: Path, source: str, target: str) -> None:
     store_all(tmp_path / "from" / source, MIXED)
@@ -51,9 +55,10 @@ def test_every_column_gets_there(tmp_path: Path) -> None:
         expected = sql_rows(tmp_path / FOLDER)
         expected[3]["content_type"] = "text/html; charset=utf-8"  # as it is now
         assert sql_rows(tmp_path / target) == expected
-    exported(tmp_path / FOLDER, tmp_path / "copy.jsonl")
-    exported(tmp_path / "copy.jsonl", tmp_path / "back")
-    assert sql_rows(tmp_path / "back") == sql_rows(tmp_path / "copy")
+    for ending in (".jsonl", ".csv", ".csv.gz"):
+        exported(tmp_path / FOLDER, tmp_path / f"copy{ending}")
+        exported(tmp_path / f"copy{ending}", tmp_path / f"back{ending.replace('.', '-')}")
+        assert sql_rows(tmp_path / f"back{ending.replace('.', '-')}") == sql_rows(tmp_path / "copy"), ending
 
 
 def test_one_parquet_file_can_be_had(tmp_path: Path) -> None:
@@ -173,3 +178,22 @@ def test_a_name_that_only_an_export_can_make_is_refused_to_a_crawl(tmp_path: Pat
     assert read_target(f"{tmp_path}/one.parquet/").is_folder
     assert read_export_target(f"{tmp_path}/one.parquet").is_one_file
     assert not read_export_target(f"{tmp_path}/one.parquet/").is_one_file
+
+
+TRICKY = ("=1+1", "'=x", "''-", "@import", "-", "\t", "\r\n", "＝x", '"', "'", "a,b\nc", " x ", "NULL", "")
+
+
+@pytest.mark.parametrize("name", ["all.csv", "all.csv.gz"])
+def test_csv_has_every_text_as_it_was(tmp_path: Path, name: str) -> None:
+    records = [page(number, title=text, etag=text, error=text or None) for number, text in enumerate(TRICKY)]
+    records += [page(100 + number, text.encode(), content_type="text/plain") for number, text in enumerate(TRICKY)]
+    store_all(tmp_path / FOLDER, records)
+    exported(tmp_path / FOLDER, tmp_path / name)
+    exported(tmp_path / name, tmp_path / "back")
+    assert sql_rows(tmp_path / "back") == sql_rows(tmp_path / FOLDER)
+    content = (tmp_path / name).read_bytes()
+    text = (gzip.decompress(content) if name.endswith(".gz") else content).decode()
+    rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    assert [unguarded(row["title"]) for row in rows] == [record.title for record in records]
+    assert [unguarded(row["body"]).encode() for row in rows] == [record.body for record in records]
+    assert not [row for row in rows if any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row.values())]

@@ -13,6 +13,7 @@ import pytest
 
 from comity.model.errors import BadInput, ComityError
 from comity.store import pages
+from comity.store.formats.csv_pages import head_of
 from comity.store.pages import open_sink
 from comity.store.parts import manifest, part
 from comity.store.parts.inventory import Condition, Inventory, PartFound, take_inventory, target_of
@@ -21,7 +22,7 @@ from comity.store.reading import find_sources, open_reader
 from tests.store.light import RUN, compressed, nothing, page
 from tests.store.samples import FILES, FOLDER, HOLDER, PLACES, as_kept, kept, recovered, store_all
 
-FOLDERS = (FOLDER, "pages.warc.gz/", "pages.warc/", "pages.jsonl/", "pages.jsonl.gz/")
+FOLDERS = (FOLDER, "pages.warc.gz/", "pages.warc/", "pages.jsonl/", "pages.jsonl.gz/", "pages.csv/", "pages.csv.gz/")
 WHOLE = Condition.WHOLE
 
 
@@ -86,7 +87,7 @@ def test_a_folder_may_hold_other_kinds_of_parts(tmp_path: Path, name: str, monke
     assert sorted(found) == sorted(as_kept(records) * 2)
     assert conditions(folder) == [WHOLE] * 6
     assert recovered(folder, [record.url for record in records]) == 0
-    if "jsonl" in name:
+    if "warc" not in name:
         with open_reader(find_sources(folder)) as reader:
             assert next(reader.rows("SELECT count(*) FROM pages")) == (10,)
     else:
@@ -112,7 +113,9 @@ def test_the_parts_of_a_file_are_noted_one_after_the_other(
     assert sum(note.rows for note in notes.values()) == 50
     assert set(conditions(tmp_path / name)) == {WHOLE}
     if name != "pages.duckdb":
-        assert sum(note.size for note in notes.values()) == (tmp_path / name).stat().st_size
+        head = len(head_of(inventory(tmp_path / name).target.format)) if "csv" in name else 0
+        assert head + sum(note.size for note in notes.values()) == (tmp_path / name).stat().st_size
+        assert inventory(tmp_path / name).unnoted_bytes == 0
         (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-1])
         assert conditions(tmp_path / name).count(Condition.DAMAGED) == 1
     (tmp_path / name).unlink()
@@ -293,7 +296,7 @@ def test_a_link_whose_answer_was_lost_is_ours(tmp_path: Path, monkeypatch: pytes
     assert conditions(tmp_path / FOLDER) == [WHOLE]
 
 
-@pytest.mark.parametrize("name", ["x.csv", "one.parquet"])
+@pytest.mark.parametrize("name", ["x.tsv", "one.parquet"])
 def test_where_no_parts_can_be_this_is_said(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     with pytest.raises(BadInput, match="parts are in a folder"):

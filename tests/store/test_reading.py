@@ -115,7 +115,7 @@ def test_pages_of_which_none_can_be_read_yet_are_counted_too(tmp_path: Path) -> 
     store.close()
 
 
-@pytest.mark.parametrize(("name", "reason"), [("x.warc.gz", "cannot be queried"), ("x.csv", "read from a folder")])
+@pytest.mark.parametrize(("name", "reason"), [("x.warc.gz", "cannot be queried"), ("x.tsv", "read from a folder")])
 def test_what_sql_cannot_read_is_refused(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
         find_sources(tmp_path / name)

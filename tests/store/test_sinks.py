@@ -169,7 +169,9 @@ def test_a_store_may_be_given_a_plain_folder(tmp_path: Path) -> None:
 
 
 def test_only_archives_ask_for_headers() -> None:
-    assert [open_sink(place, HOLDER).wants_headers for place in PLACES] == [False, False, False, True, True, False]
+    assert [open_sink(place, HOLDER).wants_headers for place in PLACES] == [
+        False, False, False, False, False, True, True, False
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", [FOLDER, "pages.jsonl.gz", "pages.warc.gz"])

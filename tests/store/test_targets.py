@@ -25,6 +25,8 @@ from tests.store.samples import FILES, PLACES, store_all
         ("pages.jsonl", Format.JSONL),
         ("PAGES.JSONL", Format.JSONL),
         ("pages.jsonl.gz", Format.JSONL_GZ),
+        ("pages.csv", Format.CSV),
+        ("pages.csv.gz", Format.CSV_GZ),
         ("pages.warc", Format.WARC),
         ("crawl-2026.05.warc.gz", Format.WARC_GZ),
     ],
@@ -46,9 +48,13 @@ def test_a_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert read_target("~/pages.jsonl").path == tmp_path / "pages.jsonl"
 
 
-@pytest.mark.parametrize("name", ["pages.csv", "pages.db", "pages.sqlite", "pages.json", "pages.gz", "pages.zip"])
+@pytest.mark.parametrize(
+    "name", ["pages.tsv", "pages.csv.zip", "pages.db", "pages.sqlite", "pages.json", "pages.gz", "pages.zip"]
+)
 def test_an_ending_that_nobody_knows_is_refused_with_those_that_are(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BadInput, match=r"pages go into a folder .* \.duckdb, \.jsonl, \.jsonl\.gz, \.warc, \.warc\.gz"):
+    with pytest.raises(
+        BadInput, match=r"pages go into a folder .* \.duckdb, \.jsonl, \.jsonl\.gz, \.csv, \.csv\.gz, \.warc"
+    ):
         read_target(tmp_path / name)
 
 

@@ -38,6 +38,11 @@ class HostQueue:
     def __len__(self) -> int:
         return len(self._ready)
 
+    @property
+    def at_hand(self) -> int:
+        """URLs that are here and not under way, also those put off."""
+        return len(self._ready) + len(self._later)
+
     def is_met(self, key: int) -> bool:
         """Note a link; whether it was met before, as far as is remembered."""
         if key in self._keys:

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 from comity.model.gate import (
     AnswerKind,
+    DelayInForce,
     GateLimits,
     GateMemory,
     Observation,
@@ -83,6 +84,11 @@ class HostGate:
     def limits(self) -> GateLimits:
         """The bounds in force."""
         return self._state.limits
+
+    @property
+    def delay(self) -> DelayInForce:
+        """The delay between the last start and the next, and what set it."""
+        return self._state.delay
 
     @property
     def usual_latency_s(self) -> float | None:

@@ -6,6 +6,7 @@ are carried by its outcome.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -69,6 +70,13 @@ class Trail:
         self.cookies: tuple[Cookie, ...] = ()
 
 
+class LeftOut(NamedTuple):
+    """Links of one page that were left out for one reason: how many, and the first."""
+
+    links: int
+    first: str
+
+
 class Fetched(NamedTuple):
     """A page came. `keep` is false where the page asks not to be indexed. A tuple, because most visits end so."""
 
@@ -91,6 +99,8 @@ class Fetched(NamedTuple):
     too_deep: tuple[FrontierEntry, ...] = ()  # links that lie deeper than is followed, which are kept
     text: str | None = None  # the main content, where it was requested
     markdown: str | None = None
+    links_found: int = 0  # links on the page, also those that were left out
+    left_out: Mapping[str, LeftOut] | None = None  # links that were not queued, by reason; None if no one asked
 
 
 class ImageFetched(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from comity.model.fetch import ContentTypeRules
 
@@ -196,3 +196,15 @@ class Exhausted:
     def detail(self) -> str:
         """The sentence in words that fit after "Ended:"."""
         return self.sentence.removeprefix("Stopped: ").removesuffix(".")
+
+
+class HostLoad(NamedTuple):
+    """What an open host still has to do, and how fast it may."""
+
+    host: str
+    queued: int  # URLs at hand
+    delay_s: float
+    latency_s: float | None = None
+    blocked_s: float = 0.0  # how long the host asked us to wait
+    at_once: int = 1
+    has_more: bool = False  # whether more URLs are queued than are at hand

@@ -8,7 +8,7 @@ from comity.telemetry import events
 from comity.telemetry.logs import Log, open_log
 
 if TYPE_CHECKING:
-    from comity.model.gate import Wait
+    from comity.model.gate import DelayInForce, Wait
     from comity.settings import Settings
     from comity.walk.request import OnWait
 
@@ -29,7 +29,7 @@ def wait_logger(log: Log) -> OnWait | None:
     if not log.tells(events.RATE_LIMIT_WAIT.level):
         return None
 
-    def log_wait(host: str, wait: Wait, now: float) -> None:
+    def log_wait(host: str, wait: Wait, now: float, _delay: DelayInForce) -> None:
         seconds = round(wait.until - now, 3)
         message = f"{host}: a request waits {seconds:g} s ({wait.reason})"
         log.emit(events.RATE_LIMIT_WAIT, message, host=host, reason=str(wait.reason), seconds=seconds)

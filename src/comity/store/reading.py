@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final
 import duckdb
 
 from comity.model.errors import BadInput, ComityError, NotFound, Remedy, RemedyCode
+from comity.rules.csv_rows import HAS_GUARD
 from comity.store.formats.columns import COLUMNS, ColumnKind
 from comity.store.parts.duckdb_table import OFFLINE, Busy, attach_to_read, digest_of, has_table, one_line, quoted
 from comity.store.parts.inventory import PartFound, take_inventory
@@ -38,6 +39,7 @@ _MOST_THREADS: Final = 4
 _WAIT_S: Final = 5.0
 # A page as a line of JSON at most: each thread of DuckDB's reader reserves twice that, so there is one of them.
 _LONGEST_LINE: Final = 64 * 1024 * 1024
+_CSV_BUFFER: Final = 2 * _LONGEST_LINE
 _OF_FILES: Final = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
 _ROWS_AT_ONCE: Final = 256
 _LOOK_EVERY_S: Final = 0.05
@@ -87,16 +89,18 @@ def find_sources(place: str | Path) -> Sources:
     target = Target.of_folder(path) if is_folder else None
     kind = target.format if target is not None else file_format(path.name)
     if kind is None:
-        raise BadInput(f"{path}: pages are read from a folder, or from a file ending in .parquet, .duckdb or .jsonl")
+        raise BadInput(
+            f"{path}: pages are read from a folder, or from a file ending in .parquet, .duckdb, .jsonl or .csv"
+        )
     if kind.is_archive:
-        raise BadInput(f"{path}: a WARC file cannot be queried; use Parquet, DuckDB or JSON lines")
+        raise BadInput(f"{path}: a WARC file cannot be queried; use Parquet, DuckDB, JSON lines or CSV")
     if kind is Format.PARQUET and path.is_file():
         return Sources(Target(path, kind), parquet=(path,))
     target = target or Target(path, kind)
     found = take_inventory(target)
     itself = (path,) if not target.is_folder and path.is_file() else ()
     waiting, left_out = found.in_segments, tuple(part for part in found.left_out if not part.is_joined)
-    if target.format in (Format.JSONL, Format.JSONL_GZ):
+    if target.format in (Format.JSONL, Format.JSONL_GZ, Format.CSV, Format.CSV_GZ):
         return Sources(target, lines=(*itself, *found.readable), in_segments=waiting, left_out=left_out)
     database = itself[0] if itself else None
     return Sources(target, parquet=found.readable, database=database, in_segments=waiting, left_out=left_out)
@@ -210,7 +214,7 @@ def _make_view(connection: Any, sources: Sources, is_hidden: IsHidden | None) ->
     if parquet:
         selects.append(f"SELECT * FROM read_parquet({_list(parquet)}, union_by_name = true)")  # noqa: S608  # quoted
     if sources.lines:
-        selects.append(_lines(sources.lines))
+        selects += _csv(sources) if sources.target.format.is_csv else [_lines(sources.lines)]
     if not selects:
         raise NotFound(f"{sources.target.path} has no table pages")
     everything = " UNION ALL BY NAME ".join(selects)
@@ -253,6 +257,35 @@ def _lines(paths: Sequence[Path]) -> str:
     source = f"read_json({_list(paths)}, columns = {{{columns}}}, compression = '{compression}', {options})"
     bodies = "from_base64(body_bytes) AS body_bytes"
     return f"SELECT * REPLACE ({bodies}) FROM {source} WHERE url IS NOT NULL"  # noqa: S608  # quoted
+
+
+def _csv(sources: Sources) -> list[str]:
+    """CSV files: those that begin with the names of the columns, and parts that wait to be joined to a file."""
+    path = sources.target.path
+    headed = [each for each in sources.lines if sources.target.is_folder or each == path]
+    plain = [each for each in sources.lines if each not in headed]
+    return [_csv_with(paths, has_head=paths is headed) for paths in (headed, plain) if paths]
+
+
+def _csv_with(paths: Sequence[Path], *, has_head: bool) -> str:
+    kinds = {column.name: "VARCHAR" if column.kind is ColumnKind.BINARY else column.kind.value for column in COLUMNS}
+    columns = ", ".join(f"{name}: {quoted(kind)}" for name, kind in kinds.items())
+    compression = "gzip" if paths[0].name.lower().endswith(".gz") else "none"
+    options = (
+        f"header = {str(has_head).lower()}, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
+        f"new_line = '\\r\\n', nullstr = '', allow_quoted_nulls = false, parallel = false, ignore_errors = true, "
+        f"max_line_size = {_LONGEST_LINE}, buffer_size = {_CSV_BUFFER}"
+    )
+    source = f"read_csv({_list(paths)}, columns = {{{columns}}}, compression = '{compression}', {options})"
+    texts = [column.name for column in COLUMNS if column.kind is ColumnKind.TEXT]
+    values = ", ".join(f"{_unguarded(name)} AS {name}" for name in texts)
+    bodies = "from_base64(body_bytes) AS body_bytes"
+    return f"SELECT * REPLACE ({values}, {bodies}) FROM {source} WHERE url IS NOT NULL"  # noqa: S608  # quoted
+
+
+def _unguarded(name: str) -> str:
+    """As `rules.csv_rows.unguarded`."""
+    return f"CASE WHEN regexp_matches({name}, {quoted(HAS_GUARD)}) THEN substr({name}, 2) ELSE {name} END"
 
 
 def _list(paths: Sequence[Path]) -> str:

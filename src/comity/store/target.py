@@ -1,6 +1,6 @@
 """Where pages go, by name: a folder of parts, or one file whose extension says its format.
 
-A folder holds Parquet, unless its name ends as an archive or JSON lines do: `archive.warc.gz/` is a folder of archives.
+A folder holds Parquet, unless its name ends like an archive, JSON lines or CSV: `archive.warc.gz/` holds archives.
 A file is never written in place. Beside it, in a folder that is called after it, pages wait as segments and as finished
 parts, until each part is joined to the file.
 """
@@ -29,6 +29,8 @@ class Format(StrEnum):
     DUCKDB = ".duckdb"
     JSONL = ".jsonl"
     JSONL_GZ = ".jsonl.gz"
+    CSV = ".csv"
+    CSV_GZ = ".csv.gz"
     WARC = ".warc"
     WARC_GZ = ".warc.gz"
 
@@ -36,6 +38,11 @@ class Format(StrEnum):
     def is_archive(self) -> bool:
         """Whether it keeps answers as they came, headers and all."""
         return self in (Format.WARC, Format.WARC_GZ)
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether its first line names the columns."""
+        return self in (Format.CSV, Format.CSV_GZ)
 
 
 _LONGEST_FIRST: Final = sorted(Format, key=len, reverse=True)
@@ -45,6 +52,8 @@ _MARKS: Final = {
     Format.DUCKDB: (8, b"DUCK"),
     Format.JSONL: (0, b"{"),
     Format.JSONL_GZ: (0, _GZIP),
+    Format.CSV: (0, b"url,"),
+    Format.CSV_GZ: (0, _GZIP),
     Format.WARC: (0, b"WARC/"),
     Format.WARC_GZ: (0, _GZIP),
 }
@@ -192,5 +201,10 @@ def _check_there(target: Target) -> None:
         head = file.read(offset + len(mark))
     if head and not head.endswith(mark):
         raise BadInput(f"{path} exists, but its content does not match its extension")
+    if head and target.format.is_csv:
+        from comity.store.formats.csv_pages import has_head  # late: only these files need it
+
+        if not has_head(path, target.format):
+            raise BadInput(f"{path} exists, but its first line does not name the columns of pages; name a new file")
     if not head and target.format is Format.DUCKDB:
         raise BadInput(f"{path} is empty, so it is not a DuckDB database")

@@ -9,7 +9,7 @@ from math import inf
 from typing import NamedTuple
 
 from comity.model.fetch import Fetcher, FetchFailure, FetchRequest, Response, Send
-from comity.model.gate import AnswerKind, Observation, Reservation, SlotTimeout, Wait
+from comity.model.gate import AnswerKind, DelayInForce, Observation, Reservation, SlotTimeout, Wait
 from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow, Purpose
 from comity.model.robots import RobotsVerdict
@@ -37,8 +37,10 @@ class Exchange(NamedTuple):
     row: LedgerRow
 
 
-OnWait = Callable[[str, Wait, float], None]
-"""Called when a request to a host must wait: with the host, the wait, and the present time."""
+OnWait = Callable[[str, Wait, float, DelayInForce], None]
+"""Called when a request to a host must wait: with the host, the wait, the present time, and the delay in force."""
+OnRequest = Callable[[LedgerRow, "Response | FetchFailure | None"], None]
+"""Called when a request has ended: with its row of the ledger and its answer, None if it was cancelled."""
 
 
 class Requests:
@@ -52,6 +54,7 @@ class Requests:
             None
         )  # called after requests that were not a visit's first
         self.on_wait = on_wait
+        self.on_request: OnRequest | None = None
         self._capacity = capacity
         self._clock = clock
 
@@ -88,7 +91,7 @@ class Requests:
     def report_wait(self, host: LeasedHost) -> None:
         """Report to `on_wait` that the next request to a host must wait."""
         if self.on_wait is not None and (wait := host.gate.wait_now()) is not None and wait.until < inf:
-            self.on_wait(host.name, wait, self._clock())
+            self.on_wait(host.name, wait, self._clock(), host.gate.delay)
 
     async def send(
         self,
@@ -106,6 +109,7 @@ class Requests:
         # The limits at the start: an edit while the request is under way does not bind it.
         started = _Started(host.lease, host.next_request_number(), host.gate.limits.max_concurrency, host.policy)
         seen, status, retry_after_s, is_over = _NOTHING, None, None, False
+        result: Response | FetchFailure
         try:
             on_sent = partial(self._note_sent, host, slot) if host.gate.needs_sent_time(slot) else None
             result = await (send or self.fetcher.get)(request, on_sent)
@@ -145,6 +149,8 @@ class Requests:
             )
             if not is_over:  # cancelled, or our own code failed: the request was still made
                 host.unsettled.requests.append(row)
+            if self.on_request is not None:
+                self.on_request(row, result if is_over else None)
         return Exchange(result, retry_after_s, row)
 
     def poll(self) -> None:

@@ -78,7 +78,7 @@ def report_failure(failure: Failure, *, as_json: bool) -> None:
 def asks_for_json(arguments: list[str]) -> bool:
     """Whether `--json` is among the options, even if the rest of the line cannot be parsed."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return "--json" in options
+    return "--json" in options or "--json-lines" in options
 
 
 def _usage(error: Any, as_json: bool) -> int:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import JsonOption, StateOption, checked_text, read_invocation
 from comity.doors.cli.output import Cell, Column, Row, counted, render_time, write_json, write_line, write_table
@@ -79,18 +80,25 @@ def remove(
         write_line(Cell(entry, "bold"), " may be crawled again.")
 
 
-@command(app, "list", examples=("comity takedown list --json",))
-def list_entries(context: typer.Context, state: StateOption = None, as_json: JsonOption = False) -> None:
+@command(app, "list", examples=("comity takedown list --json", "comity takedown list --csv > takedowns.csv"))
+def list_entries(
+    context: typer.Context, as_csv: CsvOption = False, state: StateOption = None, as_json: JsonOption = False
+) -> None:
     """List what is taken down, oldest first."""
     invocation = read_invocation(context, state, as_json)
+    check_one_format(as_csv=as_csv, as_json=invocation.as_json)
     from comity.operate.takedown import list_takedowns
 
     with invocation.open_existing() as opened:
         stored = list_takedowns(opened.database)
-    if invocation.as_json:
-        from comity.doors.schemas.decisions import takedown_view
+    if invocation.as_json or as_csv:
+        from comity.doors.schemas.decisions import TakedownView, takedown_view
 
-        write_json([takedown_view(entry).document() for entry in stored])
+        documents = [takedown_view(entry).document() for entry in stored]
+        if as_csv:
+            write_csv(column_names(TakedownView), documents)
+        else:
+            write_json(documents)
     elif stored:
         rows = [Row((entry.entry, render_time(entry.created_at), entry.reason or "-")) for entry in stored]
         write_table((Column("ENTRY"), Column("SINCE"), Column("REASON")), rows)

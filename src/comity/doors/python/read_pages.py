@@ -22,7 +22,7 @@ _COLUMNS: Final = (
 
 
 def read_pages(pages: Place | None = None, *, state: Place | None = None, errors: bool = False) -> Iterator[Page]:
-    """Every page at a place (a folder, or a .parquet, .duckdb or .jsonl file), in no particular order.
+    """Every page at a place (a folder, or a .parquet, .duckdb, .jsonl or .csv file), in no particular order.
 
     By default where `comity.crawl` keeps them; a place that is named and does not exist is a `NotFound`. What the
     state has as taken down is left out.

@@ -7,13 +7,15 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from functools import partial
+from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from comity.assemble import open_state
 from comity.model.run import BudgetReason, EndReason, Exhausted
+from comity.rules.time_left import seconds_for
 from comity.run.crawl.shared import FinishedHosts, return_page, take_page
-from comity.run.crawl.view import visits_of
+from comity.run.crawl.view import visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE
 from comity.walk.crawl.budget import SharedPages
 from comity.walk.crawl.hooks import CrawlHooks, HostShare
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.progress import Progress
 
 _REPORT_EVERY_S: Final = 0.2
+_MOST_LOADS: Final = 100  # hosts whose load is reported: those that need longest
 COUNTED: Final = (
     "begun",
     "held",
@@ -64,7 +67,7 @@ async def crawl_part(
                 asyncio.get_running_loop().add_signal_handler(number, crawl.stop)
             tasks = [
                 asyncio.create_task(_obey(orders, crawl, hold)),
-                asyncio.create_task(_report(crawl.progress, parent)),
+                asyncio.create_task(_report(crawl.progress, parent, with_hosts=job["reports_hosts"])),
             ]
             try:
                 summary = await crawl.run()
@@ -85,8 +88,11 @@ def _hooks(job: dict[str, Any], parent: ParentChannel, is_held: Callable[[], boo
         pages = SharedPages(partial(take_page, taken_from), partial(return_page, returned_to))
     report_host = lambda line: parent.send(host=asdict(line))  # noqa: E731
     report_visits = lambda outcomes: parent.send(visits=[asdict(visit) for visit in visits_of(outcomes)])  # noqa: E731
+    report_wait = lambda wait: parent.offer(wait=asdict(wait))  # noqa: E731
     return CrawlHooks(
         on_settled=report_visits if job["reports_visits"] else None,
+        on_wait=wait_reporter(report_wait) if job["reports_waits"] else None,
+        explains_links=job["explains_links"],
         is_held_up=is_held,
         run_id=UUID(job["run_id"]),
         pages=pages,
@@ -108,10 +114,11 @@ async def _obey(orders: AsyncIterator[dict[str, Any]], crawl: Crawl, hold: Calla
     crawl.stop(EndReason.PARENT_GONE)
 
 
-async def _report(progress: Progress, parent: ParentChannel) -> None:
+async def _report(progress: Progress, parent: ParentChannel, *, with_hosts: bool) -> None:
     while True:
         await asyncio.sleep(_REPORT_EVERY_S)
-        parent.offer(**_progress_message(progress))
+        loads = nlargest(_MOST_LOADS, progress.loads(), key=seconds_for) if with_hosts else ()
+        parent.offer(**_progress_message(progress), loads=loads)
 
 
 def _progress_message(progress: Progress) -> dict[str, Any]:

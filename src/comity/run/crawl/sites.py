@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from comity.operate.hosts import request_refresh
 from comity.operate.seeds import add_seeds
-from comity.run.crawl.view import CrawlObserver, visits_of
+from comity.run.crawl.view import CrawlObserver, visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE, worded
 from comity.run.runtime import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
@@ -100,14 +100,21 @@ def crawl_sites(
 
 async def _crawl_here(state: State, hosts: Collection[str], view: CrawlObserver) -> RunSummary:
     on_visits = view.on_visits
-    on_settled = (lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None
+    hooks = CrawlHooks(
+        on_settled=(lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None,
+        on_host=view.on_host,
+        on_wait=wait_reporter(view.on_wait) if view.on_wait is not None else None,
+        explains_links=view.explains_links,
+        advice=CRAWL_ADVICE,
+    )
     async with state.fetcher() as fetcher:
-        crawl = state.crawl(fetcher, hosts, CrawlHooks(on_settled, advice=CRAWL_ADVICE))
+        crawl = state.crawl(fetcher, hosts, hooks)
 
         def stop(_number: int) -> None:
             view.on_stop()
             crawl.stop()
 
         stop_on_signals(stop, view.on_exit, timeout_code=INTERRUPTED)
+        view.on_start(crawl.stop)
         async with view.watch(crawl.progress, state):
             return await crawl.run()

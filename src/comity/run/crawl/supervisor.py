@@ -14,12 +14,12 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, Spent
+from comity.model.run import Budget, BudgetReason, BudgetWarning, EndReason, Exhausted, HostLoad, Spent
 from comity.rules.budget import check, limit_reached
 from comity.run.child_process import ChildProcess
 from comity.run.crawl.child import COUNTED
 from comity.run.crawl.shared import FinishedHosts, PageBudget
-from comity.run.crawl.view import CrawlObserver, Visit
+from comity.run.crawl.view import CrawlObserver, HostWait, Visit
 from comity.run.failures import ChildFailed
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.walk.crawl.progress import Fault, HostSummary, Progress, RunSummary
@@ -44,6 +44,7 @@ class _Part:
     progress: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     faults: list[dict[str, Any]] = field(default_factory=list)
+    loads: list[HostLoad] = field(default_factory=list)
     ended: tuple[str, str] | None = None
 
 
@@ -57,7 +58,7 @@ class SharedCrawl:
         self._view = view
         self._run_id = uuid4()
         self._clock = state.clock.seconds
-        self._progress = Progress(self._clock())
+        self._progress = Progress(self._clock(), loads=self._loads)
         self._record = state.run_record(self._run_id)
         self._thread = DatabaseThread()
         most_pages = state.settings.max_pages
@@ -112,6 +113,7 @@ class SharedCrawl:
             before_exit=self._kill_before_exit,
             hold=self._hold,
         )
+        self._view.on_start(self._stop)
         for number in range(self._processes):
             await self._start(number)
         while self._parts:
@@ -149,6 +151,9 @@ class SharedCrawl:
                 "finished_hosts": self._finished_hosts.descriptor,
                 "page_budget": pages,
                 "reports_visits": self._view.on_visits is not None,
+                "reports_waits": self._view.on_wait is not None,
+                "reports_hosts": self._view.shows_hosts,
+                "explains_links": self._view.explains_links,
             },
             descriptors=[self._finished_hosts.descriptor, *(pages or ())],
             captures_stderr=True,
@@ -161,9 +166,15 @@ class SharedCrawl:
         match message:
             case {"progress": counts, "warnings": warnings, "faults": faults}:
                 part.progress, part.warnings, part.faults = counts, warnings, faults
+                part.loads = [HostLoad(*load) for load in message.get("loads", ())]
             case {"host": values}:
                 line, known = HostSummary(**values), self._lines.get(values["host"])
                 self._lines[line.host] = line if known is None else later(known, line)
+                if self._view.on_host is not None:
+                    self._view.on_host(line)
+            case {"wait": values}:
+                if self._view.on_wait is not None:
+                    self._view.on_wait(HostWait(**values))
             case {"visits": visits}:
                 if self._view.on_visits is not None:
                     self._view.on_visits([Visit(**visit) for visit in visits])
@@ -281,6 +292,10 @@ class SharedCrawl:
                 fault = progress.faults.setdefault(each["code"], Fault(each["code"]))
                 fault.count += each["count"]
                 fault.urls[:] = [*fault.urls, *each["urls"]][:3]
+
+    def _loads(self) -> list[HostLoad]:
+        """What the open hosts of every process still have to do."""
+        return [load for part in self._parts.values() for load in part.loads]
 
     def _count_stored_pages(self) -> None:
         """Count what is in the state: a process that died had not stored everything that it counted."""

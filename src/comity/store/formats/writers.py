@@ -11,11 +11,16 @@ from comity.store.target import Format, Target
 def part_writer(target: Target, segment: Path) -> PartWriter:
     """A writer for the part that a segment becomes."""
     part = target.part_of(segment)
-    return writer_of(target.format, part, part.name if target.is_folder else target.path.name)
+    name = part.name if target.is_folder else target.path.name
+    return writer_of(target.format, part, name, is_joined=not target.is_folder)
 
 
-def writer_of(kind: Format, path: Path, filename: str) -> PartWriter:
+def writer_of(kind: Format, path: Path, filename: str, *, is_joined: bool = False) -> PartWriter:
     """A writer of one kind; `filename` is what the file will be called in the end. Only what is needed is imported."""
+    if kind.is_csv:
+        from comity.store.formats.csv_pages import CsvPart
+
+        return CsvPart(path, compressed=kind is Format.CSV_GZ, has_head=not is_joined)
     if kind in (Format.JSONL, Format.JSONL_GZ):
         from comity.store.formats.json_lines import LinesPart
 

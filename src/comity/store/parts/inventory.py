@@ -31,6 +31,8 @@ _MARKS: Final = {
     Format.PARQUET: (b"PAR1", b"PAR1"),
     Format.JSONL: (b"{", b"}\n"),
     Format.JSONL_GZ: (b"\x1f\x8b", b""),
+    Format.CSV: (b"", b"\r\n"),
+    Format.CSV_GZ: (b"\x1f\x8b", b""),
     Format.WARC: (b"WARC/", b"\r\n\r\n"),
     Format.WARC_GZ: (b"\x1f\x8b", b""),
 }
@@ -98,7 +100,9 @@ def target_of(place: str | Path) -> Target:
         return Target.of_folder(path)
     kind = file_format(path.name)
     if kind is None:
-        raise BadInput(f"{path}: parts are in a folder, or in a file ending in .duckdb, .jsonl[.gz] or .warc[.gz]")
+        raise BadInput(
+            f"{path}: parts are in a folder, or in a file ending in .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz]"
+        )
     if kind is Format.PARQUET and path.is_file():
         raise BadInput(f"{path} is one file; parts are in a folder")
     return Target(path, kind)
@@ -119,6 +123,10 @@ def take_inventory(target: Target, *, thorough: bool = False) -> Inventory:
     own = _without_copies(target, own)
     size = target.path.stat().st_size if target.path.is_file() and target.format is not Format.DUCKDB else 0
     in_file = sum(part.size for part in joined if part.condition is not Condition.MISSING)
+    if size and target.format.is_csv:
+        from comity.store.formats.csv_pages import has_head, head_of
+
+        in_file += len(head_of(target.format)) if has_head(target.path, target.format) else 0
     found = sorted([*joined, *own], key=lambda part: part.name)
     return Inventory(target, tuple(found), waiting, tuple(_foreign(target)), max(0, size - in_file))
 

@@ -60,9 +60,9 @@ def _append(target: Target, part: Path) -> None:
             sync_folder(target.path.parent)
         size = os.fstat(file.fileno()).st_size
         gap = _gap(target, size)
-        _write_note(target.spool, {"part": part.name, "at": size, "gap": gap})
+        _write_note(target.spool, {"part": part.name, "at": size, "gap": gap.decode("latin-1")})
         try:
-            file.write(gap.encode())
+            file.write(gap)
             copyfileobj(source, file, _COPY_BYTES)
             file.flush()
             os.fsync(file.fileno())
@@ -103,14 +103,14 @@ def _mend(target: Target) -> None:
     with suppress(FileNotFoundError), (target.spool / note["part"]).open("rb") as part, target.path.open("r+b") as file:
         has_grown = file.seek(0, os.SEEK_END) > note["at"]
         file.seek(note["at"])
-        if has_grown and _begins_alike(file, note["gap"].encode(), part):
+        if has_grown and _begins_alike(file, note["gap"].encode("latin-1"), part):
             _cut(file, note["at"])
     (target.spool / _NOTE).unlink()
 
 
 def _begins_alike(file: BinaryIO, gap: bytes, part: BinaryIO) -> bool:
     """Whether the rest of a file is the beginning of a part, or room for it that a power cut left empty."""
-    if file.read(len(gap)).rstrip(b"\0") not in (gap, b""):
+    if not gap.startswith(file.read(len(gap)).rstrip(b"\0")):
         return False
     while there := file.read(_COPY_BYTES):
         wanted = part.read(_COPY_BYTES)
@@ -124,13 +124,17 @@ def _cut(file: BinaryIO, size: int) -> None:
     os.fsync(file.fileno())
 
 
-def _gap(target: Target, size: int) -> str:
-    """A line feed, where the last line lacks one."""
-    if target.format is not Format.JSONL or not size:
-        return ""
+def _gap(target: Target, size: int) -> bytes:
+    """What comes before a part: the column names of a new CSV file, or a line end where the last line lacks one."""
+    if target.format.is_csv and not size:
+        from comity.store.formats.csv_pages import head_of  # late: only these files need it
+
+        return head_of(target.format)
+    if target.format not in (Format.JSONL, Format.CSV) or not size:
+        return b""
     with target.path.open("rb") as file:
         file.seek(-1, os.SEEK_END)
-        return "" if file.read(1) == b"\n" else "\n"
+        return b"" if file.read(1) == b"\n" else b"\n" if target.format is Format.JSONL else b"\r\n"
 
 
 def _write_note(spool: Path, note: dict[str, str | int]) -> None:

@@ -24,7 +24,7 @@ from comity.extract.html_pool import HtmlPool
 from comity.frontier.store import FrontierStore, FrontierUnavailable
 from comity.model.gate import WaitReason
 from comity.model.outcome import Fetched, Outcome, Postponed
-from comity.model.run import EndReason, Exhausted
+from comity.model.run import EndReason, Exhausted, HostLoad
 from comity.store.images import ImageStore
 from comity.store.sink import PageSink
 from comity.walk.crawl.budget import RunBudget
@@ -128,6 +128,8 @@ class Crawl:
             hooks.hosts,
             self.handle,
         )
+        self._hosts.on_host = hooks.on_host
+        self.progress.loads = self.host_loads
         self._wake = asyncio.Event()
         self._failure: BaseException | None = None
         self._ending: RunEnd | None = None
@@ -184,6 +186,7 @@ class Crawl:
             image_limits=terms.image_limits,
             reads_text=terms.text,
             reads_markdown=terms.markdown,
+            explains_links=self._hooks.explains_links,
         )
 
     async def run(self) -> RunSummary:
@@ -287,6 +290,22 @@ class Crawl:
     def resume(self) -> None:
         """The consumer of the pages has caught up."""
         self._dispatcher.serve()
+
+    def host_loads(self) -> list[HostLoad]:
+        """What each open host still has to do, and how fast it may."""
+        now = self._clock.seconds()
+        return [
+            HostLoad(
+                host.name,
+                host.work.at_hand,
+                host.gate.delay.seconds,
+                host.gate.usual_latency_s,
+                max(0.0, host.gate.blocked_until - now),
+                host.gate.limits.max_concurrency,
+                host.work.has_more,
+            )
+            for host in self._hosts
+        ]
 
     @property
     def unsettled_bytes(self) -> int:

@@ -72,6 +72,10 @@ class CrawlHooks:
     """Whether a full disk of pages is waited for; such a wait is reported through `on_silence`."""
     on_silence: Callable[[str | None], None] = lambda _said: None
     """Called with the reason when the run waits for its frontier, with None when it goes on; reasons may repeat."""
+    on_host: Callable[[HostSummary], None] | None = None
+    """Called with how a host ended, once it is released."""
+    explains_links: bool = False
+    """Whether `Fetched.left_out` is wanted."""
     on_wait: OnWait | None = None
     """Called for every wait for a host, if set."""
     duties: tuple[Duty, ...] = ()

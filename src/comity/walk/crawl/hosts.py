@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from dataclasses import replace
 from math import inf
 from typing import Any, Final
@@ -93,6 +93,7 @@ class OpenHosts:
         self._later: asyncio.TimerHandle | None = None
         self._releasing: list[tuple[LeasedHost, int, asyncio.Future[HostSummary]]] = []
         self._release_turn = asyncio.Lock()
+        self.on_host: Callable[[HostSummary], None] | None = None  # called with how a host ended
         self.ended_by: EndReason | None = None  # what ended the run
         self.spent_budget: Exhausted | None = None  # what ended the run, if a budget did
         self.forgotten: Counter[EndReason] = Counter()  # how hosts ended whose lines are not kept
@@ -325,6 +326,8 @@ class OpenHosts:
         self.lines.append(line)
         if self._share is not None:
             self._share.report(line)
+        if self.on_host is not None:
+            self.on_host(line)
 
     def _warn_of_what_was_skipped(self, host: LeasedHost) -> None:
         """Say what was skipped, and how to include it: the operator may know the site better than we do."""

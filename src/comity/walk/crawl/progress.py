@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +20,7 @@ from comity.model.outcome import (
     Refused,
     Rejected,
 )
-from comity.model.run import EndReason
+from comity.model.run import EndReason, HostLoad
 from comity.model.traps import NO_PAGES
 from comity.reports.idle import IdleHost
 from comity.rules.endings import brought_nothing
@@ -65,6 +65,7 @@ class Progress:
     warnings: list[str] = field(default_factory=list)
     faults: dict[str, Fault] = field(default_factory=dict)  # errors by their codes; together they are `errors`
     waits_for: str | None = None  # why nothing goes on, while the frontier does not answer
+    loads: Callable[[], Sequence[HostLoad]] = tuple  # what each open host still has to do, as of now
 
     def note_fault(self, code: str, url: str) -> None:
         """Count an error under its code; of very many kinds the last are counted together."""

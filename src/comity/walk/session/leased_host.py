@@ -14,7 +14,7 @@ from comity.model.frontier import FoundBy, FrontierEntry, Unqueued, UnqueuedCode
 from comity.model.gate import DoorProfile, GateLimits
 from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow
-from comity.model.outcome import Fetched
+from comity.model.outcome import Fetched, LeftOut
 from comity.model.run import Exhausted
 from comity.model.sitemap import PageHints, SitemapRow
 from comity.rules.politeness.pace import limits_for
@@ -99,6 +99,7 @@ class LeasedHost:
         self.links_remembered = KEYS_MOST
         self.passed: dict[str, set[str]] = {}  # links as written that were seen and not queued, likewise
         self.unqueued: set[int] = set()  # keys of URLs that are recorded as such
+        self.left_out: dict[int, dict[str, LeftOut]] | None = None  # by page and reason, if someone asked for it
         self.traps: TrapWatch | None = None
         self.unread = 0  # pages that wait to be read in a child process
         self.hard_pages = 0  # pages that could not be read, or took very long
@@ -189,6 +190,13 @@ class LeasedHost:
             return
         noted.add(key)
         self.unsettled.unqueued.append(Unqueued(url, key, code, found_by, found_on))
+
+    def note_left_out(self, url: str, code: str, found_on: int) -> None:
+        """Count a link of a page that is not queued."""
+        assert self.left_out is not None
+        reasons = self.left_out.setdefault(found_on, {})
+        before = reasons.get(code)
+        reasons[code] = LeftOut(1, url) if before is None else LeftOut(before.links + 1, before.first)
 
     def keep_found(self, page: Fetched) -> None:
         """Keep the links and images of a page at hand, until they are settled."""

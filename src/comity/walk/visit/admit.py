@@ -131,6 +131,8 @@ async def withhold_links(
             continue
         why = code if isinstance(decision, Admitted) else UnqueuedCode.OTHER_HOST
         host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
+        if host.left_out is not None:
+            host.note_left_out(address.url, str(why), found_on)
 
 
 def record_denial(
@@ -159,12 +161,18 @@ def record_denial(
         host.tally.refused_as_trap += why.code not in NO_PAGES
         if is_worth_storing(why):
             evidence.append(trap_evidence(host, address, why, now))
+        if host.left_out is not None and found[1]:
+            host.note_left_out(address.url, f"{code}: {why.code}", found[1])
         if not is_worth_noting(why):
             return
+        host.note_unqueued(address.url, address.key, code, *found)
+        return
     else:
         code = UnqueuedCode.TAKEDOWN
         evidence.append(taken_down(host, address, str(why), now))
     host.note_unqueued(address.url, address.key, code, *found)
+    if host.left_out is not None:
+        host.note_left_out(address.url, str(code), found[1])
 
 
 def _admit(

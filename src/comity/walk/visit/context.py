@@ -37,3 +37,5 @@ class VisitContext:
     reads_text: bool = False
     """Whether the main content of pages is stored as text."""
     reads_markdown: bool = False
+    explains_links: bool = False
+    """Whether it is counted for each page why links were left out."""

@@ -40,6 +40,8 @@ async def read_page(
     context: VisitContext,
 ) -> Fetched:
     """Make an outcome of a page: its links as frontier entries, what it asks of crawlers as evidence."""
+    if context.explains_links and host.left_out is None:
+        host.left_out = {}
     body, said = response.body, response.headers.get_all("x-robots-tag")
     content_hash = xxh3_128_hexdigest(body)
     page = await _read(host, entry, response, answer, trail, context) if is_html(answer.content_type, body) else None
@@ -96,6 +98,8 @@ async def read_page(
         new_images=tuple(new_images),
         images_read=page is not None and context.finds_images,
         too_deep=tuple(links) if is_last else (),
+        links_found=len(hrefs),
+        left_out=host.left_out.pop(entry.key, {}) if host.left_out is not None else None,
     )
 
 

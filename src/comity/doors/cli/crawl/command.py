@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from comity.doors.cli.crawl.options import (
+    NO_LINES,
     AcceptOption,
     AllowNetworkOption,
     ConcurrencyOption,
     ConnectTimeoutOption,
+    CrawlOutput,
     DelayOption,
     FirstByteTimeoutOption,
     FollowCanonicalOption,
@@ -20,6 +24,8 @@ from comity.doors.cli.crawl.options import (
     ImagesOption,
     IntoOption,
     MarkdownOption,
+    JsonLinesOption,
+    LogRequestsOption,
     MaxDepthOption,
     MaxImageBytesOption,
     MaxPagesOption,
@@ -38,7 +44,7 @@ from comity.doors.cli.crawl.options import (
     option,
     stored_besides,
 )
-from comity.doors.cli.crawl.rendering import summary_document, write_idle, write_summary, write_visits
+from comity.doors.cli.crawl.rendering import VisitLines, summary_document, write_idle, write_summary
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     Invocation,
@@ -53,6 +59,7 @@ from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 
 if TYPE_CHECKING:
+    from comity.doors.cli.crawl.json_events import JsonEvents
     from comity.model.host import Seed
     from comity.run.crawl.view import CrawlObserver
     from comity.settings import Settings
@@ -64,6 +71,8 @@ _EXAMPLES = (
     "comity crawl --seeds hosts.txt --max-minutes 30 --processes 4",
     "comity crawl example.com --refresh",
     "comity crawl example.com --markdown --into pages.jsonl",
+    "comity crawl example.com --into pages.csv -v",
+    "comity crawl example.com --json-lines > events.jsonl",
 )
 
 
@@ -103,7 +112,9 @@ def crawl(
     reject: RejectOption = None,
     user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
     allow_network: AllowNetworkOption = None,
-    verbose: VerboseOption = False,
+    verbose: VerboseOption = 0,
+    json_lines: JsonLinesOption = False,
+    log_requests: LogRequestsOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -139,25 +150,37 @@ def crawl(
         reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
+        log_requests=log_requests,
     )
-    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose)
+    output = CrawlOutput(verbose, json_lines)
+    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, output=output)
 
 
 def _begin(
-    invocation: Invocation, urls: list[str], seeds: Path | None, max_pages: int | None, *, refresh: bool, verbose: bool
+    invocation: Invocation,
+    urls: list[str],
+    seeds: Path | None,
+    max_pages: int | None,
+    *,
+    refresh: bool,
+    output: CrawlOutput,
 ) -> None:
     """Read the seeds, apply the page limit, and crawl."""
+    output.check(as_json=invocation.as_json)
     read = _read_seeds(urls, seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
     from comity.run.crawl.sites import with_page_limit
     from comity.store.target import read_target
+    from comity.telemetry.request_log import check_request_log
 
     read_target(invocation.settings.pages)  # an impossible target is refused before anything is created
+    if invocation.settings.log_requests:
+        check_request_log(invocation.settings.log_requests)
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
-    run_crawl(invocation, read, settings.processes, refresh=refresh, verbose=verbose)
+    run_crawl(invocation, read, settings.processes, refresh=refresh, output=output)
 
 
 def _checked(processes: int | None) -> int | None:
@@ -186,7 +209,12 @@ def _read_seeds(urls: list[str], file: Path | None, invocation: Invocation) -> l
 
 
 def run_crawl(
-    invocation: Invocation, seeds: list[Seed], processes: int = 1, *, refresh: bool = False, verbose: bool = False
+    invocation: Invocation,
+    seeds: list[Seed],
+    processes: int = 1,
+    *,
+    refresh: bool = False,
+    output: CrawlOutput = NO_LINES,
 ) -> None:
     """Crawl, print the summary, and exit with the code that it deserves."""
     from comity.run.crawl.sites import crawl_sites
@@ -195,10 +223,15 @@ def run_crawl(
         raise BadInput("--processes needs a state that processes can share; a state in memory cannot be shared")
     with invocation.open_or_make(connections=2) as opened:
         settings = opened.settings
-        view = _view(quiet=invocation.as_json, verbose=verbose)
+        events = _events(opened.clock.now) if output.json_lines else None
+        view = _view(quiet=invocation.as_json, verbose=output.verbose, events=events)
         summary, sites = crawl_sites(opened, seeds, view, processes=processes, refresh=refresh)
-    if invocation.as_json:
-        document = {"summary": summary_document(summary), "idle": summary.idle, "taken_down": sites.taken_down}
+    document = {"summary": summary_document(summary), "idle": summary.idle, "taken_down": sites.taken_down}
+    if events is not None:
+        events.summary({**document, **_places(settings)})
+        if events.is_closed:
+            raise BrokenPipeError
+    elif invocation.as_json:
         write_json({**document, **_places(settings)})
     else:
         write_summary(summary, _places(settings))
@@ -209,19 +242,48 @@ def run_crawl(
         raise typer.Exit(1)
 
 
-def _view(*, quiet: bool, verbose: bool) -> CrawlObserver:
-    """What is printed on stderr while the crawl runs."""
+def _events(clock: Callable[[], datetime]) -> JsonEvents:
+    """The stream of events on stdout; a person who watches stderr sees the progress, too."""
+    from comity.doors.cli.crawl.json_events import JsonEvents
+    from comity.doors.cli.crawl.progress import show_progress
+    from comity.run.crawl.view import show_no_progress
+
+    is_watched = sys.stderr is not None and sys.stderr.isatty() and not sys.stdout.isatty()
+    return JsonEvents(show_progress if is_watched else show_no_progress, clock)
+
+
+def _view(*, quiet: bool, verbose: int, events: JsonEvents | None) -> CrawlObserver:
+    """What is printed while the crawl runs: lines and progress on stderr, events on stdout."""
     from functools import partial
 
     from comity.doors.cli.crawl.progress import show_progress
     from comity.run.crawl.view import CrawlObserver, show_no_progress
 
+    on_stop = partial(note, "comity: finishing the requests in flight (press Ctrl-C again to exit at once)")
+    on_exit = partial(note, "comity: exiting at once; the same command continues from here")
+    if events is not None:
+        return CrawlObserver(
+            watch=events.watch,
+            on_visits=events.visits,
+            on_host=events.host,
+            on_wait=events.wait if verbose > 1 else None,
+            explains_links=verbose > 1,
+            shows_hosts=True,
+            on_warning=events.warning,
+            on_start=events.on_start,
+            on_stop=on_stop,
+            on_exit=on_exit,
+        )
+    lines = VisitLines()
     return CrawlObserver(
         watch=show_no_progress if quiet else partial(show_progress, has_bar=not verbose),
-        on_visits=write_visits if verbose else None,
+        on_visits=lines.visits if verbose else None,
+        on_wait=lines.wait if verbose > 1 else None,
+        explains_links=verbose > 1,
+        shows_hosts=not quiet,
         on_warning=(lambda _sentence: None) if quiet else note,
-        on_stop=partial(note, "comity: finishing the requests in flight (press Ctrl-C again to exit at once)"),
-        on_exit=partial(note, "comity: exiting at once; the same command continues from here"),
+        on_stop=on_stop,
+        on_exit=on_exit,
     )
 
 

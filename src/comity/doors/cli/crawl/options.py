@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 import typer
+
+from comity.model.errors import BadInput
 
 
 def option(name: str, metavar: str, text: str) -> Any:
@@ -17,7 +20,7 @@ IntoOption = Annotated[
     option(
         "--into",
         "TARGET",
-        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz] or .warc[.gz] file.",
+        "Where to store pages: a folder (Parquet parts), or a .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz] file.",
     ),
 ]
 MaxDepthOption = Annotated[int | None, option("--max-depth", "N", "Follow links N steps from a seed. Default 50.")]
@@ -124,3 +127,36 @@ def stored_besides(
 ) -> dict[str, Any]:
     """The settings for what is stored besides pages as they came."""
     return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}
+# What is printed while a crawl runs.
+VerboseOption = Annotated[
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        help="Print a line for each URL: status, size, time, depth, links, type. -vv: also waits, and links left out.",
+    ),
+]
+JsonLinesOption = Annotated[
+    bool,
+    typer.Option("--json-lines", help="Print events while it runs, one JSON object a line; the summary comes last."),
+]
+LogRequestsOption = Annotated[
+    str | None, option("--log-requests", "FILE", "Log every request to this file, a line of JSON each; - is stderr.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlOutput:
+    """What a crawl prints besides its summary."""
+
+    verbose: int = 0
+    json_lines: bool = False
+
+    def check(self, *, as_json: bool) -> None:
+        """`BadInput` if two formats are asked for."""
+        if self.json_lines and as_json:
+            raise BadInput("--json-lines and --json exclude each other: --json prints one document at the end")
+
+
+NO_LINES: Final = CrawlOutput()

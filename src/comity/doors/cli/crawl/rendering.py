@@ -12,7 +12,7 @@ from comity.doors.cli.output import Cell, Column, Row, counted, render_time, vis
 
 if TYPE_CHECKING:
     from comity.reports.idle import IdleHost
-    from comity.run.crawl.view import Visit
+    from comity.run.crawl.view import HostWait, Visit
     from comity.walk.crawl.progress import RunSummary
 
 _MOST_HOSTS: Final = 30
@@ -113,26 +113,75 @@ def write_idle(hosts: Sequence[IdleHost]) -> None:
         write_line(Cell(host.host, "bold"), f" was not crawled: {host.why}{when}. {host.remedy}")
 
 
-def write_visits(visits: Sequence[Visit]) -> None:
-    """Write a line for each visit on stderr, beside the progress: stdout is for the summary."""
-    if visits:
-        print("\n".join(_visit_line(visit) for visit in visits), file=sys.stderr, flush=True)
+_HEAD: Final = f"{'':>3} {'SIZE':>9} {'TIME':>9} {'DEPTH':>5} {'NEW/LINKS':>9} {'TYPE':<8} URL"
+_WAITS: Final = {
+    "delay": "the delay between requests",
+    "robots": "Crawl-delay in robots.txt",
+    "policy": "the policy of the host",
+    "adaptive": "the host answers slowly",
+    "retry_after": "the host asked us to wait",
+    "unclean_end": "an earlier crawl ended without releasing the host",
+}
+_LEFT_OUT: Final = {
+    "already_known": "already known",
+    "too_deep": "too deep",
+    "other_host": "on other hosts",
+    "robots": "forbidden by robots.txt",
+    "takedown": "taken down",
+    "nofollow_page": "the page asks not to follow",
+    "nofollow_link": "rel=nofollow",
+    "links_off": "links are not followed",
+    "canonical_off": "canonical URL not followed",
+}
 
 
-def _visit_line(visit: Visit) -> str:
-    """Status, size, time and URL, and what went wrong."""
+class VisitLines:
+    """A line on stderr for each visit, beside the progress: stdout is for the summary. The first line is a head."""
+
+    def __init__(self) -> None:
+        self._has_head = False
+
+    def visits(self, visits: Sequence[Visit]) -> None:
+        """Write some visits."""
+        if not visits:
+            return
+        lines = [] if self._has_head else [_HEAD]
+        self._has_head = True
+        for visit in visits:
+            lines.append(visit_line(visit))
+            if visit.left_out:
+                lines.append(left_out_line(visit.left_out))
+        print("\n".join(lines), file=sys.stderr, flush=True)
+
+    def wait(self, wait: HostWait) -> None:
+        """Write that a request waits."""
+        print(wait_line(wait), file=sys.stderr, flush=True)
+
+
+def visit_line(visit: Visit) -> str:
+    """Status, size, time, depth, new links of all links, media type and URL, and what went wrong."""
     status = "-" if visit.status is None else str(visit.status)
     size = "-" if visit.wire_bytes is None else render_bytes(visit.wire_bytes)
-    took = "-" if visit.elapsed_s is None else _ms(visit.elapsed_s)
-    rest = visible(visit.problem or "")
-    if visit.redirected_to is not None:
-        rest = f"redirected to {visible(visit.redirected_to)}"
-    return _columns(status, size, took, visible(visit.url), rest)
+    took = "-" if visit.elapsed_s is None else f"{visit.elapsed_s * 1000:,.0f} ms"
+    links = "-" if visit.links_found is None else f"{visit.links_new:,}/{visit.links_found:,}"
+    kind = (visit.content_type or "").partition(";")[0].rpartition("/")[2].strip() or "-"
+    line = f"{status:>3} {size:>9} {took:>9} {visit.depth:>5} {links:>9} {visible(kind)[:8]:<8} {visible(visit.url)}"
+    rest = [visit.problem] if visit.problem else []
+    rest += [f"redirected to {visit.redirected_to}"] if visit.redirected_to is not None else []
+    rest += [f"attempt {visit.attempt}"] if visit.attempt > 1 else []
+    rest += ["unchanged"] if visit.outcome == "not_modified" else []
+    return line + "".join(f"  {visible(each)}" for each in rest)
 
 
-def _columns(status: str, size: str, took: str, url: str, rest: str) -> str:
-    return f"{status:>3} {size:>9} {took:>9}  {url}" + (f"  {rest}" if rest else "")
+def left_out_line(left_out: Mapping[str, Sequence[Any]]) -> str:
+    """Why links of a page were left out: how many for each reason, and the first of them."""
+    parts = []
+    for reason, (links, first) in left_out.items():
+        words = _LEFT_OUT.get(reason, reason.replace("_", " "))
+        parts.append(f"{links:,} {words}" + (f" ({visible(first)})" if first else ""))
+    return "      left out: " + ", ".join(parts)
 
 
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:,.0f} ms"
+def wait_line(wait: HostWait) -> str:
+    """Which host is waited for, how long, and why."""
+    return f"      waits {wait.seconds:.2f} s for {visible(wait.host)}: {_WAITS.get(wait.reason, wait.reason)}"

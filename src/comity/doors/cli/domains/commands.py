@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.domains import app
 from comity.doors.cli.domains.rendering import host_document, line_document, status_cell, write_host, write_hosts
 from comity.doors.cli.help_text import command
@@ -25,6 +27,9 @@ from comity.doors.cli.output import (
 )
 from comity.model.host import HostStatus
 
+if TYPE_CHECKING:
+    from comity.reports.hosts import HostLine
+
 _STATUSES: Final = ", ".join(list(HostStatus)[:-1]) + " or " + list(HostStatus)[-1]
 _WAITS: Final = frozenset({HostStatus.PENDING, HostStatus.ACTIVE})
 
@@ -32,7 +37,11 @@ HostArgument = Annotated[str, typer.Argument(metavar="HOST", help="A host such a
 LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Show at most this many.")]
 
 
-@command(app, "list", examples=("comity domains list --status blocked", "comity domains list --contains wiki --json"))
+@command(
+    app,
+    "list",
+    examples=("comity domains list --status blocked", "comity domains list --limit 100000 --csv > hosts.csv"),
+)
 def list_domains(
     context: typer.Context,
     status: Annotated[
@@ -43,6 +52,7 @@ def list_domains(
     ] = None,
     limit: LimitOption = 50,
     offset: Annotated[int, typer.Option("--offset", metavar="N", help="Skip this many first.")] = 0,
+    as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -55,6 +65,7 @@ def list_domains(
     check_number("--limit", limit, 1)
     check_number("--offset", offset, 0)
     invocation = read_invocation(context, state, as_json)
+    check_one_format(as_csv=as_csv, as_json=invocation.as_json)
     from comity.reports.hosts import list_hosts
 
     with invocation.open_existing() as opened:
@@ -66,7 +77,9 @@ def list_domains(
     if invocation.as_json:
         write_json([line_document(line) for line in lines])
         return
-    if lines:
+    if as_csv:
+        _write_csv(lines)
+    elif lines:
         write_hosts(lines)
     elif status is not None or text is not None or offset:
         write_line("No host matches.", Cell("  List all: comity domains list", "dim"))
@@ -133,17 +146,24 @@ def reset_domain(
 
 @command(app, "top", examples=("comity domains top --limit 5",))
 def top_domains(
-    context: typer.Context, limit: LimitOption = 20, state: StateOption = None, as_json: JsonOption = False
+    context: typer.Context,
+    limit: LimitOption = 20,
+    as_csv: CsvOption = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Rank hosts by images stored per page."""
     check_number("--limit", limit, 1)
     invocation = read_invocation(context, state, as_json)
+    check_one_format(as_csv=as_csv, as_json=invocation.as_json)
     from comity.reports.hosts import top_hosts
 
     with invocation.open_existing() as opened:
         lines = top_hosts(opened.database, limit=limit)
     if invocation.as_json:
         write_json([line_document(line) for line in lines])
+    elif as_csv:
+        _write_csv(lines)
     elif lines:
         write_hosts(lines)
     else:
@@ -222,6 +242,12 @@ def merge_domains(
     write_table((Column("FROM"), Column("TO"), Column("WHAT")), rows)
     if dry_run:
         write_line("Dry run: nothing was changed.")
+
+
+def _write_csv(lines: Sequence[HostLine]) -> None:
+    from comity.doors.schemas.hosts import HostSummary
+
+    write_csv(column_names(HostSummary), (line_document(line) for line in lines))
 
 
 def _alarming(number: int) -> Cell:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from comity.doors.cli.csv_output import CsvOption, check_one_format, write_csv
 from comity.doors.cli.help_text import command, group
 from comity.doors.cli.options import Invocation, JsonOption, StateOption, check_number
 from comity.doors.cli.output import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS: Final = 1000  # that a table shows
 _LONGEST_CELL: Final = 200
+_LISTED: Final = ("url", "http_status", "content_type", "crawl_time", "title", "error")
 _LIST: Final = (
     "SELECT url, http_status, content_type, epoch_us(crawl_time), title, error "
     "FROM pages ORDER BY crawl_time DESC, url LIMIT ?"
@@ -123,6 +125,7 @@ def query(
 def list_pages(
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many; the newest come first.")] = 20,
+    as_csv: CsvOption = False,
     pages: PagesOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -130,16 +133,19 @@ def list_pages(
     """List the newest pages."""
     check_number("--limit", limit, 1, 1_000_000)
     invocation = chosen_pages(context, state, as_json, pages)
+    check_one_format(as_csv=as_csv, as_json=invocation.as_json)
     sources = _sources(invocation)
     rows: list[Any] = []
     if not sources.is_empty:
         with _reading(invocation, sources) as reader:
             rows = [(*row[:3], _time(row[3]), *row[4:]) for row in reader.rows(_LIST, [limit])]
+    documents = [dict(zip(_LISTED, row, strict=True)) for row in rows]
     if invocation.as_json:
-        names = ("url", "http_status", "content_type", "crawl_time", "title", "error")
-        write_json([dict(zip(names, row, strict=True)) for row in rows])
+        write_json(documents)
         return
-    if rows:
+    if as_csv:
+        write_csv(_LISTED, documents)
+    elif rows:
         columns = (
             Column("URL"),
             Column("STATUS", is_number=True),
@@ -182,7 +188,11 @@ def body(
 @command(
     app,
     "export",
-    examples=("comity pages export pages.warc.gz", "comity pages export pages.duckdb --pages comity-data/pages"),
+    examples=(
+        "comity pages export pages.csv",
+        "comity pages export pages.warc.gz",
+        "comity pages export pages.duckdb --pages comity-data/pages",
+    ),
 )
 def export(
     context: typer.Context,
@@ -190,7 +200,7 @@ def export(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="A new folder (Parquet parts), or a file: .parquet, .duckdb, .jsonl, .jsonl.gz, .warc or .warc.gz.",
+            help="A new folder (Parquet parts), or a file: .parquet, .duckdb, .jsonl[.gz], .csv[.gz] or .warc[.gz].",
         ),
     ],
     pages: PagesOption = None,

@@ -23,7 +23,7 @@ PagesOption = Annotated[
     typer.Option(
         "--pages",
         metavar="FOLDER|FILE",
-        help="Where the pages are: a folder of Parquet parts, or a .parquet, .duckdb or .jsonl file. "
+        help="Where the pages are: a folder of Parquet parts, or a .parquet, .duckdb, .jsonl or .csv file. "
         "Default: COMITY_PAGES, or comity-data/pages.",
     ),
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     Invocation,
@@ -124,6 +125,7 @@ def list_all(
     org_type: Annotated[str | None, option("--org-type", "NAME", "Only this kind of organisation.")] = None,
     search: Annotated[str | None, option("--search", "TEXT", "Only those whose name or URL contains this.")] = None,
     limit: Annotated[int, option("--limit", "N", "How many at most.")] = 100,
+    as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -131,6 +133,7 @@ def list_all(
     check_number("--limit", limit, 1, MOST_LISTED)
     _check_status(status)
     invocation = read_invocation(context, state, as_json)
+    check_one_format(as_csv=as_csv, as_json=invocation.as_json)
     from comity.reports.sources import list_sources
 
     with invocation.open_existing() as opened:
@@ -138,6 +141,12 @@ def list_all(
         found, total = list_sources(opened.database, status=status, org_type=org_type, containing=search, limit=limit)
     if invocation.as_json:
         write_json({"sources": [source_document(source) for source in found], "total": total})
+    elif as_csv:
+        from comity.doors.schemas.sources import SourceView
+
+        write_csv(column_names(SourceView), (source_document(source) for source in found))
+        if total > len(found):
+            note(f"{len(found):,} of {counted(total, 'source')}; use --limit to print more.")
     elif found:
         write_sources(found)
         if total > len(found):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from comity.doors.cli.csv_output import CsvOption, check_one_format, column_names, write_csv
 from comity.doors.cli.help_text import command
 from comity.doors.cli.options import (
     JsonOption,
@@ -132,21 +133,27 @@ def logs(
     context: typer.Context,
     named: Annotated[str | None, typer.Argument(metavar="SOURCE", help="Only this source: its URL or id.")] = None,
     limit: Annotated[int, option("--limit", "N", "How many at most.")] = 20,
+    as_csv: CsvOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the latest runs, newest first."""
     check_number("--limit", limit, 1, MOST_LISTED)
     invocation = read_invocation(context, state, as_json)
+    check_one_format(as_csv=as_csv, as_json=invocation.as_json)
     from comity.reports.sources import find_source, list_runs
 
     with invocation.open_existing() as opened:
         source = find_source(opened.database, named) if named is not None else None
         runs = list_runs(opened.database, source.id if source is not None else None, limit)
-    if invocation.as_json:
+    if invocation.as_json or as_csv:
         from comity.doors.schemas.sources import SourceRunView
 
-        write_json([SourceRunView.model_validate(each).document() for each in runs])
+        documents = [SourceRunView.model_validate(each).document() for each in runs]
+        if as_csv:
+            write_csv(column_names(SourceRunView), documents)
+        else:
+            write_json(documents)
     elif runs:
         write_logs(runs)
     else:
