@@ -11,7 +11,7 @@ from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
-from comity.run.crawl.sites import with_page_limit
+from comity.run.crawl.sites import with_page_limit, with_site
 from comity.run.remedies import with_remedies
 from comity.settings import Settings
 from comity.store.target import read_target
@@ -49,6 +49,11 @@ def crawl(
     update_stale: bool | None = None,
     images: bool | None = None,
     max_image_bytes: int | None = None,
+    include: Iterable[str] | None = None,
+    exclude: Iterable[str] | None = None,
+    under: bool = False,
+    subdomains: bool | None = None,
+    site_hosts: Iterable[str] | None = None,
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
@@ -82,9 +87,14 @@ def crawl(
         update_stale=update_stale,
         images=images,
         max_image_bytes=max_image_bytes,
+        include=_listed(include),
+        exclude=_listed(exclude),
+        subdomains=subdomains,
+        site_hosts=_listed(site_hosts),
     )
     read = _read(seeds, settings)
     settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
+    settings = with_site(settings, read, under=under)
     stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
     return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
 

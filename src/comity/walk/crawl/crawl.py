@@ -182,6 +182,10 @@ class Crawl:
             max_redirects=terms.max_redirects,
             finds_images=terms.images,
             image_limits=terms.image_limits,
+            uses_patterns=True,
+            patterns=terms.patterns,
+            seeds=self._hooks.seeds,
+            site=terms.site,
         )
 
     async def run(self) -> RunSummary:
@@ -351,6 +355,10 @@ class Crawl:
         progress.links_found += result.links
         progress.images_found += result.images_found
         progress.images_stored += result.images_stored
+        if result.left_out:
+            progress.note_left_out(result.left_out)
+        if result.joined:
+            self._hosts.join(result.joined)
         progress.queued += result.links + result.images_queued + sum(result.requeued.values()) - result.taken_off
 
     def _refresh_progress(self) -> None:

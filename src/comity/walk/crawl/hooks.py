@@ -73,6 +73,8 @@ class CrawlHooks:
     """Called with the reason when the run waits for its frontier, with None when it goes on; reasons may repeat."""
     on_wait: OnWait | None = None
     """Called for every wait for a host, if set."""
+    seeds: frozenset[str] | None = None
+    """What the run was asked to crawl, without schemes; None where every URL at depth 0 counts as such."""
     duties: tuple[Duty, ...] = ()
     """What else to do while the run lasts."""
 

@@ -12,16 +12,30 @@ from collections.abc import Sequence
 from typing import Final
 
 from comity.model.evidence import Evidence
-from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, UnqueuedCode
+from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, SiteLink, UnqueuedCode
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
-from comity.rules.admission import KNOWN, Admitted, Denied, Terms, admit, of_image, of_link, of_withheld_link
+from comity.rules.admission import (
+    KNOWN,
+    OTHER_HOST,
+    Admitted,
+    Denied,
+    Terms,
+    admit,
+    of_image,
+    of_link,
+    of_site_link,
+    of_withheld_link,
+)
 from comity.rules.canonical import WebAddress, origin_of, resolve_link
 from comity.rules.traps.watch import PageWatch
+from comity.rules.url_patterns import LeftOut, url_rules
 from comity.walk.evidence import (
     is_denial_kept,
+    is_left_out_kept,
     is_worth_noting,
     is_worth_storing,
+    left_out_evidence,
     robots_evidence,
     taken_down,
     trap_evidence,
@@ -63,10 +77,12 @@ async def admit_links(
     met.update(href for href in fresh if href.startswith(_WITHOUT_PATH))
     is_known = host.work.is_met_too_deep if is_too_deep else host.work.is_met_as_link
     trap = page.judge if page is not None else None
+    rules = context.rules_for(host)
+    patterns = rules.judge if rules is not None else None
     for first in range(0, len(fresh), _BATCH):
         if first:
             await asyncio.sleep(0)  # a page of ten thousand links does not hold up the others
-        terms = of_link(host.name, is_known, context.takedowns(), host.robots.get, trap, depth)
+        terms = of_link(host.name, is_known, context.takedowns(), host.robots.get, trap, depth, patterns)
         _admit(host, fresh[first : first + _BATCH], terms, base, (found_by, found_on), context, entries, evidence)
     return entries, evidence
 
@@ -82,7 +98,9 @@ def admit_images(
     new: list[FrontierEntry] = []
     evidence: list[Evidence] = []
     now, collapse = context.clock(), context.scope.collapse_subdomains
-    terms = of_image(host.name, context.takedowns(), host.robots.get)
+    rules = context.rules_for(host)
+    patterns = rules.judge if rules is not None else None
+    terms = of_image(host.name, context.takedowns(), host.robots.get, patterns)
     for written in addresses:
         address = resolve_link(written, base, collapse=collapse)
         if address is None or address.key in found:
@@ -96,7 +114,7 @@ def admit_images(
             if not is_met:
                 new.append(entry)
         elif not is_met:
-            record_denial(host, address, decision, (FoundBy.IMAGE, found_on), now, evidence)
+            record_denial(host, address, decision, (FoundBy.IMAGE, found_on), now, evidence, depth)
     return list(found.values()), new, evidence
 
 
@@ -131,6 +149,7 @@ def record_denial(
     found: tuple[FoundBy, int],
     now: float,
     evidence: list[Evidence],
+    depth: int,
 ) -> None:
     """Record why a URL that was found is not queued: a note for each, and evidence in full for the first of a kind.
 
@@ -152,6 +171,11 @@ def record_denial(
             evidence.append(trap_evidence(host, address, why, now))
         if not is_worth_noting(why):
             return
+    elif isinstance(why, LeftOut):
+        host.note_left_out(address, why, found, depth, is_image=found[0] is FoundBy.IMAGE)
+        if is_left_out_kept(host):
+            evidence.append(left_out_evidence(host, address, why, now))
+        return  # its note is the row that brings it back when other patterns are in force
     else:
         code = UnqueuedCode.TAKEDOWN
         evidence.append(taken_down(host, address, str(why), now))
@@ -176,8 +200,29 @@ def _admit(
         decision = admit(address, terms)
         if isinstance(decision, Admitted):
             entries.append(FrontierEntry(address.url, address.key, depth, 0, None, *found))
+        elif decision is OTHER_HOST and context.site is not None and context.site.includes(address.host):
+            admit_site_link(host, address, depth, found, context, evidence)
         elif decision is not KNOWN:
-            record_denial(host, address, decision, found, now, evidence)
+            record_denial(host, address, decision, found, now, evidence, depth)
+
+
+def admit_site_link(
+    host: LeasedHost,
+    address: WebAddress,
+    depth: int,
+    found: tuple[FoundBy, int],
+    context: VisitContext,
+    evidence: list[Evidence],
+) -> None:
+    """A link to another host of the same site: it is queued there, for the holder of that host to visit."""
+    rules = url_rules(context.patterns, None)  # the policy of that host is asked by its holder
+    patterns = rules.judge if rules is not None else None
+    decision = admit(address, of_site_link(host.work.is_met, context.takedowns(), depth, patterns))
+    if isinstance(decision, Admitted):
+        entry = FrontierEntry(address.url, address.key, depth, 0, None, *found)
+        host.unsettled.site_links.append(SiteLink(address.host, entry, depth > context.scope.max_depth))
+    elif decision is not KNOWN:
+        record_denial(host, address, decision, found, context.clock(), evidence, depth)
 
 
 def _remembered(by_origin: dict[str, set[str]], base: str) -> set[str]:

@@ -14,10 +14,12 @@ from comity.doors.cli.crawl.options import (
     ConcurrencyOption,
     ConnectTimeoutOption,
     DelayOption,
+    ExcludeOption,
     FirstByteTimeoutOption,
     FollowCanonicalOption,
     FollowLinksOption,
     ImagesOption,
+    IncludeOption,
     IntoOption,
     MaxDepthOption,
     MaxImageBytesOption,
@@ -29,8 +31,11 @@ from comity.doors.cli.crawl.options import (
     RejectOption,
     RespectNofollowOption,
     RetriesOption,
+    SiteHostsOption,
     SitemapsOption,
+    SubdomainsOption,
     TimeoutOption,
+    UnderOption,
     UpdateStaleOption,
     option,
 )
@@ -59,6 +64,7 @@ _EXAMPLES = (
     "comity crawl example.com example.org --max-pages 500 --delay 2",
     "comity crawl --seeds hosts.txt --max-minutes 30 --processes 4",
     "comity crawl example.com --refresh",
+    "comity crawl https://example.com/docs/ --under --exclude '*.pdf'",
 )
 
 
@@ -72,6 +78,11 @@ def crawl(
     urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to start.")] = None,
     seeds: Annotated[Path | None, option("--seeds", "FILE", "More seeds, one per line; - reads stdin.")] = None,
     into: IntoOption = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    under: UnderOption = False,
+    subdomains: SubdomainsOption = None,
+    site_hosts: SiteHostsOption = None,
     max_pages: MaxPagesOption = None,
     max_depth: MaxDepthOption = None,
     max_minutes: Annotated[float | None, option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
@@ -112,6 +123,10 @@ def crawl(
         state,
         as_json,
         pages=into,
+        include=tuple(include) if include else None,
+        exclude=tuple(exclude) if exclude else None,
+        subdomains=subdomains,
+        site_hosts=",".join(site_hosts) if site_hosts else None,
         max_pages=max_pages,
         max_depth=max_depth,
         max_minutes=max_minutes,
@@ -136,21 +151,30 @@ def crawl(
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
     )
-    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose)
+    refresh = refresh or update_stale
+    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh, verbose=verbose, under=under)
 
 
 def _begin(
-    invocation: Invocation, urls: list[str], seeds: Path | None, max_pages: int | None, *, refresh: bool, verbose: bool
+    invocation: Invocation,
+    urls: list[str],
+    seeds: Path | None,
+    max_pages: int | None,
+    *,
+    refresh: bool,
+    verbose: bool,
+    under: bool,
 ) -> None:
     """Read the seeds, apply the page limit, and crawl."""
     read = _read_seeds(urls, seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    from comity.run.crawl.sites import with_page_limit
+    from comity.run.crawl.sites import with_page_limit, with_site
     from comity.store.target import read_target
 
     read_target(invocation.settings.pages)  # an impossible target is refused before anything is created
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
+    settings = with_site(settings, read, under=under)
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
     run_crawl(invocation, read, settings.processes, refresh=refresh, verbose=verbose)

@@ -35,6 +35,23 @@ FollowCanonicalOption = Annotated[
     ),
 ]
 SitemapsOption = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
+IncludeOption = Annotated[
+    list[str] | None,
+    option("--include", "PATTERN", "Crawl only URLs that match: /docs/, *.html, re:REGEX. May be repeated."),
+]
+ExcludeOption = Annotated[
+    list[str] | None,
+    option("--exclude", "PATTERN", "Leave out URLs that match, even if --include matches them. May be repeated."),
+]
+UnderOption = Annotated[bool, typer.Option("--under", help="Stay below the paths of the seeds.")]
+SubdomainsOption = Annotated[
+    bool | None,
+    typer.Option("--subdomains/--no-subdomains", help="Follow links to subdomains of the seeds' hosts. Default no."),
+]
+SiteHostsOption = Annotated[
+    list[str] | None,
+    option("--site-hosts", "HOST", "Also follow links to this host, and between all of them. May be repeated."),
+]
 MaxPagesOption = Annotated[
     int | None, option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 per host.")
 ]
