@@ -42,6 +42,16 @@ def show(context: typer.Context, host: HostArgument, state: StateOption = None, 
         _write_policy(policy)
 
 
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option("--include", metavar="PATTERN", help="Crawl only URLs that match. May be repeated; '' removes all."),
+]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="PATTERN", help="Leave out URLs that match. May be repeated; '' removes all."),
+]
+
+
 @command(
     app,
     "set",
@@ -88,18 +98,8 @@ def change(
             "--allow-js/--no-allow-js", help="Whether scripts of pages may run; scripts are not supported yet."
         ),
     ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--include", metavar="PATTERN", help="Crawl only URLs that match. May be repeated; '' removes all."
-        ),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude", metavar="PATTERN", help="Leave out URLs that match. May be repeated; '' removes all."
-        ),
-    ] = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -37,7 +37,11 @@ from comity.doors.cli.crawl.options import (
     TimeoutOption,
     UnderOption,
     UpdateStaleOption,
+    VerboseOption,
     option,
+    time_settings,
+    type_settings,
+    url_settings,
 )
 from comity.doors.cli.crawl.rendering import summary_document, write_idle, write_summary, write_visits
 from comity.doors.cli.help_text import command
@@ -107,9 +111,7 @@ def crawl(
     reject: RejectOption = None,
     user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
     allow_network: AllowNetworkOption = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size and time, or the error.")
-    ] = False,
+    verbose: VerboseOption = False,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -123,10 +125,7 @@ def crawl(
         state,
         as_json,
         pages=into,
-        include=tuple(include) if include else None,
-        exclude=tuple(exclude) if exclude else None,
-        subdomains=subdomains,
-        site_hosts=",".join(site_hosts) if site_hosts else None,
+        **url_settings(include, exclude, subdomains, site_hosts),
         max_pages=max_pages,
         max_depth=max_depth,
         max_minutes=max_minutes,
@@ -141,18 +140,13 @@ def crawl(
         update_stale=update_stale or None,
         images=images,
         max_image_bytes=max_image_bytes,
-        fetch_timeout_s=timeout,
-        connect_timeout_s=connect_timeout,
-        first_byte_timeout_s=first_byte_timeout,
         retries=retries,
-        max_retry_backoff_seconds=max_retry_backoff,
-        accept_types=tuple(accept) if accept else None,
-        reject_types=tuple(reject) if reject else None,
+        **time_settings(timeout, connect_timeout, first_byte_timeout, max_retry_backoff),
+        **type_settings(accept, reject),
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
     )
-    refresh = refresh or update_stale
-    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh, verbose=verbose, under=under)
+    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, verbose=verbose, under=under)
 
 
 def _begin(

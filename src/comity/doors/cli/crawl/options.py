@@ -121,3 +121,35 @@ MaxRetryBackoffOption = Annotated[
     float | None,
     typer.Option("--max-retry-backoff", metavar="SECONDS", help="Longest wait between two attempts. Default 600."),
 ]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size and time, or the error.")
+]
+
+
+def url_settings(
+    include: list[str] | None, exclude: list[str] | None, subdomains: bool | None, site_hosts: list[str] | None
+) -> dict[str, Any]:
+    """Which URLs, as settings."""
+    return {
+        "include": tuple(include) if include else None,
+        "exclude": tuple(exclude) if exclude else None,
+        "subdomains": subdomains,
+        "site_hosts": ",".join(site_hosts) if site_hosts else None,
+    }
+
+
+def time_settings(
+    timeout: float | None, connect: float | None, first_byte: float | None, max_retry_backoff: float | None
+) -> dict[str, Any]:
+    """Limits of time, as settings."""
+    return {
+        "fetch_timeout_s": timeout,
+        "connect_timeout_s": connect,
+        "first_byte_timeout_s": first_byte,
+        "max_retry_backoff_seconds": max_retry_backoff,
+    }
+
+
+def type_settings(accept: list[str] | None, reject: list[str] | None) -> dict[str, Any]:
+    """Media types, as settings."""
+    return {"accept_types": tuple(accept) if accept else None, "reject_types": tuple(reject) if reject else None}
