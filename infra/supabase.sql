@@ -72,6 +72,8 @@ CREATE TABLE IF NOT EXISTS domain_policies (
     allow_js BOOLEAN DEFAULT false NOT NULL,
     last_seen_status TEXT,
     is_page_size_set BOOLEAN DEFAULT false NOT NULL,
+    include TEXT DEFAULT '' NOT NULL,
+    exclude TEXT DEFAULT '' NOT NULL,
     updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
     CONSTRAINT pk_domain_policies PRIMARY KEY (host),
     CONSTRAINT ck_domain_policies_max_concurrency_at_least_1 CHECK (max_concurrency >= 1),
@@ -87,6 +89,8 @@ ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS max_kb_per_page INTEGER DEF
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS allow_js BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS last_seen_status TEXT;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS is_page_size_set BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS include TEXT DEFAULT '' NOT NULL;
+ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS exclude TEXT DEFAULT '' NOT NULL;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
 DO $$
@@ -596,6 +600,9 @@ CREATE TABLE IF NOT EXISTS domains (
     frontier_updated_at TIMESTAMP WITH TIME ZONE,
     unqueued_recorded INTEGER DEFAULT 0 NOT NULL,
     unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL,
+    left_out_recorded INTEGER DEFAULT 0 NOT NULL,
+    left_out_unrecorded BIGINT DEFAULT 0 NOT NULL,
+    left_out_rules VARCHAR(40),
     left_at_depth INTEGER,
     next_fetch_at TIMESTAMP WITH TIME ZONE,
     blocked_until TIMESTAMP WITH TIME ZONE,
@@ -654,6 +661,9 @@ ALTER TABLE domains ADD COLUMN IF NOT EXISTS frontier_size BIGINT DEFAULT 0 NOT 
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS frontier_updated_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS unqueued_recorded INTEGER DEFAULT 0 NOT NULL;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS left_out_recorded INTEGER DEFAULT 0 NOT NULL;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS left_out_unrecorded BIGINT DEFAULT 0 NOT NULL;
+ALTER TABLE domains ADD COLUMN IF NOT EXISTS left_out_rules VARCHAR(40);
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS left_at_depth INTEGER;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS next_fetch_at TIMESTAMP WITH TIME ZONE;
 ALTER TABLE domains ADD COLUMN IF NOT EXISTS blocked_until TIMESTAMP WITH TIME ZONE;
@@ -1213,6 +1223,42 @@ END
 $$;
 
 CREATE INDEX IF NOT EXISTS idx_job_sightings_posting_id ON job_sightings (posting_id);
+
+CREATE TABLE IF NOT EXISTS left_out_urls (
+    url_key BIGINT NOT NULL,
+    domain_id UUID NOT NULL,
+    url TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    is_image BOOLEAN NOT NULL,
+    found_by SMALLINT NOT NULL,
+    found_on BIGINT NOT NULL,
+    rule VARCHAR(10) NOT NULL,
+    pattern VARCHAR(200) NOT NULL,
+    is_of_policy BOOLEAN NOT NULL,
+    seen_at BIGINT DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_left_out_urls PRIMARY KEY (url_key, domain_id),
+    CONSTRAINT fk_left_out_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS url TEXT;
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS depth INTEGER;
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS is_image BOOLEAN;
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS found_by SMALLINT;
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS found_on BIGINT;
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS rule VARCHAR(10);
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS pattern VARCHAR(200);
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS is_of_policy BOOLEAN;
+ALTER TABLE left_out_urls ADD COLUMN IF NOT EXISTS seen_at BIGINT DEFAULT 0 NOT NULL;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_constraint WHERE conname = 'fk_left_out_urls_domain_id' AND conrelid = 'left_out_urls'::regclass) THEN
+        ALTER TABLE left_out_urls ADD CONSTRAINT fk_left_out_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE;
+    END IF;
+END
+$$;
+
+CREATE INDEX IF NOT EXISTS idx_left_out_urls_domain ON left_out_urls (domain_id, url_key);
 
 CREATE TABLE IF NOT EXISTS provenance (
     id BIGSERIAL NOT NULL,

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
+    from comity.rules.site_hosts import SiteHosts
     from comity.rules.tracking import TrackingRules
+    from comity.rules.url_patterns import PatternRules
     from comity.search.job_search import JobSearch, SearchEngine
     from comity.store.sink import MakeSink
     from comity.upkeep.drain_outbox import OutboxDrain
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.crawl import Crawl
     from comity.walk.crawl.hooks import CrawlHooks
     from comity.walk.crawl.run_record import RunRecord
+    from comity.walk.left_out import LeftOutTerms
     from comity.walk.robots.in_force import RobotsInForce
     from comity.walk.robots.keeper import RobotsTerms
     from comity.walk.session.session import Session, SessionTerms
@@ -147,6 +150,8 @@ class State:
             refresh=RefreshTerms(settings.refresh_after, only_stale=settings.update_stale),
             recorded_settings=self.recorded_settings,
             advice=hooks.advice,
+            patterns=self.patterns(),
+            site=self.site(),
         )
         if hosts is None:  # a worker's run, whose hosts were not prepared one by one
             hooks = replace(hooks, duties=(*hooks.duties, Duty(REREAD_EVERY_S, partial(self.reread_robots, fetcher))))
@@ -166,6 +171,28 @@ class State:
             leases,
         )
         return Crawl(session, self.frontier, store, terms, hosts, hooks, images)
+
+    def patterns(self) -> PatternRules | None:
+        """Which URLs crawls visit; None for all."""
+        from comity.rules.url_patterns import pattern_rules
+
+        return pattern_rules(self.settings.include, self.settings.exclude, self.settings.under)
+
+    def site(self) -> SiteHosts | None:
+        """The hosts that are crawled as one site; None where each is crawled by itself."""
+        from comity.rules.site_hosts import SiteHosts
+
+        names, subdomains = self.settings.site_hosts, self.settings.subdomains
+        return SiteHosts(names, subdomains=subdomains) if names else None
+
+    def left_out_terms(self) -> LeftOutTerms:
+        """What decides about URLs that earlier crawls left out."""
+        from comity.walk.left_out import LeftOutTerms
+
+        settings = self.settings
+        return LeftOutTerms(
+            self.patterns(), settings.max_depth, self.site(), settings.images, settings.collapse_subdomains
+        )
 
     def session(self, fetcher: CurlFetcher, terms: SessionTerms, leases: Leases | None = None) -> Session:
         """What may talk to hosts, for one client."""

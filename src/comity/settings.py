@@ -18,8 +18,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from comity import __version__
 from comity.model.errors import BadInput, Remedy, RemedyCode
 from comity.model.run import HOST_PAGES, HTML_TYPES
+from comity.rules.canonical import web_address
 from comity.rules.content_type import is_pattern
 from comity.rules.priority import PriorityWeights
+from comity.rules.url_patterns import parse_patterns
 from comity.rules.user_agent import agent_token
 from comity.telemetry.serving import read_address
 
@@ -126,6 +128,25 @@ class Settings(BaseSettings):
     )
     collapse_subdomains: bool = _set(
         False, "Whether subdomains and their registrable domain count as one host.", "COLLAPSE_SUBDOMAINS"
+    )
+
+    # Which URLs.
+    include: Annotated[tuple[str, ...], NoDecode] = _set(
+        (),
+        "Crawl only URLs that match one of these patterns, separated by spaces: /docs/ *.html re:/20\\d\\d/.",
+        "INCLUDE",
+    )
+    exclude: Annotated[tuple[str, ...], NoDecode] = _set(
+        (), "Leave out URLs that match one of these patterns, even if the list above includes them.", "EXCLUDE"
+    )
+    under: Annotated[tuple[str, ...], NoDecode] = _set(
+        (), "Paths below which crawls of these hosts stay, separated by commas: example.com/docs/.", "UNDER"
+    )
+    subdomains: bool = _set(
+        False, "Whether to follow links to subdomains of the hosts of a crawl, each as a host of its own.", "SUBDOMAINS"
+    )
+    site_hosts: Annotated[tuple[str, ...], NoDecode] = _set(
+        (), "Hosts that are crawled as one site: links between them are followed; separated by commas.", "SITE_HOSTS"
     )
 
     # Fetching.
@@ -286,8 +307,48 @@ class Settings(BaseSettings):
         parts = value.split(",") if isinstance(value, str) else list(value)
         return tuple(ip_network(str(part).strip(), strict=False) for part in parts if str(part).strip())
 
+    @field_validator("include", "exclude", mode="before")
+    @classmethod
+    def _read_patterns(cls, value: Any) -> Any:
+        """Patterns come as a list, or as one text with spaces between them: a pattern may have commas, but no space."""
+        return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _are_patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        parse_patterns(value)
+        return value
+
+    @field_validator("under", "site_hosts")
+    @classmethod
+    def _are_on_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Canonical hosts, and paths on them."""
+        read = []
+        for text in value:
+            try:
+                address = web_address(text)
+            except BadInput as error:
+                raise ValueError(str(error)) from None
+            read.append(address.host if address.path == "/" else f"{address.host}{address.path}")
+        return tuple(dict.fromkeys(read))
+
+    @field_validator("site_hosts")
+    @classmethod
+    def _are_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for host in value:
+            if "/" in host:
+                raise ValueError(f"{host} has a path; name a host such as example.com")
+        return value
+
     @field_validator(
-        "tracking_parameters", "accept_types", "reject_types", "admin_token_hash", "allowed_hosts", mode="before"
+        "under",
+        "site_hosts",
+        "tracking_parameters",
+        "accept_types",
+        "reject_types",
+        "admin_token_hash",
+        "allowed_hosts",
+        mode="before",
     )
     @classmethod
     def _read_list(cls, value: Any) -> Any:

@@ -25,6 +25,7 @@ from comity.upkeep.wake_hosts import end_cooldowns
 from tests.database.states import State
 
 NULL_AT_FIRST = {
+    "left_out_rules",
     "parent_domain",
     "block_reason",
     "block_reason_code",

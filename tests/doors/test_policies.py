@@ -25,6 +25,8 @@ FIRST = {
     "last_seen_status": None,
     "is_set": True,
     "is_page_size_set": False,
+    "include": [],
+    "exclude": [],
     "binds": BINDS,
     "note": None,
 }

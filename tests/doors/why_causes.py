@@ -104,6 +104,29 @@ CAUSES: dict[str, Cause] = {
         "a redirect to a host held elsewhere", "host_busy", r"^It was postponed.*held by another worker"
     ),
     # Seen and left.
+    "left_out_exclude": Cause(
+        "a link that an exclude pattern matches",
+        "left_out",
+        r"^It was left out at .*: the exclude pattern /private/ matches it",
+    ),
+    "left_out_include": Cause(
+        "a link that no include pattern matches",
+        "left_out",
+        r"^It was left out at .*: no include pattern matches it \(/docs/, /go\)",
+    ),
+    "left_out_under": Cause(
+        "a link outside of the seed's path, with --under",
+        "left_out",
+        r"^It was left out at .*: it is not below .*/docs/",
+    ),
+    "left_out_policy": Cause(
+        "a link that a pattern of the policy excludes",
+        "left_out",
+        r"^It was left out at .*: the exclude pattern \*\.pdf of its host's policy matches it",
+    ),
+    "left_out_redirect": Cause(
+        "a redirect to what is left out", "left_out", r"^It redirects to a page that a pattern leaves out .*/private/y"
+    ),
     "nofollow_link": Cause("a link with rel=nofollow", "nofollow", r"^The only link to it says rel=nofollow"),
     "nofollow_meta": Cause(
         "behind a page that says nofollow", "nofollow", r"^The page that links to it asks.*nofollow"

@@ -363,6 +363,26 @@ def renamed(planted: Planted) -> None:
     del planted.place.env["COMITY_COLLAPSE_SUBDOMAINS"]
 
 
+def patterned(planted: Planted) -> None:
+    """URLs that patterns leave out."""
+    links = ("/private/x", "/other", "/go", "/docs/a.pdf", "/docs/b")
+    site = planted.web.site({"/docs/": page(*links), "/go": redirect("/private/y")}, fallback=page())
+    planted.place.comity("policy", "set", site.host, "--exclude", "*.pdf", "--min-request-interval-ms", 0)
+    planted.place.comity(
+        "crawl", site.url("/docs/"), "--include", "/docs/", "--include", "/go", "--exclude", "/private/"
+    )
+    planted.ask_all(
+        site,
+        left_out_exclude="/private/x",
+        left_out_include="/other",
+        left_out_policy="/docs/a.pdf",
+        left_out_redirect="/go",
+    )
+    below = planted.web.site({"/docs/": page("/other")})
+    planted.place.comity("crawl", below.url("/docs/"), "--under")
+    planted.ask_all(below, left_out_under="/other")
+
+
 def sources(planted: Planted) -> None:
     site = planted.web.site(
         {"/careers": listing(jobs(3), following="/careers?page=2"), "/careers?page=2": listing(jobs(2, start=9))}
@@ -405,5 +425,6 @@ EVERYTHING: tuple[Plant, ...] = (
     listed,
     hosts,
     renamed,
+    patterned,
     sources,
 )

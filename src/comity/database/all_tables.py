@@ -9,7 +9,7 @@ from comity.database.sources import tables as source_tables
 
 # Tables are created in the order of these imports.
 # isort: split
-from comity.database.frontier import unqueued
+from comity.database.frontier import left_out, unqueued
 
 metadata = tables.metadata
-__all__ = ["images", "ledger_tables", "metadata", "search_tables", "source_tables", "tables", "unqueued"]
+__all__ = ["images", "ledger_tables", "left_out", "metadata", "search_tables", "source_tables", "tables", "unqueued"]

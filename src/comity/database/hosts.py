@@ -373,6 +373,26 @@ def reachable_at_depth(
     return connection.execute(statement.order_by(domains.c.id).limit(limit), parameters).all()
 
 
+def wake_exhausted(connection: Connection, host_id: UUID) -> bool:
+    """A host that was done has URLs to visit after all; gives whether it was done."""
+    statement = (
+        update(domains)
+        .where(domains.c.id == host_id, domains.c.status == HostStatus.EXHAUSTED)
+        .values(status=HostStatus.PENDING, next_crawl_after=None, version=domains.c.version + 1)
+    )
+    return connection.execute(statement).rowcount > 0
+
+
+def seeded_below(connection: Connection, names: Collection[str], parents: Collection[str]) -> list[str]:
+    """Seeded hosts that are named, or whose registrable domain is."""
+    column, dialect = domains.c, connection.dialect.name
+    found: list[str] = []
+    for place, wanted in ((column.domain, names), (column.parent_domain, parents)):
+        statement = select(column.domain).where(column.is_seeded, named_in(dialect, place, "hosts"))
+        found += connection.execute(statement, {"hosts": list(wanted)}).scalars()
+    return found
+
+
 def wake_for_depth(connection: Connection, host_id: UUID, found: int) -> None:
     """A host that was done has links to follow: as if they had been found just now.
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, select, update
 
-from comity.database.frontier import unqueued
+from comity.database.frontier import left_out, unqueued
 from comity.database.images import move as move_images
 from comity.database.images import provenance
 from comity.database.ledger import ledger
@@ -22,6 +22,8 @@ _SUMMED: Final = (
     "total_error_count",
     "unqueued_recorded",
     "unqueued_unrecorded",
+    "left_out_recorded",
+    "left_out_unrecorded",
 )
 _HIGHEST: Final = (
     "crawl_depth_reached",
@@ -83,8 +85,10 @@ def fold(connection: Connection, kept: Row[Any], gone: Row[Any], name: str, pare
     ledger.fold_chain(connection, gone.id, kept.id)
     move_images(connection, gone.id, kept.id)
     unqueued.move(connection, gone.id, kept.id)
+    left_out.move(connection, gone.id, kept.id)
     connection.execute(delete(domains).where(domains.c.id == gone.id))
     values: dict[str, Any] = {column: getattr(kept, column) + getattr(gone, column) for column in _SUMMED}
+    values["left_out_rules"] = None  # the patterns are asked again
     for column in _HIGHEST:
         present = [value for value in (getattr(kept, column), getattr(gone, column)) if value is not None]
         values[column] = max(present) if present else None
@@ -150,5 +154,9 @@ def _fold_policies(connection: Connection, old: str, new: str) -> None:
     if ours.is_page_size_set != theirs.is_page_size_set:  # a default is no decision, and gives way to one
         stricter["max_kb_per_page"] = (ours if ours.is_page_size_set else theirs).max_kb_per_page
     stricter["is_page_size_set"] = ours.is_page_size_set or theirs.is_page_size_set
+    # What either leaves out is left out; of two lists of includes the one of the host that stays is kept.
+    excluded = dict.fromkeys([*theirs.exclude.splitlines(), *ours.exclude.splitlines()])
+    stricter["exclude"] = "\n".join(excluded)
+    stricter["include"] = theirs.include or ours.include
     connection.execute(update(domain_policies).where(domain_policies.c.host == new).values(**stricter))
     connection.execute(delete(domain_policies).where(domain_policies.c.host == old))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, select, update
 
@@ -14,10 +14,13 @@ from comity.database.tables import domain_policies
 from comity.database.types import instant
 from comity.model.host import HostPolicy
 
+_PATTERNS: Final = ("include", "exclude")  # one a line
+
 
 def policy_from(row: Row[Any]) -> HostPolicy:
     """A row as a value."""
-    return HostPolicy(**{each.name: getattr(row, each.name) for each in fields(HostPolicy)})
+    values = {each.name: getattr(row, each.name) for each in fields(HostPolicy)}
+    return HostPolicy(**(values | {name: tuple(values[name].splitlines()) for name in _PATTERNS}))
 
 
 def get(connection: Connection, host: str) -> Row[Any] | None:
@@ -34,6 +37,7 @@ def get_many(connection: Connection, hosts: Collection[str]) -> dict[str, Row[An
 def put(connection: Connection, host: str, values: Mapping[str, Any], now: datetime | None) -> Row[Any]:
     """Make or change a policy; what is not named keeps its value, or takes the default."""
     changed = dict(values) | {"updated_at": instant(connection, now)}
+    changed |= {name: "\n".join(changed[name]) for name in _PATTERNS if name in changed}
     if "max_kb_per_page" in changed:
         changed["is_page_size_set"] = True
     statement = (

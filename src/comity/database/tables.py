@@ -127,6 +127,10 @@ domains: Final = Table(
     # URLs that its pages name and that were not queued: how many have a row, and how many sightings have none.
     _count("unqueued_recorded", Integer),
     _count("unqueued_unrecorded"),
+    # URLs that patterns left out: how many have a row, how many more there were, and the patterns of the last look.
+    _count("left_out_recorded", Integer),
+    _count("left_out_unrecorded"),
+    Column("left_out_rules", String(40)),
     # The least depth of the links that were kept because they lie deeper than the crawls so far follow.
     Column("left_at_depth", Integer()),
     # What the gate must remember between holders.
@@ -210,6 +214,9 @@ domain_policies: Final = Table(
     Column("last_seen_status", Text()),
     # Whether an operator set max_kb_per_page: then it applies to every request, else it is the default of sources.
     Column("is_page_size_set", Boolean(), nullable=False, server_default=false()),
+    # Patterns of URLs to crawl and to leave out, one a line.
+    Column("include", Text(), nullable=False, server_default=text("''")),
+    Column("exclude", Text(), nullable=False, server_default=text("''")),
     _now("updated_at"),
     _at_least("max_concurrency", 1),
     _at_least("min_request_interval_ms", 0),

@@ -23,6 +23,7 @@ class EvidenceType(StrEnum):
     CANONICAL = "canonical"
     POSTPONED = "postponed"
     NO_HTTPS = "no_https"
+    LEFT_OUT = "left_out"
 
 
 class Evidence(NamedTuple):

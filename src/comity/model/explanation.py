@@ -117,6 +117,8 @@ class SightingFacts:
     host: str
     """Whose page or sitemap named it."""
     found_at: str | None
+    reason: str | None = None
+    """What decided, where the code alone does not say it: the pattern."""
 
 
 @dataclass(frozen=True, slots=True)

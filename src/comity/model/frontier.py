@@ -35,6 +35,8 @@ class UnqueuedCode(StrEnum):
     TRAP = "trap"
     SITEMAP_LIMIT = "sitemap_limit"
     REDIRECT_TARGET = "redirect_target"
+    LEFT_OUT = "left_out"
+    """By a pattern; such URLs have a table of their own."""
 
 
 class Unqueued(NamedTuple):
@@ -46,6 +48,33 @@ class Unqueued(NamedTuple):
     found_by: FoundBy
     found_on: int
     """The key of the page or sitemap that named it."""
+
+
+class LeftOutUrl(NamedTuple):
+    """A URL that patterns left out, with what queues it when other patterns are in force."""
+
+    url: str
+    key: int
+    depth: int
+    is_image: bool
+    found_by: FoundBy
+    found_on: int
+    rule: str
+    pattern: str
+    is_of_policy: bool
+
+    @property
+    def label(self) -> str:
+        """What left it out, for counts."""
+        return f"{'policy ' if self.is_of_policy else ''}{self.rule} {self.pattern}"
+
+
+class SiteLink(NamedTuple):
+    """A link to another host of the same site."""
+
+    host: str
+    entry: FrontierEntry
+    is_too_deep: bool
 
 
 IMAGE_PRIORITY: Final = -1_000_000

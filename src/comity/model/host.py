@@ -26,6 +26,10 @@ class HostPolicy:
     last_seen_status: str | None = None
     is_page_size_set: bool = False
     """Whether an operator set `max_kb_per_page`: then it limits every request, else it is the default of sources."""
+    include: tuple[str, ...] = ()
+    """Patterns of the URLs that crawls may visit; without any, all."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of the URLs that crawls leave out, seeds included."""
 
 
 @dataclass(frozen=True, slots=True)

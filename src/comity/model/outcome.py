@@ -70,7 +70,7 @@ class Trail:
         self.cookies: tuple[Cookie, ...] = ()
 
 
-class LeftOut(NamedTuple):
+class SkippedLinks(NamedTuple):
     """Links of one page that were left out for one reason: how many, and the first."""
 
     links: int
@@ -100,7 +100,7 @@ class Fetched(NamedTuple):
     text: str | None = None  # the main content, where it was requested
     markdown: str | None = None
     links_found: int = 0  # links on the page, also those that were left out
-    left_out: Mapping[str, LeftOut] | None = None  # links that were not queued, by reason; None if no one asked
+    skipped: Mapping[str, SkippedLinks] | None = None  # links that were not queued, by reason; None if no one asked
 
 
 class ImageFetched(NamedTuple):

@@ -16,6 +16,7 @@ class Action(StrEnum):
     ADD_SEED = auto()  # a host
     ADD_SOURCE = auto()  # a URL
     ALLOW_NETWORK = auto()
+    CLEAR_PATTERNS = auto()  # a host
     CRAWL = auto()  # a host or a URL
     CRAWL_ACCEPTING_TYPE = auto()  # a host
     CRAWL_DEEPER = auto()  # a host, a depth
@@ -24,6 +25,7 @@ class Action(StrEnum):
     CRAWL_IGNORING_NOFOLLOW = auto()  # a host
     CRAWL_IMAGES = auto()  # a host
     CRAWL_IMAGES_AGAIN = auto()  # a host
+    CRAWL_WITH_SUBDOMAINS = auto()  # a host
     EXPLAIN = auto()  # a URL
     LIFT_TAKEDOWN = auto()  # the entry
     MAX_DEPTH = auto()

@@ -23,6 +23,7 @@ from comity.model.host import CanonicalHost, HostStatus
 from comity.operate.takedown import covered_of_host
 from comity.rules.canonical import canonical_host
 from comity.rules.host_transitions import is_legal
+from comity.rules.site_hosts import SiteHosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +184,11 @@ def request_refresh(database: Database, clock: Clock, hosts: Collection[str]) ->
     """
     with database.write() as connection:
         return hosts_table.ask_refresh(connection, hosts, database.now(clock))
+
+
+def seeded_hosts_of_site(database: Database, site: SiteHosts) -> set[str]:
+    """The hosts of a site that are known and may be crawled."""
+    parents = {canonical_host(name).parent_domain for name in site.names} if site.has_subdomains else set()
+    with database.read() as connection:
+        known = hosts_table.seeded_below(connection, site.names, {parent for parent in parents if parent is not None})
+    return {host for host in known if site.includes(host)}

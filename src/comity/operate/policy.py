@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from comity.clock import Clock
@@ -9,7 +10,9 @@ from comity.database import policies
 from comity.database.connection import Database
 from comity.model.errors import BadInput
 from comity.model.host import HostPolicy
+from comity.rules.url_patterns import BadPattern, parse_patterns
 
+PolicyValue = int | bool | Sequence[str]
 _LEAST: Final = {"max_concurrency": 1, "min_request_interval_ms": 0, "max_pages": 0, "max_kb_per_page": 1}
 _MOST: Final = {
     "max_concurrency": 1000,
@@ -26,19 +29,32 @@ def get_policy(database: Database, host: str) -> HostPolicy | None:
     return None if row is None else policies.policy_from(row)
 
 
-def check_limits(**changes: int | bool | None) -> dict[str, int | bool]:
-    """Those limits that were named; `BadInput` if there are none, or one is out of bounds."""
+def check_limits(**changes: PolicyValue | None) -> dict[str, PolicyValue]:
+    """Those limits that were named; `BadInput` if there are none, one is out of bounds, or a pattern cannot be used."""
     values = {name: value for name, value in changes.items() if value is not None}
     if not values:
         raise BadInput("nothing to set: name at least one limit, such as min_request_interval_ms")
     for name, least in _LEAST.items():
         value = values.get(name)
-        if value is not None and not least <= value <= _MOST[name]:
+        if isinstance(value, int) and not least <= value <= _MOST[name]:
             raise BadInput(name, f"must be between {least} and {_MOST[name]}, not {value}")
+    for name in ("include", "exclude"):
+        if name in values:
+            values[name] = _checked_patterns(name, values[name])
     return values
 
 
-def set_policy(database: Database, clock: Clock, host: str, **changes: int | bool | None) -> HostPolicy:
+def _checked_patterns(name: str, value: PolicyValue) -> tuple[str, ...]:
+    """A list of patterns; an empty one removes the patterns that were set."""
+    patterns = tuple(text for text in value if text) if not isinstance(value, int) else ()
+    try:
+        parse_patterns(patterns)
+    except BadPattern as error:
+        raise BadInput(name, str(error)) from None
+    return patterns
+
+
+def set_policy(database: Database, clock: Clock, host: str, **changes: PolicyValue | None) -> HostPolicy:
     """Make or change the policy of a host; what is not named keeps its value."""
     values = check_limits(**changes)
     with database.write() as connection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -115,7 +115,7 @@ def host_in_full(
         done=states.get(DONE, 0),
         dropped=states.get(DROPPED, 0),
         too_deep=states.get(TOO_DEEP, 0),
-        policy=dict(policy._mapping) if policy is not None else None,
+        policy=asdict(policies.policy_from(policy)) if policy is not None else None,
         errors=errors_by_kind(errors, _MAX_ERRORS),
     )
 

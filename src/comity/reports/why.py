@@ -18,7 +18,7 @@ from comity.clock import Clock
 from comity.database import hosts, images, policies, records, runs, sitemaps, takedowns
 from comity.database import robots as robots_table
 from comity.database.connection import Database
-from comity.database.frontier import unqueued
+from comity.database.frontier import left_out, unqueued
 from comity.database.sources import rows as sources_table
 from comity.database.tables import DONE, DROPPED, QUEUED, TOO_DEEP
 from comity.model.explanation import (
@@ -34,13 +34,14 @@ from comity.model.explanation import (
     UrlFacts,
     VisitFacts,
 )
-from comity.model.frontier import IMAGE_PRIORITY, FoundBy
+from comity.model.frontier import IMAGE_PRIORITY, FoundBy, UnqueuedCode
 from comity.model.robots import RobotsAccess
 from comity.rules.canonical import WebAddress, address_of_host, resolve_link, url_key
 from comity.rules.politeness.policy import reach_of
 from comity.rules.robots.verdict import parse_robots
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules, clean_query
+from comity.rules.url_patterns import LeftOut
 from comity.rules.why import explain_url
 
 Find = Callable[[Collection[UUID], int], Any]
@@ -100,6 +101,7 @@ class _Lookup:
         with self._database.read() as connection:
             host = hosts.get(connection, address.host)
             seen = unqueued.of_url(connection, key)
+            patterned = left_out.of_url(connection, key)
             fetched = list(reversed(records.fetches_of(connection, key)))
             evidence = list(reversed(records.evidence_of(connection, key)))
             entries = Takedowns.of(row.domain_or_url for row in takedowns.entries(connection))
@@ -111,7 +113,8 @@ class _Lookup:
             budget, max_depth = _last_run(connection, host) if host is not None else (None, None)
         # The frontier may be on another server, and is asked outside of the transaction.
         entry = self._find([host.id], key) if host is not None else None
-        known = entry is not None or fetched or evidence or seen
+        known = entry is not None or fetched or evidence or seen or patterned
+        sightings = [*map(self._sighting, seen), *map(self._left_out, patterned)]
         return UrlFacts(
             now=self._now,
             retry_limit=self._terms.retries,
@@ -125,7 +128,7 @@ class _Lookup:
             queue=self._queue(host.id, entry) if host is not None and entry is not None else None,
             visits=tuple(map(_visit, fetched)),
             decisions=tuple(_decision(row) for row in evidence if row.type != "budget"),
-            sightings=tuple(self._sighting(row) for row in reversed(seen)),
+            sightings=tuple(sorted(sightings, key=lambda each: each.at)),
             image=ImageFacts(image.asked_at, image.status, image.error) if image is not None else None,
             sitemap=_sitemap(sitemap) if sitemap is not None else None,
             source=source,
@@ -181,6 +184,12 @@ class _Lookup:
         found_by = FoundBy(row.found_by)
         found_at = self._address_of(row.domain_id, found_by, row.found_on)
         return SightingFacts(datetime.fromtimestamp(row.seen_at, UTC), row.code, found_by, row.domain, found_at)
+
+    def _left_out(self, row: Any) -> SightingFacts:
+        found_by, why = FoundBy(row.found_by), LeftOut(row.rule, row.pattern, row.is_of_policy)
+        found_at = self._address_of(row.domain_id, found_by, row.found_on)
+        at = datetime.fromtimestamp(row.seen_at, UTC)
+        return SightingFacts(at, UnqueuedCode.LEFT_OUT, found_by, row.domain, found_at, why.reason)
 
     def _address_of(self, host_id: UUID, found_by: FoundBy, key: int) -> str | None:
         """The page or sitemap that named a URL."""
@@ -255,6 +264,8 @@ def _policy(row: Any) -> str:
         f"an operator's policy: at least {row.min_request_interval_ms} ms between requests, {row.max_concurrency} at "
         f"once, for crawls, sources, audits and queries; {row.max_kb_per_page} kB a page for "
         f"{reach_of('max_kb_per_page', is_page_size_set=row.is_page_size_set)}"
+        + (f"; include {', '.join(row.include.splitlines())}" if row.include else "")
+        + (f"; exclude {', '.join(row.exclude.splitlines())}" if row.exclude else "")
     )
 
 

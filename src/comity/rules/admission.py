@@ -2,6 +2,7 @@
 
     scope      is it on the host that is crawled?
     memory     was it met before?
+    patterns   do the patterns of the run, or of its host's policy, leave it out?
     takedown   is it, or its whole host, taken down?
     address    did its origin turn out to be one that is never asked?
     robots     does robots.txt of its origin allow it?
@@ -27,6 +28,7 @@ from comity.model.robots import RobotsVerdict
 from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress
 from comity.rules.takedown import Takedowns
+from comity.rules.url_patterns import LeftOut
 
 
 class DenialCode(StrEnum):
@@ -34,6 +36,7 @@ class DenialCode(StrEnum):
 
     OTHER_HOST = "other_host"
     KNOWN = "known"
+    LEFT_OUT = "left_out"
     TAKEN_DOWN = "taken_down"
     ADDRESS_REFUSED = "address_refused"
     ROBOTS_UNKNOWN = "robots_unknown"
@@ -53,11 +56,12 @@ class Admitted(NamedTuple):
 class Denied(NamedTuple):
     """A URL that did not, with what its evidence is written from.
 
-    That is the takedown's entry, the failed first contact, the verdict of robots.txt or the refusal of the trap watch.
+    That is the pattern, the takedown's entry, the failed first contact, the verdict of robots.txt or the refusal of the
+    trap watch.
     """
 
     code: DenialCode
-    evidence: str | FetchFailure | RobotsVerdict | TrapRefusal | None = None
+    evidence: str | FetchFailure | LeftOut | RobotsVerdict | TrapRefusal | None = None
 
 
 ADMITTED: Final = Admitted(None)
@@ -85,6 +89,8 @@ IsKnown = Callable[[int], bool]
 """Whether the URL with this key was met before; may note that it is now."""
 TrapCheck = Callable[[str, int], TrapRefusal | None]
 """Judges a path with its query, at a depth."""
+PatternCheck = Callable[[WebAddress], LeftOut | None]
+"""Whether patterns leave a URL out; a method of `UrlRules`."""
 
 
 @dataclass(slots=True)  # not frozen, which would make each of them slow to build
@@ -100,6 +106,7 @@ class Terms:
     """Whether it is fetched now: then robots.txt must be known, and nothing goes while it cannot be read."""
     trap: TrapCheck | None = None
     depth: int = 0
+    patterns: PatternCheck | None = None
 
 
 def admit(address: WebAddress, terms: Terms) -> Admitted | Denied:
@@ -108,6 +115,8 @@ def admit(address: WebAddress, terms: Terms) -> Admitted | Denied:
         return OTHER_HOST
     if terms.is_known is not None and terms.is_known(address.key):
         return KNOWN
+    if terms.patterns is not None and (left_out := terms.patterns(address)) is not None:
+        return Denied(DenialCode.LEFT_OUT, left_out)
     if terms.covering is not None and (entry := terms.covering(address)) is not None:
         return Denied(DenialCode.TAKEN_DOWN, entry)
     if terms.refused and (failure := terms.refused.get(address.origin)) is not None:
@@ -129,18 +138,29 @@ def admit(address: WebAddress, terms: Terms) -> Admitted | Denied:
 
 
 def of_link(
-    host: str, is_known: IsKnown, takedowns: Takedowns, robots: RobotsOf, trap: TrapCheck | None, depth: int
+    host: str,
+    is_known: IsKnown,
+    takedowns: Takedowns,
+    robots: RobotsOf,
+    trap: TrapCheck | None,
+    depth: int,
+    patterns: PatternCheck | None = None,
 ) -> Terms:
     """A link on a page, or an entry of a sitemap: what is queued once, on the host that is crawled.
 
     While robots.txt is not known or cannot be read nothing is forbidden for good: it is asked again before the fetch.
     """
-    return Terms(host, is_known, _covering(takedowns), None, robots, False, trap, depth)
+    return Terms(host, is_known, _covering(takedowns), None, robots, False, trap, depth, patterns)
 
 
-def of_image(host: str, takedowns: Takedowns, robots: RobotsOf) -> Terms:
+def of_site_link(is_known: IsKnown, takedowns: Takedowns, depth: int, patterns: PatternCheck | None) -> Terms:
+    """A link to another host of the same site: its robots.txt is asked by the holder of that host, before the fetch."""
+    return Terms(None, is_known, _covering(takedowns), depth=depth, patterns=patterns)
+
+
+def of_image(host: str, takedowns: Takedowns, robots: RobotsOf, patterns: PatternCheck | None = None) -> Terms:
     """An image on a page: like a link, but each page that shows it counts, and images make no endless spaces."""
-    return Terms(host, None, _covering(takedowns), None, robots)
+    return Terms(host, None, _covering(takedowns), None, robots, patterns=patterns)
 
 
 def of_withheld_link(host: str, is_known: IsKnown) -> Terms:
@@ -149,15 +169,25 @@ def of_withheld_link(host: str, is_known: IsKnown) -> Terms:
 
 
 def of_fetch(
-    takedowns: Takedowns, refused: Mapping[str, FetchFailure], robots: RobotsOf, trap: TrapCheck | None, depth: int
+    takedowns: Takedowns,
+    refused: Mapping[str, FetchFailure],
+    robots: RobotsOf,
+    trap: TrapCheck | None,
+    depth: int,
+    patterns: PatternCheck | None = None,
 ) -> Terms:
     """A queued URL that is about to be fetched: more is known than when it was queued."""
-    return Terms(None, None, _covering(takedowns), refused, robots, True, trap, depth)
+    return Terms(None, None, _covering(takedowns), refused, robots, True, trap, depth, patterns)
 
 
-def of_redirect(takedowns: Takedowns, refused: Mapping[str, FetchFailure] | None, robots: RobotsOf) -> Terms:
+def of_redirect(
+    takedowns: Takedowns,
+    refused: Mapping[str, FetchFailure] | None,
+    robots: RobotsOf,
+    patterns: PatternCheck | None = None,
+) -> Terms:
     """Where a redirect leads, or anything else that is fetched without having been queued; on any host."""
-    return Terms(None, None, _covering(takedowns), refused, robots, True)
+    return Terms(None, None, _covering(takedowns), refused, robots, True, patterns=patterns)
 
 
 def _covering(takedowns: Takedowns) -> Callable[[WebAddress], str | None] | None:

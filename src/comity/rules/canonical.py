@@ -340,6 +340,11 @@ def is_public_suffix(name: str) -> bool:
     return "." not in name or bool(_public_suffixes().is_public(name))
 
 
+def has_known_suffix(name: str) -> bool:
+    """Whether a name ends in a suffix of the public list, as `index.html` does not."""
+    return _public_suffixes().publicsuffix(name.lower(), accept_unknown=False) is not None
+
+
 @lru_cache(maxsize=1)
 def _public_suffixes() -> PublicSuffixList:
     """The bundled public suffix list, loaded on first use."""

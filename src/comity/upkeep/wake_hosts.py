@@ -1,4 +1,7 @@
-"""Wake hosts: those whose cooldown is over, those no longer refused, and those whose links a deeper crawl follows."""
+"""Wake hosts: those whose cooldown is over, those no longer refused, and those with links to follow after all.
+
+A deeper crawl follows links that were too deep; other patterns let through what was left out.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,16 @@ from typing import Any, Final
 
 from comity.clock import Clock
 from comity.database import hosts as hosts_table
-from comity.database import takedowns
+from comity.database import policies, takedowns
 from comity.database.connection import Database
+from comity.database.frontier import left_out
 from comity.database.tables import TOO_DEEP
 from comity.frontier.store import FrontierStore
 from comity.rules.address_guard import Network, allows
 from comity.rules.canonical import resolve_link
 from comity.rules.takedown import Takedowns
+from comity.rules.url_patterns import pattern_rules, url_rules
+from comity.walk.left_out import LeftOutTerms, fingerprint, queue_left_out
 
 _BATCH: Final = 1000
 _MOST_REFUSED: Final = 10_000
@@ -69,6 +75,39 @@ def go_deeper(
             for row in found:
                 if _may_go_deeper(frontier, row, refused, max_depth):
                     hosts_table.wake_for_depth(change.connection, row.id, change.lift(row.id, max_depth))
+                    woken += 1
+        if len(found) < _DEEPER_BATCH:
+            return woken
+        last = found[-1].id
+
+
+def follow_left_out(
+    database: Database,
+    clock: Clock,
+    frontier: FrontierStore,
+    terms: LeftOutTerms,
+    hosts: Collection[str] | None = None,
+) -> int:
+    """Queue what the patterns in force leave out no more on exhausted hosts, of those that are named or of all.
+
+    Gives how many hosts were woken. Other hosts are asked when they are opened.
+    """
+    woken, last = 0, None
+    while True:
+        with frontier.change() as change:
+            connection = change.connection
+            found = left_out.exhausted_hosts(connection, database.now(clock), hosts, _DEEPER_BATCH, last)
+            rows = policies.get_many(connection, [row.domain for row in found])
+            for row in found:
+                own = None
+                if row.domain in rows:
+                    policy = policies.policy_from(rows[row.domain])
+                    own = pattern_rules(policy.include, policy.exclude, is_of_policy=True)
+                if row.left_out_rules == fingerprint(url_rules(terms.patterns, own)):
+                    continue
+                returned = queue_left_out(change, row.id, row.domain, own, terms)
+                if returned.queued:
+                    hosts_table.wake_for_depth(connection, row.id, returned.queued)
                     woken += 1
         if len(found) < _DEEPER_BATCH:
             return woken

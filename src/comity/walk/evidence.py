@@ -12,6 +12,7 @@ from comity.model.evidence import Evidence, EvidenceType
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import TrapRefusal
 from comity.rules.canonical import WebAddress
+from comity.rules.url_patterns import LeftOut
 from comity.walk.session.leased_host import LeasedHost
 
 _json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
@@ -74,6 +75,26 @@ def taken_down(host: LeasedHost, address: WebAddress, entry: str, now: float) ->
         confidence="high",
         at=now,
     )
+
+
+def left_out_evidence(host: LeasedHost, address: WebAddress, left_out: LeftOut, now: float) -> Evidence:
+    """That a pattern leaves a URL out."""
+    pattern, by = left_out.pattern[:1000], "policy" if left_out.is_of_policy else "crawl"
+    return Evidence(
+        host_id=host.lease.host_id,
+        url=address.url,
+        key=address.key,
+        type=EvidenceType.LEFT_OUT,
+        content={"rule": left_out.rule, "pattern": pattern, "by": by, "reason": left_out.reason[:1200]},
+        metadata={"url": address.url, "rule": left_out.rule},
+        confidence="high",
+        at=now,
+    )
+
+
+def is_left_out_kept(host: LeasedHost) -> bool:
+    """Whether a URL that a pattern left out, counted just now, is among the first of its host in this run."""
+    return host.tally.left_out <= _DENIALS_KEPT
 
 
 def is_worth_storing(trap: TrapRefusal) -> bool:

@@ -21,11 +21,12 @@ from comity.model.sitemap import PageHints, SitemapBounds, SitemapEntry, Sitemap
 from comity.rules.admission import KNOWN, Admitted, admit, of_link
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
+from comity.rules.site_hosts import SiteHosts
 from comity.rules.sitemap_plan import PlannedSitemap, SitemapPlan
 from comity.walk.crawl.settling import Settling
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, UNQUEUED_MOST, LeasedHost
-from comity.walk.visit.admit import record_denial
+from comity.walk.visit.admit import admit_site_link, record_denial
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.visit import REDIRECTS, follow
 
@@ -261,14 +262,29 @@ class SitemapReader:
         found_at: WebAddress,
         entries: Iterable[SitemapEntry],
     ) -> Iterable[tuple[WebAddress, SitemapEntry]]:
+        site = self._context.site
         for entry in entries:
             address = plan.accept(planned, entry, found_at=found_at)
             if address is not None:
                 yield address, entry
+            elif site is not None and self._is_site_link(host, planned, found_at, entry.loc, site):
+                continue
             elif len(host.unqueued) >= UNQUEUED_MOST:
                 host.unsettled.unrecorded += 1
             else:
                 self._record_unqueued(host, planned, found_at, entry.loc)
+
+    def _is_site_link(
+        self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str, site: SiteHosts
+    ) -> bool:
+        """Queue an entry that names a page of another host of the same site there; gives whether it is one."""
+        context = self._context
+        address = resolve_link(loc, found_at.url, collapse=context.scope.collapse_subdomains, tracking=context.tracking)
+        if address is None or address.host == host.name or not site.includes(address.host):
+            return False
+        found = FoundBy.SITEMAP, planned.address.key
+        admit_site_link(host, address, _DEPTH, found, context, host.unsettled.evidence)
+        return True
 
     def _record_unqueued(self, host: LeasedHost, planned: PlannedSitemap, found_at: WebAddress, loc: str) -> None:
         """Record an entry of a sitemap that is not queued."""
@@ -283,7 +299,9 @@ class SitemapReader:
         """Admit the pages that a sitemap lists, as links are admitted."""
         context, now, unsettled = self._context, self._context.clock(), host.unsettled
         trap = host.traps.judge if host.traps is not None else None
-        terms = of_link(host.name, host.work.is_met, context.takedowns(), host.robots.get, trap, _DEPTH)
+        rules = context.rules_for(host)
+        patterns = rules.judge if rules is not None else None
+        terms = of_link(host.name, host.work.is_met, context.takedowns(), host.robots.get, trap, _DEPTH, patterns)
         found: list[FrontierEntry] = []
         for address, entry in listed:
             decision = admit(address, terms)
@@ -291,7 +309,7 @@ class SitemapReader:
                 hints = _hints(entry)
                 found.append(FrontierEntry(address.url, address.key, _DEPTH, 0, hints, FoundBy.SITEMAP, found_on))
             elif decision is not KNOWN:
-                record_denial(host, address, decision, (FoundBy.SITEMAP, found_on), now, unsettled.evidence)
+                record_denial(host, address, decision, (FoundBy.SITEMAP, found_on), now, unsettled.evidence, _DEPTH)
             elif (hints := _hints(entry)) is not None:  # what a sitemap says of a known page counts too
                 unsettled.hints.append((address.key, hints))
         unsettled.links += found

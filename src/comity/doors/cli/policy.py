@@ -42,12 +42,23 @@ def show(context: typer.Context, host: HostArgument, state: StateOption = None, 
         _write_policy(policy)
 
 
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option("--include", metavar="PATTERN", help="Crawl only URLs that match. May be repeated; '' removes all."),
+]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="PATTERN", help="Leave out URLs that match. May be repeated; '' removes all."),
+]
+
+
 @command(
     app,
     "set",
     examples=(
         "comity policy set example.com --min-request-interval-ms 10000",
         "comity policy set example.com --max-pages 50 --max-concurrency 2",
+        "comity policy set example.com --exclude /search --exclude '?*sort=*'",
     ),
 )
 def change(
@@ -87,6 +98,8 @@ def change(
             "--allow-js/--no-allow-js", help="Whether scripts of pages may run; scripts are not supported yet."
         ),
     ] = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -106,6 +119,8 @@ def change(
         "max_pages": max_pages,
         "max_kb_per_page": max_kb_per_page,
         "allow_js": allow_js,
+        "include": include or None,
+        "exclude": exclude or None,
     }
     with name_options_in_errors(given):
         limits = check_limits(**given)

@@ -12,7 +12,7 @@ from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
-from comity.run.crawl.sites import with_page_limit
+from comity.run.crawl.sites import with_page_limit, with_site
 from comity.run.remedies import with_remedies
 from comity.settings import Settings
 from comity.store.target import read_target
@@ -52,6 +52,11 @@ def crawl(
     max_image_bytes: int | None = None,
     text: bool | None = None,
     markdown: bool | None = None,
+    include: Iterable[str] | None = None,
+    exclude: Iterable[str] | None = None,
+    under: bool = False,
+    subdomains: bool | None = None,
+    site_hosts: Iterable[str] | None = None,
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
@@ -70,24 +75,25 @@ def crawl(
         sitemaps=sitemaps,
         respect_nofollow=respect_nofollow,
         follow_canonical=follow_canonical,
-        accept_types=_listed(accept),
-        reject_types=_listed(reject),
         max_response_bytes=max_response_bytes,
-        fetch_timeout_s=timeout,
-        connect_timeout_s=connect_timeout,
-        first_byte_timeout_s=first_byte_timeout,
         retries=retries,
-        max_retry_backoff_seconds=max_retry_backoff,
         user_agent=user_agent,
         contact=contact,
-        allow_networks=_listed(allow_networks),
+        **_fetching(timeout, connect_timeout, first_byte_timeout, max_retry_backoff, accept, reject, allow_networks),
         update_stale=update_stale,
         **_stored_besides(images, max_image_bytes, text, markdown),
+        **_urls(include, exclude, subdomains, site_hosts),
     )
     read = _read(seeds, settings)
-    settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
+    settings = _for_sites(settings, read, max_pages, under)
     stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
     return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
+
+
+def _for_sites(settings: Settings, seeds: tuple[Seed, ...], max_pages: int | None, under: bool) -> Settings:
+    """The settings with what depends on the seeds."""
+    limited = with_page_limit(settings, max_pages, {seed.host.authority for seed in seeds})
+    return with_site(limited, seeds, under=under)
 
 
 def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[Seed, ...]:
@@ -123,6 +129,38 @@ def _stored_besides(
 ) -> dict[str, Any]:
     """The settings for what is stored besides pages as they came."""
     return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}
+
+
+def _urls(
+    include: Iterable[str] | None,
+    exclude: Iterable[str] | None,
+    subdomains: bool | None,
+    site_hosts: Iterable[str] | None,
+) -> dict[str, Any]:
+    """Which URLs, as settings."""
+    lists = {"include": _listed(include), "exclude": _listed(exclude), "site_hosts": _listed(site_hosts)}
+    return {**lists, "subdomains": subdomains}
+
+
+def _fetching(
+    timeout: float | None,
+    connect_timeout: float | None,
+    first_byte_timeout: float | None,
+    max_retry_backoff: float | None,
+    accept: Iterable[str] | None,
+    reject: Iterable[str] | None,
+    allow_networks: Iterable[str] | None,
+) -> dict[str, Any]:
+    """How long, what and where to fetch, as settings."""
+    return {
+        "fetch_timeout_s": timeout,
+        "connect_timeout_s": connect_timeout,
+        "first_byte_timeout_s": first_byte_timeout,
+        "max_retry_backoff_seconds": max_retry_backoff,
+        "accept_types": _listed(accept),
+        "reject_types": _listed(reject),
+        "allow_networks": _listed(allow_networks),
+    }
 
 
 def _listed(values: Iterable[str] | None) -> tuple[str, ...] | None:

@@ -53,6 +53,7 @@ class CrawlTask:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._crawl: Crawl | None = None
         self._reopening: asyncio.Task[None] | None = None
+        self._seeds: frozenset[str] | None = None
         self._is_stopping = False
         self.progress = Progress(0.0)
         self.summary: RunSummary | None = None
@@ -97,7 +98,9 @@ class CrawlTask:
         return opened.enter_context(open_state(settings))
 
     def _prepare(self, state: State) -> Sites:
-        return prepare_sites(state, self._plan.seeds, source="python", refresh=self._plan.refresh)
+        sites = prepare_sites(state, self._plan.seeds, source="python", refresh=self._plan.refresh)
+        self._seeds = sites.seeds
+        return sites
 
     async def _reopen_hosts(self, state: State, hosts: Collection[str]) -> None:
         """Read robots.txt of closed hosts again; `stop` cancels it."""
@@ -125,6 +128,7 @@ class CrawlTask:
                 is_held_up=lambda: queue.is_held_up(crawl.unsettled, crawl.unsettled_bytes),
                 extract=wrap_extractor(plan.extract),
                 advice=CRAWL_ADVICE,
+                seeds=self._seeds,
             )
             self._crawl = crawl = state.crawl(fetcher, hosts, hooks, sink)
             self.progress = crawl.progress

@@ -32,6 +32,8 @@ class PolicyView(Schema):
     is_page_size_set: bool = Field(
         description="Whether an operator set max_kb_per_page. If so, it applies to crawls, sources, audits and queries."
     )
+    include: list[str] = Field(description="Patterns of the URLs that crawls may visit; none: all.")
+    exclude: list[str] = Field(description="Patterns of the URLs that crawls leave out.")
     binds: dict[str, str] = Field(
         description="What each limit applies to: crawls, sources, audits and queries; source runs; or nothing yet.",
         examples=[{"min_request_interval_ms": "crawls, sources, audits and queries", "max_pages": "source runs"}],
@@ -43,7 +45,7 @@ def policy_view(policy: HostPolicy | None, host: str) -> PolicyView:
     """The policy of a host; without one, the defaults, which bind nothing."""
     found = policy or HostPolicy(host)
     return PolicyView(
-        **asdict(found),
+        **(asdict(found) | {"include": list(found.include), "exclude": list(found.exclude)}),
         is_set=policy is not None,
         binds=reaches(is_page_size_set=found.is_page_size_set) if policy is not None else {},
         note=SCRIPTS_NOT_RUN if found.allow_js else None,

@@ -58,6 +58,7 @@ _WINDOW: Final = r"^\s*([0-9]{2}:[0-9]{2} ?- ?[0-9]{2}:[0-9]{2}\s*)?$"  # an emp
 
 Text = Annotated[str, AfterValidator(_without_nul)]
 Line = Annotated[str, AfterValidator(_on_one_line)]
+UrlPatternText = Annotated[str, AfterValidator(_on_one_line), Field(max_length=10_000)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Country = Annotated[str, Field(pattern="^[A-Za-z]{2}$", max_length=2)]
 Address = Annotated[Text, Field(pattern="^[Hh][Tt][Tt][Pp][Ss]?://", max_length=2000)]
@@ -177,6 +178,12 @@ class PolicyChanges(RequestBody):
         description="Kilobytes per page of a source run; once set, also of crawls, audits and queries.",
     )
     allow_js: bool = Field(False, description="Whether to run the scripts of pages. Scripts are not run yet.")
+    include: list[UrlPatternText] = Field(
+        [], max_length=1000, description="Patterns of the URLs that crawls may visit; an empty list: all."
+    )
+    exclude: list[UrlPatternText] = Field(
+        [], max_length=1000, description="Patterns of the URLs that crawls leave out; an empty list: none."
+    )
 
     @model_validator(mode="after")
     def _has_any(self) -> PolicyChanges:

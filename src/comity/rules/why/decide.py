@@ -7,12 +7,21 @@ from typing import Final
 
 from comity.model.explanation import Decision, DecisionFacts, QueueFacts, SourceFacts, UrlFacts, VisitFacts
 from comity.model.wording import Action, action
-from comity.rules.why.visits import CODES, has_refused_port, never_found, sighting_decision, visit_decision
+from comity.rules.why.visits import (
+    CODES,
+    has_refused_port,
+    left_out_decision,
+    never_found,
+    sighting_decision,
+    visit_decision,
+)
 from comity.rules.why.words import minute, second
 
-_FINAL: Final = frozenset({"blocked_by_robots", "taken_down", "address_refused", "trap", "postponed", "no_https"})
+_FINAL: Final = frozenset(
+    {"blocked_by_robots", "taken_down", "address_refused", "trap", "postponed", "no_https", "left_out"}
+)
 """Types of evidence that keep a URL from being fetched; the others accompany a visit."""
-_OURS: Final = frozenset({"robots_denied", "address_refused", "trap", "taken_down", "robots_unreadable"})
+_OURS: Final = frozenset({"robots_denied", "address_refused", "trap", "taken_down", "robots_unreadable", "left_out"})
 """Decisions of our own, which come before a cooldown that follows from them."""
 _SAME_PAGE: Final = frozenset({"permuted_query", "volatile_parameter"})
 """Codes of traps that lose nothing: the link is another address of a page that is visited."""
@@ -100,6 +109,8 @@ def evidence_decision(facts: UrlFacts, decided: DecisionFacts) -> Decision:
             )
         text = f"Its host has an address that is not public ({decided.reason}); it was not requested."
         return Decision("address_refused", text, action(Action.ALLOW_NETWORK) + " allows a private network.")
+    if decided.type == "left_out":
+        return left_out_decision(facts, decided.reason, decided.at, is_of_policy=decided.content.get("by") == "policy")
     if decided.type == "no_https":
         text = f"There is no TLS server, so the host is visited over http instead ({decided.reason})."
         return Decision("no_https", text, "Nothing here: the site would have to support TLS.")

@@ -25,6 +25,7 @@ _SEEN: Final[dict[str, str]] = {
     UnqueuedCode.TRAP: "skipped as part of an endless space",
     UnqueuedCode.SITEMAP_LIMIT: "skipped, because sitemaps name too many",
     UnqueuedCode.REDIRECT_TARGET: "followed, as part of that visit",
+    UnqueuedCode.LEFT_OUT: "left out",
 }
 _DECIDED: Final = {
     "robots_allowed": "robots.txt allows it",
@@ -39,6 +40,7 @@ _DECIDED: Final = {
     "unreadable": "it could not be read",
     "canonical": "its canonical address is another",
     "postponed": "postponed",
+    "left_out": "left out",
     "budget": "a budget ended the run",
 }
 
@@ -119,9 +121,9 @@ def _discovery(facts: UrlFacts) -> list[Step]:
 
 
 def _sighting(seen: SightingFacts) -> Step:
-    return Step(
-        seen.at, "seen", f"named by {named_by(seen.found_by, seen.found_at)}; {_SEEN.get(seen.code, seen.code)}"
-    )
+    because = f", because {seen.reason}" if seen.reason else ""
+    words = f"{_SEEN.get(seen.code, seen.code)}{because}"
+    return Step(seen.at, "seen", f"named by {named_by(seen.found_by, seen.found_at)}; {words}")
 
 
 def _decided(decided: DecisionFacts) -> Step:

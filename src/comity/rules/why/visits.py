@@ -33,9 +33,27 @@ def sighting_decision(facts: UrlFacts, robots: RobotsDecision) -> Decision:
     if code == UnqueuedCode.TAKEDOWN:
         text = f"It was taken down when {by} named it, at {at}; that takedown is no longer in force."
         return Decision("was_taken_down", text, action(Action.RESET_HOST, host) + " crawls the host again.")
+    if code == UnqueuedCode.LEFT_OUT:
+        reason = seen.reason or "a pattern"
+        return left_out_decision(facts, reason, seen.at, is_of_policy=" of its host's policy" in reason)
+    if code == UnqueuedCode.OTHER_HOST and host.partition(":")[0].endswith(f".{seen.host.partition(':')[0]}"):
+        text = f"It is out of scope: on a subdomain of {seen.host}. It was named by {by}."
+        subdomains, this = action(Action.CRAWL_WITH_SUBDOMAINS, seen.host), action(Action.CRAWL, host)
+        return Decision(code, text, subdomains + " crawls subdomains; " + this + " crawls this one.")
     words, remedy = _WORDS[code]
     stored = {"own": seen.host, "host": host, "by": by, "url": facts.url}
     return Decision(_NAMES.get(code, code), filled(words, **stored), filled(remedy, **stored))
+
+
+def left_out_decision(facts: UrlFacts, reason: str, at: datetime, *, is_of_policy: bool) -> Decision:
+    """That a pattern left a URL out, and how to crawl it after all."""
+    text = f"It was left out at {minute(at)}: {reason}."
+    host = facts.host_name
+    if is_of_policy:
+        return Decision("left_out", text, action(Action.CLEAR_PATTERNS, host) + " removes the patterns of its host.")
+    starts = action(Action.CRAWL, facts.url) + " starts there; "
+    remedy = starts + f"a crawl of {host} without that pattern queues it."
+    return Decision("left_out", text, remedy)
 
 
 _NAMES: Final[dict[str, str]] = {UnqueuedCode.NOFOLLOW_LINK: "nofollow", UnqueuedCode.NOFOLLOW_PAGE: "nofollow"}
@@ -159,6 +177,10 @@ CODES: Final[dict[str, tuple[str, Words]]] = {
     "bad_redirect": ("It redirects to something that is not a web address", _BROKEN),
     "robots_denied": ("It redirects to a page that robots.txt forbids", _SERVER),
     "robots_unreachable": ("It redirects to a host whose robots.txt cannot be read", _SERVER),
+    "left_out": (
+        "It redirects to a page that a pattern leaves out",
+        "A crawl of {host} without that pattern visits the page.",
+    ),
     "taken_down": (
         "It redirects to a page that is taken down",
         action(Action.LIFT_TAKEDOWN, "ENTRY") + " lifts the takedown.",

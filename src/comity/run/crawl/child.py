@@ -45,6 +45,7 @@ COUNTED: Final = (
     "hosts_blocked",
     "hosts_done",
     "queued",
+    "left_out",
 )
 
 
@@ -96,6 +97,7 @@ def _hooks(job: dict[str, Any], parent: ParentChannel, is_held: Callable[[], boo
         is_held_up=is_held,
         run_id=UUID(job["run_id"]),
         pages=pages,
+        seeds=frozenset(job["seeds"]) if job["seeds"] is not None else None,
         hosts=HostShare(job["most_hosts"], finished.all, finished.add, finished.remove, report_host),
         advice=CRAWL_ADVICE,
     )
@@ -126,4 +128,5 @@ def _progress_message(progress: Progress) -> dict[str, Any]:
         "progress": {name: getattr(progress, name) for name in COUNTED},
         "warnings": progress.warnings,
         "faults": [asdict(fault) for fault in progress.faults.values()],
+        "left_out_by": progress.left_out_by,
     }

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from comity.operate.hosts import request_refresh
+from comity.operate.hosts import request_refresh, seeded_hosts_of_site
 from comity.operate.seeds import add_seeds
+from comity.rules.canonical import address_of_host, web_address
+from comity.rules.url_patterns import path_of_seed
 from comity.run.crawl.view import CrawlObserver, visits_of, wait_reporter
 from comity.run.remedies import CRAWL_ADVICE, worded
 from comity.run.runtime import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
 from comity.upkeep.reread_robots import reread_robots
 from comity.upkeep.rescore import rescore_run
-from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
+from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals
 from comity.walk.crawl.hooks import CrawlHooks
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from comity.settings import Settings
     from comity.walk.crawl.progress import RunSummary
 
+_SEEDS_MOST: Final = 10_000  # that are told from other URLs at depth 0
+
 
 @dataclass(frozen=True, slots=True)
 class Sites:
@@ -35,6 +39,8 @@ class Sites:
 
     hosts: frozenset[str]
     taken_down: tuple[str, ...]
+    seeds: frozenset[str] | None = None
+    """The seeds without their schemes; None where they are very many."""
 
 
 def with_page_limit(settings: Settings, max_pages: int | None, hosts: Collection[str]) -> Settings:
@@ -47,17 +53,42 @@ def with_page_limit(settings: Settings, max_pages: int | None, hosts: Collection
     return settings.model_copy(update={"pages_per_host": 0})  # the limit of the run is enough
 
 
+def with_site(settings: Settings, seeds: Sequence[Seed], *, under: bool = False) -> Settings:
+    """Turn options that depend on the seeds into settings: paths to stay below, and the hosts of one site.
+
+    Settings reach every process of the crawl, and are recorded with the run.
+    """
+    changes: dict[str, tuple[str, ...]] = {}
+    if under:
+        addresses = (web_address(seed.url) if seed.url else address_of_host(seed.host.authority) for seed in seeds)
+        changes["under"] = tuple(dict.fromkeys(map(path_of_seed, addresses)))
+    if settings.subdomains or settings.site_hosts:
+        changes["site_hosts"] = tuple(dict.fromkeys([*settings.site_hosts, *(seed.host.authority for seed in seeds)]))
+    return settings.model_copy(update=changes) if changes else settings
+
+
 def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: bool) -> Sites:
     """Add the seeds, and make their hosts ready for this crawl."""
     database, clock, settings = state.database, state.clock, state.settings
     report = add_seeds(database, clock, seeds, source=source, weights=settings.weights, frontier=state.frontier)
     end_cooldowns(database, clock, refresh=settings.enable_refresh_mode)
     hosts = {seed.host.authority for seed in seeds} - set(report.taken_down)
+    if (site := state.site()) is not None:  # hosts that earlier crawls of the site found
+        hosts |= seeded_hosts_of_site(database, site) - set(report.taken_down)
     lift_refusals(database, settings.allow_networks, hosts)
     go_deeper(database, clock, state.frontier, settings.max_depth, hosts)
+    follow_left_out(database, clock, state.frontier, state.left_out_terms(), hosts)
     if refresh:
         request_refresh(database, clock, hosts)
-    return Sites(frozenset(hosts), tuple(report.taken_down))
+    return Sites(frozenset(hosts), tuple(report.taken_down), _named(seeds))
+
+
+def _named(seeds: Sequence[Seed]) -> frozenset[str] | None:
+    """The seeds as patterns know them: they were named themselves, so the patterns of the run do not apply."""
+    if len(seeds) > _SEEDS_MOST:
+        return None
+    urls = (seed.url or address_of_host(seed.host.authority).url for seed in seeds)
+    return frozenset(web_address(url).url.partition("://")[2] for url in urls)
 
 
 async def reopen_hosts(state: State, hosts: Collection[str]) -> None:
@@ -92,13 +123,15 @@ def crawl_sites(
         if processes > 1:
             from comity.run.crawl.supervisor import SharedCrawl
 
-            summary = runner.run(SharedCrawl(state, sites.hosts, processes, view).run())
+            summary = runner.run(SharedCrawl(state, sites.hosts, processes, view, sites.seeds).run())
         else:
-            summary = runner.run(_crawl_here(state, sites.hosts, view))
+            summary = runner.run(_crawl_here(state, sites.hosts, sites.seeds, view))
     return finish_sites(state, summary), sites
 
 
-async def _crawl_here(state: State, hosts: Collection[str], view: CrawlObserver) -> RunSummary:
+async def _crawl_here(
+    state: State, hosts: Collection[str], seeds: frozenset[str] | None, view: CrawlObserver
+) -> RunSummary:
     on_visits = view.on_visits
     hooks = CrawlHooks(
         on_settled=(lambda outcomes: on_visits(visits_of(outcomes))) if on_visits is not None else None,
@@ -106,6 +139,7 @@ async def _crawl_here(state: State, hosts: Collection[str], view: CrawlObserver)
         on_wait=wait_reporter(view.on_wait) if view.on_wait is not None else None,
         explains_links=view.explains_links,
         advice=CRAWL_ADVICE,
+        seeds=seeds,
     )
     async with state.fetcher() as fetcher:
         crawl = state.crawl(fetcher, hosts, hooks)

@@ -33,6 +33,7 @@ _CHECK_EVERY_S: Final = 0.2
 _MOST_RESTARTS: Final = 5
 _ENDS_WITHIN_S: Final = 27.5  # a child waits less than this for requests in flight, and then commits what it has
 _KILLED_WITHIN_S: Final = 1.0
+_SITE_HOSTS_MOST: Final = 64  # open in one process, of a site whose hosts are found as it is crawled
 _LOST_WITH_A_PROCESS: Final = ("hosts_active", "hosts_waiting", "hosts_blocked", "queued", "held")
 
 
@@ -45,13 +46,22 @@ class _Part:
     warnings: list[str] = field(default_factory=list)
     faults: list[dict[str, Any]] = field(default_factory=list)
     loads: list[HostLoad] = field(default_factory=list)
+    left_out_by: dict[str, int] = field(default_factory=dict)
     ended: tuple[str, str] | None = None
 
 
 class SharedCrawl:
     """A crawl of some hosts in a number of processes."""
 
-    def __init__(self, state: State, hosts: Collection[str], processes: int, view: CrawlObserver) -> None:
+    def __init__(
+        self,
+        state: State,
+        hosts: Collection[str],
+        processes: int,
+        view: CrawlObserver,
+        seeds: frozenset[str] | None = None,
+    ) -> None:
+        self._seeds = seeds
         self._state = state
         self._hosts = sorted(hosts)
         self._processes = processes
@@ -147,9 +157,10 @@ class SharedCrawl:
                 "run_id": str(self._run_id),
                 "number": number,
                 "hosts": hosts,
-                "most_hosts": -(-len(self._hosts) // self._processes),
+                "most_hosts": self._most_hosts(),
                 "finished_hosts": self._finished_hosts.descriptor,
                 "page_budget": pages,
+                "seeds": sorted(self._seeds) if self._seeds is not None else None,
                 "reports_visits": self._view.on_visits is not None,
                 "reports_waits": self._view.on_wait is not None,
                 "reports_hosts": self._view.shows_hosts,
@@ -162,11 +173,17 @@ class SharedCrawl:
         if self._ending is not None:  # it came while the process was being started
             part.child.send({"stop": str(self._ending.reason or EndReason.STOPPED)})
 
+    def _most_hosts(self) -> int:
+        """How many hosts one process may have open; of a site that grows more than its share of those known now."""
+        share = -(-len(self._hosts) // self._processes)
+        return share if self._state.site() is None else max(share, _SITE_HOSTS_MOST)
+
     def _on_message(self, part: _Part, message: dict[str, Any]) -> None:
         match message:
-            case {"progress": counts, "warnings": warnings, "faults": faults}:
+            case {"progress": counts, "warnings": warnings, "faults": faults, "left_out_by": left_out_by}:
                 part.progress, part.warnings, part.faults = counts, warnings, faults
                 part.loads = [HostLoad(*load) for load in message.get("loads", ())]
+                part.left_out_by = left_out_by
             case {"host": values}:
                 line, known = HostSummary(**values), self._lines.get(values["host"])
                 self._lines[line.host] = line if known is None else later(known, line)
@@ -292,6 +309,10 @@ class SharedCrawl:
                 fault = progress.faults.setdefault(each["code"], Fault(each["code"]))
                 fault.count += each["count"]
                 fault.urls[:] = [*fault.urls, *each["urls"]][:3]
+        progress.left_out_by.clear()
+        for part in parts:
+            for pattern, count in part.left_out_by.items():
+                progress.left_out_by[pattern] = progress.left_out_by.get(pattern, 0) + count
 
     def _loads(self) -> list[HostLoad]:
         """What the open hosts of every process still have to do."""

@@ -174,9 +174,9 @@ def _visit(outcome: Outcome) -> Visit:
 
 def _left_out(page: Fetched) -> Mapping[str, Sequence[Any]] | None:
     """Why links of a page were left out; those that were met before are the rest."""
-    if page.left_out is None:
+    if page.skipped is None:
         return None
-    found: dict[str, Sequence[Any]] = {reason: tuple(each) for reason, each in page.left_out.items()}
+    found: dict[str, Sequence[Any]] = {reason: tuple(each) for reason, each in page.skipped.items()}
     if page.too_deep:
         found[_TOO_DEEP] = (len(page.too_deep), page.too_deep[0].url)
     known = page.links_found - len(page.links) - sum(each[0] for each in found.values())

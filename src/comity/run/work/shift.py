@@ -18,7 +18,7 @@ from comity.assemble import REREAD_EVERY_S
 from comity.model.errors import StateUnavailable
 from comity.model.run import EndReason
 from comity.upkeep.rescore import rescore, rescore_run
-from comity.upkeep.wake_hosts import end_cooldowns, go_deeper, lift_refusals
+from comity.upkeep.wake_hosts import end_cooldowns, follow_left_out, go_deeper, lift_refusals
 
 if TYPE_CHECKING:
     from comity.assemble import State
@@ -111,6 +111,7 @@ class WorkerShift:
                 lift_refusals(state.database, state.settings.allow_networks)
             end_cooldowns(state.database, state.clock, refresh=state.settings.enable_refresh_mode)
             go_deeper(state.database, state.clock, state.frontier, state.settings.max_depth)
+            follow_left_out(state.database, state.clock, state.frontier, state.left_out_terms())
             if now - memory.rescored_at >= _RESCORE_EVERY_S:
                 rescore(state.database, state.clock, state.settings.weights)
                 memory.rescored_at = now

@@ -187,6 +187,10 @@ class Crawl:
             reads_text=terms.text,
             reads_markdown=terms.markdown,
             explains_links=self._hooks.explains_links,
+            uses_patterns=True,
+            patterns=terms.patterns,
+            seeds=self._hooks.seeds,
+            site=terms.site,
         )
 
     async def run(self) -> RunSummary:
@@ -372,6 +376,10 @@ class Crawl:
         progress.links_found += result.links
         progress.images_found += result.images_found
         progress.images_stored += result.images_stored
+        if result.left_out:
+            progress.note_left_out(result.left_out)
+        if result.joined:
+            self._hosts.join(result.joined)
         progress.queued += result.links + result.images_queued + sum(result.requeued.values()) - result.taken_off
 
     def _refresh_progress(self) -> None:

@@ -75,9 +75,11 @@ class CrawlHooks:
     on_host: Callable[[HostSummary], None] | None = None
     """Called with how a host ended, once it is released."""
     explains_links: bool = False
-    """Whether `Fetched.left_out` is wanted."""
+    """Whether `Fetched.skipped` is wanted."""
     on_wait: OnWait | None = None
     """Called for every wait for a host, if set."""
+    seeds: frozenset[str] | None = None
+    """What the run was asked to crawl, without schemes; None where every URL at depth 0 counts as such."""
     duties: tuple[Duty, ...] = ()
     """What else to do while the run lasts."""
     advice: CrawlAdvice = NO_ADVICE

@@ -16,6 +16,7 @@ from comity.database import hosts as hosts_table
 from comity.database import records
 from comity.database import sitemaps as sitemaps_table
 from comity.database.connection import Database
+from comity.database.frontier import left_out as left_out_table
 from comity.frontier.host_queue import KEYS_MOST, HostQueue
 from comity.frontier.store import FrontierChange, FrontierReads, FrontierStore
 from comity.leases.leases import Leases
@@ -26,7 +27,9 @@ from comity.model.sitemap import SitemapRow, SitemapState
 from comity.rules.canonical import address_of_host, web_address
 from comity.rules.sitemap_plan import has_seeded_pages
 from comity.rules.traps.watch import TrapWatch
+from comity.rules.url_patterns import url_rules
 from comity.walk.crawl.terms import CrawlTerms
+from comity.walk.left_out import fingerprint, queue_left_out
 from comity.walk.read_sitemaps import SITEMAPS_FRESH_FOR_S
 from comity.walk.refresh import plan_round, requeue_planned, with_seen
 from comity.walk.session.leased_host import LeasedHost
@@ -60,6 +63,7 @@ class HostOpener:
         self._max_depth = terms.scope.max_depth
         self._refresh = terms.refresh
         self._images = terms.images
+        self._left_out = terms.left_out
         share = terms.most_hosts if hosts is None else max(1, min(terms.most_hosts, len(hosts)))
         self._links_remembered = min(KEYS_MOST, max(_LINKS_LEAST, terms.links_remembered // share))
 
@@ -71,6 +75,7 @@ class HostOpener:
         ids = [host.lease.host_id for host in hosts]
         self._frontier.prepare_hosts(ids)
         self._lift(hosts)
+        self._return_left_out(hosts)
         self._begin_rounds(hosts)
         with self._database.read() as connection:
             statuses = hosts_table.status_of(connection, ids)
@@ -119,6 +124,32 @@ class HostOpener:
                         news = HostProgress(pages_discovered=found)
                         with suppress(LeaseLost):
                             self._leases.add_progress(change.connection, host.lease, news, host.lease.memory)
+
+    def _return_left_out(self, hosts: Sequence[LeasedHost]) -> None:
+        """Queue what other patterns left out and those in force now do not."""
+        with self._database.read() as connection:
+            asked = left_out_table.hosts_with(connection, [host.lease.host_id for host in hosts])
+        for host in hosts:
+            host_id = host.lease.host_id
+            rules = url_rules(self._left_out.patterns, host.patterns)
+            if host_id not in asked or asked[host_id] == fingerprint(rules):
+                continue
+            with suppress(LeaseLost), self._frontier.change() as change:
+                if host_id not in self._leases.still_held(change.connection, [host.lease]):
+                    continue
+                returned = queue_left_out(change, host_id, host.name, host.patterns, self._left_out)
+                if self._track and returned.queued:
+                    news = HostProgress(pages_discovered=returned.queued)
+                    self._leases.add_progress(change.connection, host.lease, news, host.lease.memory)
+                host.unsettled.site_links += returned.site_links  # queued with the first batch of this host
+
+    def still_queued(self, host: LeasedHost) -> bool:
+        """Whether a host that was released as done got URLs meanwhile, from pages of other hosts; it is woken then."""
+        with self._frontier.reading() as reads:
+            if not reads.queued_up_to(host.lease.host_id, 1):
+                return False
+        with self._database.write() as connection:
+            return hosts_table.wake_exhausted(connection, host.lease.host_id)
 
     def _recall(self, hosts: Sequence[LeasedHost]) -> None:
         """Let the trap detection learn what earlier runs saw of hosts; not for too long at once."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from dataclasses import replace
 from math import inf
 from typing import Any, Final
@@ -88,6 +88,7 @@ class OpenHosts:
         self._spent: dict[str, tuple[int, int]] = {}
         self._retaken: dict[str, int] = {}  # how often in a row the lease of a host was lost
         self._left: dict[str, float] = {}  # hosts that this run will not lease again, and until when
+        self._over_budget: set[str] = set()  # hosts whose part of this run is over
         self._swept_at = clock.seconds()
         self._claims_again_at = -inf
         self._later: asyncio.TimerHandle | None = None
@@ -222,6 +223,28 @@ class OpenHosts:
         self._claims_again_at = now + len(passed) * _PAUSE_FOR_PASSED_S
         return fresh
 
+    def join(self, names: Iterable[str]) -> None:
+        """Hosts of the same site got new URLs: those that are open read on, the others are leased in their turn."""
+        open_hosts = {host.name: host for host in self._open}
+        for name in names:
+            host = open_hosts.get(name)
+            if host is not None and host not in self._busy:
+                host.work.has_more = True
+                self._dispatcher.ready(host)
+            elif self._remaining is not None:
+                self._take_again(name)
+        self._emit(HostsChanged())
+
+    def _take_again(self, name: str) -> None:
+        """Lease a host although the run was done with it."""
+        if name in self._over_budget:
+            return
+        self._left.pop(name, None)
+        if self._remaining is not None:
+            self._remaining.add(name)
+        if self._share is not None and name in self._share.left():
+            self._share.take_back(name)
+
     def supply(self, host: LeasedHost) -> None:
         """A host has nothing at hand: read on, wait for what is put off, or release it."""
         if host not in self._open or host in self._busy:
@@ -267,6 +290,8 @@ class OpenHosts:
         await self._settling.flush(host)
         if self._share is not None:
             self._share.leave(host.name)
+        if self._terms.site is not None and host.spent_budget is not None:
+            self._over_budget.add(host.name)
         line = await self._close_with_others(host, before)
         if line.status == LEASE_LOST:
             host.lose_lease()
@@ -278,6 +303,13 @@ class OpenHosts:
         self._warn_of_what_was_skipped(host)
         self._progress.hosts_active = len(self._open)
         self._progress.hosts_done += 1
+        if self._terms.site is not None and line.status == HostStatus.EXHAUSTED and not self.is_ending:
+            await self._check_for_site_links(host)
+
+    async def _check_for_site_links(self, host: LeasedHost) -> None:
+        """Pages of other hosts may have named URLs of a host while it was released."""
+        if await self._thread.run(self._opener.still_queued, host):
+            self._take_again(host.name)
 
     def _remember(self, host: LeasedHost, line: HostSummary) -> None:
         """Remember what has to be known of a released host, should the table offer it again."""

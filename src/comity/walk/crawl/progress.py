@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,6 +64,8 @@ class Progress:
     queued: int = 0
     warnings: list[str] = field(default_factory=list)
     faults: dict[str, Fault] = field(default_factory=dict)  # errors by their codes; together they are `errors`
+    left_out: int = 0  # URLs, by patterns
+    left_out_by: dict[str, int] = field(default_factory=dict)  # by pattern; together they are `left_out`
     waits_for: str | None = None  # why nothing goes on, while the frontier does not answer
     loads: Callable[[], Sequence[HostLoad]] = tuple  # what each open host still has to do, as of now
 
@@ -76,6 +78,13 @@ class Progress:
         fault.count += 1
         if len(fault.urls) < _URLS_A_KIND and url not in fault.urls:
             fault.urls.append(url)
+
+    def note_left_out(self, counts: Mapping[str, int]) -> None:
+        """Count URLs that patterns left out; of very many patterns the last are counted together."""
+        for pattern, count in counts.items():
+            kept = pattern if pattern in self.left_out_by or len(self.left_out_by) < _KINDS_MOST else _OTHER
+            self.left_out_by[kept] = self.left_out_by.get(kept, 0) + count
+            self.left_out += count
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,10 @@ class RunSummary:
     """How many hosts ended for each reason, also those that were not leased."""
     faults: tuple[Fault, ...] = ()
     """Errors by kind, the most frequent first."""
+    left_out: int = 0
+    """URLs that patterns left out in this run."""
+    left_out_by: dict[str, int] = field(default_factory=dict)
+    """The same by pattern, the most frequent first."""
     idle: tuple[IdleHost, ...] = ()
     """Hosts that were asked for and not leased: why, until when, and what would change it."""
 
@@ -127,6 +140,7 @@ class RunSummary:
 
 
 _SAME_PAGE = frozenset({str(EvidenceType.NO_HTTPS), *map(str, NO_PAGES)})  # another address is visited in its place
+_NOT_REFUSED = _SAME_PAGE | {str(EvidenceType.LEFT_OUT)}  # what patterns leave out is counted as such
 _REFUSALS = (EvidenceType.BLOCKED_BY_ROBOTS, EvidenceType.TAKEN_DOWN)  # links that were not let into the frontier
 
 
@@ -158,7 +172,7 @@ def note_outcome(host: LeasedHost, outcome: Outcome, progress: Progress) -> None
         case Refused():
             if outcome.trail.requests:  # it was requested, and led where we do not go
                 _note_error(host, outcome, progress)
-            elif outcome.code not in _SAME_PAGE:
+            elif outcome.code not in _NOT_REFUSED:
                 progress.refused += 1
                 tally.refused_by_robots += outcome.code.startswith("robots")
                 tally.refused_as_trap += outcome.code == "trap"
@@ -233,7 +247,7 @@ def _note_image(host: LeasedHost, outcome: Outcome, progress: Progress) -> None:
         case Gone() | Rejected() | RateLimited():
             progress.images_failed += outcome.entry.attempts == 0
         case Refused():
-            progress.refused += 1
+            progress.refused += outcome.code not in _NOT_REFUSED
         case _:
             pass
 

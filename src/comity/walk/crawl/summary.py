@@ -61,6 +61,8 @@ def summary_of(
         images_failed=progress.images_failed,
         endings={str(each): count for each, count in endings.items()},
         faults=tuple(sorted(progress.faults.values(), key=lambda fault: (-fault.count, fault.code))),
+        left_out=progress.left_out,
+        left_out_by=dict(sorted(progress.left_out_by.items(), key=lambda each: (-each[1], each[0]))),
         idle=tuple(idle),
     )
 

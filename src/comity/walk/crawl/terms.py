@@ -11,8 +11,11 @@ from comity.model.run import HOST_PAGES, Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
 from comity.model.wording import NO_ADVICE, CrawlAdvice
+from comity.rules.site_hosts import SiteHosts
 from comity.rules.stale import WHOLE_REFRESH, RefreshTerms
 from comity.rules.tracking import TrackingRules
+from comity.rules.url_patterns import PatternRules
+from comity.walk.left_out import LeftOutTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,15 @@ class CrawlTerms:
     """Over all open hosts; each gets its share."""
     recorded_settings: dict[str, Any] | None = None
     advice: CrawlAdvice = NO_ADVICE
+    patterns: PatternRules | None = None
+    """Which URLs are crawled."""
+    site: SiteHosts | None = None
+    """The hosts that are crawled as one site."""
+
+    @property
+    def left_out(self) -> LeftOutTerms:
+        """What decides about URLs that earlier runs left out."""
+        return LeftOutTerms(self.patterns, self.scope.max_depth, self.site, self.images, self.scope.collapse_subdomains)
 
     @property
     def most_hosts(self) -> int:

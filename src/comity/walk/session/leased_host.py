@@ -10,16 +10,18 @@ from comity.frontier.host_queue import KEYS_MOST, HostQueue
 from comity.gate.host_gate import HostGate
 from comity.model.evidence import Evidence
 from comity.model.fetch import FetchFailure, FetchLimits
-from comity.model.frontier import FoundBy, FrontierEntry, Unqueued, UnqueuedCode
+from comity.model.frontier import FoundBy, FrontierEntry, LeftOutUrl, SiteLink, Unqueued, UnqueuedCode
 from comity.model.gate import DoorProfile, GateLimits
 from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow
-from comity.model.outcome import Fetched, LeftOut
+from comity.model.outcome import Fetched, SkippedLinks
 from comity.model.run import Exhausted
 from comity.model.sitemap import PageHints, SitemapRow
+from comity.rules.canonical import WebAddress
 from comity.rules.politeness.pace import limits_for
 from comity.rules.politeness.policy import page_bytes_for_any_door
 from comity.rules.traps.watch import TrapWatch
+from comity.rules.url_patterns import LeftOut, PatternRules, pattern_rules
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.session.host_phase import SHUT, Move, Phase, after
 
@@ -37,6 +39,7 @@ class Tally:
     errors: int = 0
     refused_by_robots: int = 0
     refused_as_trap: int = 0
+    left_out: int = 0  # URLs, by patterns
     login_walls: int = 0
     login_pages: int = 0
     robots_unread: int = 0  # URLs put off because robots.txt of their origin cannot be read
@@ -62,10 +65,12 @@ class Unsettled:
     hints: list[tuple[int, PageHints]] = field(default_factory=list)  # of URLs that are known, by their keys
     unqueued: list[Unqueued] = field(default_factory=list)  # URLs that were seen and not queued
     unrecorded: int = 0  # how many more there were than are recorded
+    left_out: list[LeftOutUrl] = field(default_factory=list)  # URLs that patterns left out
+    site_links: list[SiteLink] = field(default_factory=list)  # links to other hosts of the same site
 
     def __bool__(self) -> bool:
         found = self.requests or self.links or self.evidence or self.sitemaps or self.hints
-        return bool(found or self.unqueued or self.unrecorded)
+        return bool(found or self.unqueued or self.unrecorded or self.left_out or self.site_links)
 
 
 class LeasedHost:
@@ -84,6 +89,7 @@ class LeasedHost:
         self.phase = Phase.HELD
         self.profile = profile
         self.policy = policy
+        self.patterns: PatternRules | None = _patterns(policy)
         self.crawl_delay_s: float | None = None
         self.robots: dict[str, RobotsInForce] = {}
         self.refused: dict[str, FetchFailure] = {}  # origins that we will not ask, and why
@@ -99,7 +105,7 @@ class LeasedHost:
         self.links_remembered = KEYS_MOST
         self.passed: dict[str, set[str]] = {}  # links as written that were seen and not queued, likewise
         self.unqueued: set[int] = set()  # keys of URLs that are recorded as such
-        self.left_out: dict[int, dict[str, LeftOut]] | None = None  # by page and reason, if someone asked for it
+        self.skipped: dict[int, dict[str, SkippedLinks]] | None = None  # by page and reason, if someone asked for it
         self.traps: TrapWatch | None = None
         self.unread = 0  # pages that wait to be read in a child process
         self.hard_pages = 0  # pages that could not be read, or took very long
@@ -191,12 +197,19 @@ class LeasedHost:
         noted.add(key)
         self.unsettled.unqueued.append(Unqueued(url, key, code, found_by, found_on))
 
-    def note_left_out(self, url: str, code: str, found_on: int) -> None:
+    def note_skipped(self, url: str, code: str, found_on: int) -> None:
         """Count a link of a page that is not queued."""
-        assert self.left_out is not None
-        reasons = self.left_out.setdefault(found_on, {})
+        assert self.skipped is not None
+        reasons = self.skipped.setdefault(found_on, {})
         before = reasons.get(code)
-        reasons[code] = LeftOut(1, url) if before is None else LeftOut(before.links + 1, before.first)
+        reasons[code] = SkippedLinks(1, url) if before is None else SkippedLinks(before.links + 1, before.first)
+
+    def note_left_out(
+        self, address: WebAddress, why: LeftOut, found: tuple[FoundBy, int], depth: int, *, is_image: bool = False
+    ) -> None:
+        """Record that patterns leave a URL out, with what queues it when others are in force."""
+        self.tally.left_out += 1
+        self.unsettled.left_out.append(LeftOutUrl(address.url, address.key, depth, is_image, found[0], found[1], *why))
 
     def keep_found(self, page: Fetched) -> None:
         """Keep the links and images of a page at hand, until they are settled."""
@@ -212,6 +225,7 @@ class LeasedHost:
         if policy == self.policy:
             return False
         self.policy = policy
+        self.patterns = _patterns(policy)
         self.gate.update_limits(self._limits())
         return True
 
@@ -257,3 +271,9 @@ class LeasedHost:
             policy_max_concurrency=policy.max_concurrency if policy else None,
             crawl_delay_s=self.crawl_delay_s,
         )
+
+
+def _patterns(policy: HostPolicy | None) -> PatternRules | None:
+    if policy is None:
+        return None
+    return pattern_rules(policy.include, policy.exclude, is_of_policy=True)

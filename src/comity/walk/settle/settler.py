@@ -5,6 +5,7 @@ Pages go to the store just before it, keyed by their visit, so that repeating is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +13,7 @@ from itertools import chain
 from uuid import UUID
 
 from comity.database import records, runs, sitemaps
-from comity.database.frontier import unqueued
+from comity.database.frontier import left_out, unqueued
 from comity.database.ledger import ledger
 from comity.frontier.store import FrontierChange, FrontierStore, FrontierUnavailable, HostSettlement, PutBack
 from comity.leases.leases import Leases
@@ -44,6 +45,7 @@ from comity.walk.refresh import requeue_changed
 from comity.walk.session.leased_host import Unsettled
 from comity.walk.settle.images import ImageRows, ImageTotals, files_of, write_images
 from comity.walk.settle.rows import ANSWERED, fetch_row, known_before, page_record
+from comity.walk.settle.site_links import queue_site_links
 
 _NEVER = 1e11  # an infinite wait, such as that of an ended lease, is not a date
 
@@ -90,6 +92,10 @@ class Settled:
     """How many known URLs are queued again, by host."""
     has_more: set[UUID] = field(default_factory=set)
     """Hosts with queued URLs that are not in memory."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How many URLs each pattern left out."""
+    joined: set[str] = field(default_factory=set)
+    """Hosts of the same site that got new URLs."""
 
 
 @dataclass(slots=True)
@@ -175,6 +181,9 @@ class Settler:
         """Store the pages, then commit everything else; nothing is written for hosts whose lease is lost."""
         rows, pages, places = self._store_pages(batches)
         result = Settled()
+        site_links = [link for batch in batches for link in batch.news.site_links]
+        if site_links:
+            result.joined = queue_site_links(self._frontier, self._run_id, site_links, self._clock())
         with self._frontier.change({host_id: each.links for host_id, (_batch, each) in rows.items()}) as change:
             connection = change.connection
             held = self._leases.still_held(connection, [batch.lease for batch in batches])
@@ -228,6 +237,9 @@ class Settler:
         for batch, each in rows:
             if batch.news.sitemaps:
                 sitemaps.put(connection, batch.lease.host_id, batch.news.sitemaps)
+            if batch.news.left_out:
+                left_out.put(connection, batch.lease.host_id, batch.news.left_out, self._clock().timestamp())
+                result.left_out.update(each.label for each in batch.news.left_out)
             found, again, images = self._enter_frontier(change, batch, each, result)
             known, images_known = (0, 0)
             if batch.may_know_pages and each.came:

@@ -12,16 +12,30 @@ from collections.abc import Sequence
 from typing import Final
 
 from comity.model.evidence import Evidence
-from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, UnqueuedCode
+from comity.model.frontier import IMAGE_PRIORITY, FoundBy, FrontierEntry, SiteLink, UnqueuedCode
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
-from comity.rules.admission import KNOWN, Admitted, Denied, Terms, admit, of_image, of_link, of_withheld_link
+from comity.rules.admission import (
+    KNOWN,
+    OTHER_HOST,
+    Admitted,
+    Denied,
+    Terms,
+    admit,
+    of_image,
+    of_link,
+    of_site_link,
+    of_withheld_link,
+)
 from comity.rules.canonical import WebAddress, origin_of, resolve_link
 from comity.rules.traps.watch import PageWatch
+from comity.rules.url_patterns import LeftOut, url_rules
 from comity.walk.evidence import (
     is_denial_kept,
+    is_left_out_kept,
     is_worth_noting,
     is_worth_storing,
+    left_out_evidence,
     robots_evidence,
     taken_down,
     trap_evidence,
@@ -72,10 +86,12 @@ async def admit_links(
         fresh.append(address)
     is_known = host.work.is_met_too_deep if is_too_deep else host.work.is_met_as_link
     trap = page.judge if page is not None else None
+    rules = context.rules_for(host)
+    patterns = rules.judge if rules is not None else None
     for first in range(0, len(fresh), _BATCH):
         if first:
             await asyncio.sleep(0)  # a page of ten thousand links does not hold up the others
-        terms = of_link(host.name, is_known, context.takedowns(), host.robots.get, trap, depth)
+        terms = of_link(host.name, is_known, context.takedowns(), host.robots.get, trap, depth, patterns)
         _admit(host, fresh[first : first + _BATCH], terms, base, (found_by, found_on), context, entries, evidence)
     return entries, evidence
 
@@ -91,7 +107,9 @@ def admit_images(
     new: list[FrontierEntry] = []
     evidence: list[Evidence] = []
     now, collapse = context.clock(), context.scope.collapse_subdomains
-    terms = of_image(host.name, context.takedowns(), host.robots.get)
+    rules = context.rules_for(host)
+    patterns = rules.judge if rules is not None else None
+    terms = of_image(host.name, context.takedowns(), host.robots.get, patterns)
     for written in addresses:
         address = resolve_link(written, base, collapse=collapse)
         if address is None or address.key in found:
@@ -105,7 +123,7 @@ def admit_images(
             if not is_met:
                 new.append(entry)
         elif not is_met:
-            record_denial(host, address, decision, (FoundBy.IMAGE, found_on), now, evidence)
+            record_denial(host, address, decision, (FoundBy.IMAGE, found_on), now, evidence, depth)
     return list(found.values()), new, evidence
 
 
@@ -131,8 +149,8 @@ async def withhold_links(
             continue
         why = code if isinstance(decision, Admitted) else UnqueuedCode.OTHER_HOST
         host.note_unqueued(address.url, address.key, why, FoundBy.LINK, found_on)
-        if host.left_out is not None:
-            host.note_left_out(address.url, str(why), found_on)
+        if host.skipped is not None:
+            host.note_skipped(address.url, str(why), found_on)
 
 
 def record_denial(
@@ -142,6 +160,7 @@ def record_denial(
     found: tuple[FoundBy, int],
     now: float,
     evidence: list[Evidence],
+    depth: int,
 ) -> None:
     """Record why a URL that was found is not queued: a note for each, and evidence in full for the first of a kind.
 
@@ -161,18 +180,24 @@ def record_denial(
         host.tally.refused_as_trap += why.code not in NO_PAGES
         if is_worth_storing(why):
             evidence.append(trap_evidence(host, address, why, now))
-        if host.left_out is not None and found[1]:
-            host.note_left_out(address.url, f"{code}: {why.code}", found[1])
-        if not is_worth_noting(why):
-            return
-        host.note_unqueued(address.url, address.key, code, *found)
+        if host.skipped is not None and found[1]:
+            host.note_skipped(address.url, f"{code}: {why.code}", found[1])
+        if is_worth_noting(why):
+            host.note_unqueued(address.url, address.key, code, *found)
         return
+    elif isinstance(why, LeftOut):
+        if host.skipped is not None and found[1]:
+            host.note_skipped(address.url, str(UnqueuedCode.LEFT_OUT), found[1])
+        host.note_left_out(address, why, found, depth, is_image=found[0] is FoundBy.IMAGE)
+        if is_left_out_kept(host):
+            evidence.append(left_out_evidence(host, address, why, now))
+        return  # its note is the row that brings it back when other patterns are in force
     else:
         code = UnqueuedCode.TAKEDOWN
         evidence.append(taken_down(host, address, str(why), now))
     host.note_unqueued(address.url, address.key, code, *found)
-    if host.left_out is not None:
-        host.note_left_out(address.url, str(code), found[1])
+    if host.skipped is not None:
+        host.note_skipped(address.url, str(code), found[1])
 
 
 def _admit(
@@ -193,8 +218,29 @@ def _admit(
         decision = admit(address, terms)
         if isinstance(decision, Admitted):
             entries.append(FrontierEntry(address.url, address.key, depth, 0, None, *found))
+        elif decision is OTHER_HOST and context.site is not None and context.site.includes(address.host):
+            admit_site_link(host, address, depth, found, context, evidence)
         elif decision is not KNOWN:
-            record_denial(host, address, decision, found, now, evidence)
+            record_denial(host, address, decision, found, now, evidence, depth)
+
+
+def admit_site_link(
+    host: LeasedHost,
+    address: WebAddress,
+    depth: int,
+    found: tuple[FoundBy, int],
+    context: VisitContext,
+    evidence: list[Evidence],
+) -> None:
+    """A link to another host of the same site: it is queued there, for the holder of that host to visit."""
+    rules = url_rules(context.patterns, None)  # the policy of that host is asked by its holder
+    patterns = rules.judge if rules is not None else None
+    decision = admit(address, of_site_link(host.work.is_met, context.takedowns(), depth, patterns))
+    if isinstance(decision, Admitted):
+        entry = FrontierEntry(address.url, address.key, depth, 0, None, *found)
+        host.unsettled.site_links.append(SiteLink(address.host, entry, depth > context.scope.max_depth))
+    elif decision is not KNOWN:
+        record_denial(host, address, decision, found, context.clock(), evidence, depth)
 
 
 def _remembered(by_origin: dict[str, set[str]], base: str) -> set[str]:

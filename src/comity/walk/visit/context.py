@@ -9,10 +9,13 @@ from comity.extract.html_pool import HtmlPool
 from comity.model.fetch import DEFAULT_LIMITS, FetchLimits
 from comity.model.page import Extractor
 from comity.model.run import CrawlScope
+from comity.rules.site_hosts import SiteHosts
 from comity.rules.takedown import Takedowns
 from comity.rules.tracking import TrackingRules
+from comity.rules.url_patterns import PatternRules, UrlRules, url_rules
 from comity.walk.request import Requests
 from comity.walk.robots.keeper import HostOf, RobotsKeeper
+from comity.walk.session.leased_host import LeasedHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,20 @@ class VisitContext:
     reads_markdown: bool = False
     explains_links: bool = False
     """Whether it is counted for each page why links were left out."""
+    uses_patterns: bool = False
+    """Whether patterns of hosts' policies apply: to crawls of whole sites, not to the pages of a source."""
+    patterns: PatternRules | None = None
+    """Which URLs the run crawls; None for all."""
+    seeds: frozenset[str] | None = None
+    """What the run was asked to crawl, without schemes; None where every URL at depth 0 is a seed."""
+    site: SiteHosts | None = None
+    """The hosts that are crawled as one site; None where each is crawled by itself."""
+
+    def rules_for(self, host: LeasedHost) -> UrlRules | None:
+        """The patterns in force for the URLs of a host; None if there are none, as in most runs."""
+        own = host.patterns if self.uses_patterns else None
+        return None if own is None and self.patterns is None else url_rules(self.patterns, own)
+
+    def is_seed(self, url: str, depth: int) -> bool:
+        """Whether a queued URL was named itself, and is not subject to the patterns of the run."""
+        return depth == 0 and (self.seeds is None or url.partition("://")[2] in self.seeds)

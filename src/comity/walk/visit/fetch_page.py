@@ -13,8 +13,9 @@ from comity.model.frontier import QueuedUrl
 from comity.model.ledger import Purpose
 from comity.model.outcome import Postponed, Refused, Trail
 from comity.model.robots import RobotsVerdict
-from comity.rules.admission import ROBOTS_UNKNOWN, Denied, admit, of_redirect
+from comity.rules.admission import ROBOTS_UNKNOWN, Denied, PatternCheck, admit, of_redirect
 from comity.rules.canonical import WebAddress, resolve_link
+from comity.rules.url_patterns import url_rules
 from comity.walk.evidence import robots_evidence
 from comity.walk.request import Exchange, NotStarted
 from comity.walk.robots.in_force import RobotsInForce
@@ -43,17 +44,25 @@ class FirstRequest(Protocol):
 
 
 async def grant(
-    host: LeasedHost, entry: QueuedUrl, address: WebAddress, trail: Trail, context: VisitContext, *, leads: str
+    host: LeasedHost,
+    entry: QueuedUrl,
+    address: WebAddress,
+    trail: Trail,
+    context: VisitContext,
+    *,
+    leads: str,
+    as_page: bool = False,
 ) -> Granted | Refused | Postponed:
     """Ask whether a URL that was not queued may be fetched, and lease its host for it.
 
-    Asked first from memory, so that nothing is leased or read for what is taken down.
+    Asked first from memory, so that nothing is leased or read for what is taken down. Patterns apply to pages and
+    images, not to sitemaps and to what a page needs.
     """
     holder = host if address.host == host.name else None
     robots = context.robots.known(host, address.origin) if holder is not None else None
-    decision = admit(
-        address, of_redirect(context.takedowns(), host.refused if holder else None, lambda _origin: robots)
-    )
+    patterns = _patterns(holder, entry, context) if as_page else None
+    refused = host.refused if holder else None
+    decision = admit(address, of_redirect(context.takedowns(), refused, lambda _origin: robots, patterns))
     if decision is ROBOTS_UNKNOWN:
         holder = holder or await context.host_of(address)
         if holder is None:
@@ -67,13 +76,22 @@ async def grant(
                 return busy(host, entry, address, trail, context, leads=leads)
             return postponed(entry, trail, found.why)
         robots = found if isinstance(found, RobotsInForce) else None
-        decision = admit(address, of_redirect(context.takedowns(), holder.refused, lambda _origin: robots))
+        patterns = _patterns(holder, entry, context) if as_page else None
+        decision = admit(address, of_redirect(context.takedowns(), holder.refused, lambda _origin: robots, patterns))
     if isinstance(decision, Denied):
         return denied(host, entry, address, decision, trail, context)
     assert holder is not None
     assert robots is not None
     assert decision.verdict is not None
     return Granted(holder, decision.verdict, robots.version)
+
+
+def _patterns(holder: LeasedHost | None, entry: QueuedUrl, context: VisitContext) -> PatternCheck | None:
+    """The patterns that a redirect's target is asked; where a seed leads is fetched for its links, as the seed is."""
+    rules = context.rules_for(holder) if holder is not None else url_rules(context.patterns, None)
+    if rules is None:
+        return None
+    return rules.judge_hop if context.is_seed(entry.url, entry.depth) else rules.judge
 
 
 async def fetch_page(

@@ -40,8 +40,8 @@ async def read_page(
     context: VisitContext,
 ) -> Fetched:
     """Make an outcome of a page: its links as frontier entries, what it asks of crawlers as evidence."""
-    if context.explains_links and host.left_out is None:
-        host.left_out = {}
+    if context.explains_links and host.skipped is None:
+        host.skipped = {}
     body, said = response.body, response.headers.get_all("x-robots-tag")
     content_hash = xxh3_128_hexdigest(body)
     page = await _read(host, entry, response, answer, trail, context) if is_html(answer.content_type, body) else None
@@ -99,7 +99,7 @@ async def read_page(
         images_read=page is not None and context.finds_images,
         too_deep=tuple(links) if is_last else (),
         links_found=len(hrefs),
-        left_out=host.left_out.pop(entry.key, {}) if host.left_out is not None else None,
+        skipped=host.skipped.pop(entry.key, {}) if host.skipped is not None else None,
     )
 
 

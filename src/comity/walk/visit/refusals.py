@@ -6,14 +6,22 @@ from typing import Final
 
 from comity.model.evidence import Evidence, EvidenceType
 from comity.model.fetch import FetchFailure
-from comity.model.frontier import QueuedUrl
+from comity.model.frontier import FoundBy, QueuedUrl
 from comity.model.gate import SlotTimeout, Wait
 from comity.model.outcome import Postponed, Refused, Trail
 from comity.model.robots import RobotsVerdict
 from comity.model.traps import NO_PAGES, TrapRefusal
 from comity.rules.admission import DenialCode, Denied
 from comity.rules.canonical import WebAddress
-from comity.walk.evidence import is_worth_storing, robots_evidence, taken_down, trap_evidence
+from comity.rules.url_patterns import LeftOut
+from comity.walk.evidence import (
+    is_left_out_kept,
+    is_worth_storing,
+    left_out_evidence,
+    robots_evidence,
+    taken_down,
+    trap_evidence,
+)
 from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 
@@ -31,6 +39,15 @@ def denied(
         if is_worth_storing(why):
             trail.evidence.append(trap_evidence(host, address, why, now))
         return Refused(entry, trail, "trap" if why.code not in NO_PAGES else str(why.code), why.reason, now)
+    if isinstance(why, LeftOut):
+        found = (FoundBy.UNKNOWN, 0) if address.key == entry.key else (FoundBy.REDIRECT, entry.key)
+        if address.host == host.name:
+            host.note_left_out(address, why, found, entry.depth, is_image=entry.is_image)
+        else:
+            host.tally.left_out += 1
+        if is_left_out_kept(host):
+            trail.evidence.append(left_out_evidence(host, address, why, now))
+        return Refused(entry, trail, str(DenialCode.LEFT_OUT), _there(entry, address, why.reason), now)
     if not isinstance(why, RobotsVerdict):
         trail.evidence.append(taken_down(host, address, str(why), now))
         return Refused(entry, trail, "taken_down", _there(entry, address, f"taken down: {why}"), now)

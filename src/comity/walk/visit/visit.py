@@ -34,7 +34,7 @@ from comity.model.outcome import (
 )
 from comity.model.robots import RobotsVerdict
 from comity.model.run import IMAGE_TYPES
-from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, admit, of_fetch
+from comity.rules.admission import ROBOTS_UNKNOWN, Admitted, DenialCode, Denied, PatternCheck, admit, of_fetch
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.cookies import cookie_field, cookies_after
 from comity.rules.first_contact import without_tls
@@ -77,7 +77,12 @@ def clear(host: LeasedHost, entry: QueuedUrl, context: VisitContext) -> Cleared 
     # A page that was visited before is no step further into an endless space.
     watch = host.traps if entry.seen is None and not entry.is_image else None
     trap = watch.recheck if watch is not None else None
-    decision = admit(address, of_fetch(context.takedowns(), host.refused, lambda _origin: robots, trap, entry.depth))
+    patterns: PatternCheck | None = None
+    if (rules := context.rules_for(host)) is not None:
+        patterns = rules.judge_seed if context.is_seed(entry.url, entry.depth) else rules.judge
+    decision = admit(
+        address, of_fetch(context.takedowns(), host.refused, lambda _origin: robots, trap, entry.depth, patterns)
+    )
     if decision is ROBOTS_UNKNOWN:
         if entry.priority == GUESSED_SCHEME_PRIORITY:
             host.guessed.add(origin)
@@ -161,7 +166,7 @@ async def follow(
     With `limits` any type of content is accepted; `like` is the whole request, except its address. Fetched as a page,
     its requests are in the trail; otherwise the caller puts the one request there.
     """
-    granted = await grant(host, entry, address, trail, context, leads="it redirects to")
+    granted = await grant(host, entry, address, trail, context, leads="it redirects to", as_page=as_page)
     if not isinstance(granted, Granted):
         return granted
     holder, verdict = granted.holder, granted.verdict

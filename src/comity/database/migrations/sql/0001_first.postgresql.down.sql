@@ -16,6 +16,8 @@ DROP FUNCTION IF EXISTS note_policy();
 --
 DROP TABLE unqueued_urls;
 --
+DROP TABLE left_out_urls;
+--
 DROP TABLE job_sightings;
 --
 DROP TABLE image_sightings;

@@ -28,6 +28,8 @@ CREATE TABLE domain_policies (
     allow_js BOOLEAN DEFAULT false NOT NULL,
     last_seen_status TEXT,
     is_page_size_set BOOLEAN DEFAULT false NOT NULL,
+    include TEXT DEFAULT '' NOT NULL,
+    exclude TEXT DEFAULT '' NOT NULL,
     updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
     CONSTRAINT pk_domain_policies PRIMARY KEY (host),
     CONSTRAINT ck_domain_policies_max_concurrency_at_least_1 CHECK (max_concurrency >= 1),
@@ -254,6 +256,9 @@ CREATE TABLE domains (
     frontier_updated_at TIMESTAMP WITH TIME ZONE,
     unqueued_recorded INTEGER DEFAULT 0 NOT NULL,
     unqueued_unrecorded BIGINT DEFAULT 0 NOT NULL,
+    left_out_recorded INTEGER DEFAULT 0 NOT NULL,
+    left_out_unrecorded BIGINT DEFAULT 0 NOT NULL,
+    left_out_rules VARCHAR(40),
     left_at_depth INTEGER,
     next_fetch_at TIMESTAMP WITH TIME ZONE,
     blocked_until TIMESTAMP WITH TIME ZONE,
@@ -601,6 +606,24 @@ CREATE TABLE job_sightings (
 );
 --
 CREATE INDEX idx_job_sightings_posting_id ON job_sightings (posting_id);
+--
+CREATE TABLE left_out_urls (
+    url_key BIGINT NOT NULL,
+    domain_id UUID NOT NULL,
+    url TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    is_image BOOLEAN NOT NULL,
+    found_by SMALLINT NOT NULL,
+    found_on BIGINT NOT NULL,
+    rule VARCHAR(10) NOT NULL,
+    pattern VARCHAR(200) NOT NULL,
+    is_of_policy BOOLEAN NOT NULL,
+    seen_at BIGINT DEFAULT 0 NOT NULL,
+    CONSTRAINT pk_left_out_urls PRIMARY KEY (url_key, domain_id),
+    CONSTRAINT fk_left_out_urls_domain_id FOREIGN KEY(domain_id) REFERENCES domains (id) ON DELETE CASCADE
+);
+--
+CREATE INDEX idx_left_out_urls_domain ON left_out_urls (domain_id, url_key);
 --
 CREATE TABLE unqueued_urls (
     url_key BIGINT NOT NULL,

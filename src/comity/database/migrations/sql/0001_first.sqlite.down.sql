@@ -18,6 +18,8 @@ DROP TRIGGER IF EXISTS domain_policies_delete_history_trigger;
 --
 DROP TABLE unqueued_urls;
 --
+DROP TABLE left_out_urls;
+--
 DROP TABLE job_sightings;
 --
 DROP TABLE image_sightings;

@@ -18,14 +18,16 @@ from comity.doors.cli.crawl.options import (
     ConnectTimeoutOption,
     CrawlOutput,
     DelayOption,
+    ExcludeOption,
     FirstByteTimeoutOption,
     FollowCanonicalOption,
     FollowLinksOption,
     ImagesOption,
+    IncludeOption,
     IntoOption,
-    MarkdownOption,
     JsonLinesOption,
     LogRequestsOption,
+    MarkdownOption,
     MaxDepthOption,
     MaxImageBytesOption,
     MaxPagesOption,
@@ -36,13 +38,19 @@ from comity.doors.cli.crawl.options import (
     RejectOption,
     RespectNofollowOption,
     RetriesOption,
+    SiteHostsOption,
     SitemapsOption,
+    SubdomainsOption,
     TextOption,
     TimeoutOption,
+    UnderOption,
     UpdateStaleOption,
     VerboseOption,
     option,
     stored_besides,
+    time_settings,
+    type_settings,
+    url_settings,
 )
 from comity.doors.cli.crawl.rendering import VisitLines, summary_document, write_idle, write_summary
 from comity.doors.cli.help_text import command
@@ -73,6 +81,7 @@ _EXAMPLES = (
     "comity crawl example.com --markdown --into pages.jsonl",
     "comity crawl example.com --into pages.csv -v",
     "comity crawl example.com --json-lines > events.jsonl",
+    "comity crawl https://example.com/docs/ --under --exclude '*.pdf'",
 )
 
 
@@ -86,6 +95,11 @@ def crawl(
     urls: Annotated[list[str] | None, typer.Argument(metavar="URL|HOST", help="Where to start.")] = None,
     seeds: Annotated[Path | None, option("--seeds", "FILE", "More seeds, one per line; - reads stdin.")] = None,
     into: IntoOption = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    under: UnderOption = False,
+    subdomains: SubdomainsOption = None,
+    site_hosts: SiteHostsOption = None,
     max_pages: MaxPagesOption = None,
     max_depth: MaxDepthOption = None,
     max_minutes: Annotated[float | None, option("--max-minutes", "N", "Stop after N minutes; 0: no limit.")] = None,
@@ -128,6 +142,7 @@ def crawl(
         state,
         as_json,
         pages=into,
+        **url_settings(include, exclude, subdomains, site_hosts),
         max_pages=max_pages,
         max_depth=max_depth,
         max_minutes=max_minutes,
@@ -141,19 +156,15 @@ def crawl(
         follow_canonical=follow_canonical,
         update_stale=update_stale or None,
         **stored_besides(images, max_image_bytes, text, markdown),
-        fetch_timeout_s=timeout,
-        connect_timeout_s=connect_timeout,
-        first_byte_timeout_s=first_byte_timeout,
         retries=retries,
-        max_retry_backoff_seconds=max_retry_backoff,
-        accept_types=tuple(accept) if accept else None,
-        reject_types=tuple(reject) if reject else None,
+        **time_settings(timeout, connect_timeout, first_byte_timeout, max_retry_backoff),
+        **type_settings(accept, reject),
         user_agent=user_agent,
         allow_networks=tuple(allow_network) if allow_network else None,
         log_requests=log_requests,
     )
     output = CrawlOutput(verbose, json_lines)
-    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, output=output)
+    _begin(invocation, urls or [], seeds, max_pages, refresh=refresh or update_stale, output=output, under=under)
 
 
 def _begin(
@@ -164,13 +175,14 @@ def _begin(
     *,
     refresh: bool,
     output: CrawlOutput,
+    under: bool,
 ) -> None:
     """Read the seeds, apply the page limit, and crawl."""
     output.check(as_json=invocation.as_json)
     read = _read_seeds(urls, seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    from comity.run.crawl.sites import with_page_limit
+    from comity.run.crawl.sites import with_page_limit, with_site
     from comity.store.target import read_target
     from comity.telemetry.request_log import check_request_log
 
@@ -178,6 +190,7 @@ def _begin(
     if invocation.settings.log_requests:
         check_request_log(invocation.settings.log_requests)
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
+    settings = with_site(settings, read, under=under)
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
     run_crawl(invocation, read, settings.processes, refresh=refresh, output=output)

@@ -38,6 +38,23 @@ FollowCanonicalOption = Annotated[
     ),
 ]
 SitemapsOption = Annotated[bool | None, typer.Option("--sitemaps/--no-sitemaps", help="Read sitemaps. Default yes.")]
+IncludeOption = Annotated[
+    list[str] | None,
+    option("--include", "PATTERN", "Crawl only URLs that match: /docs/, *.html, re:REGEX. May be repeated."),
+]
+ExcludeOption = Annotated[
+    list[str] | None,
+    option("--exclude", "PATTERN", "Leave out URLs that match, even if --include matches them. May be repeated."),
+]
+UnderOption = Annotated[bool, typer.Option("--under", help="Stay below the paths of the seeds.")]
+SubdomainsOption = Annotated[
+    bool | None,
+    typer.Option("--subdomains/--no-subdomains", help="Follow links to subdomains of the seeds' hosts. Default no."),
+]
+SiteHostsOption = Annotated[
+    list[str] | None,
+    option("--site-hosts", "HOST", "Also follow links to this host, and between all of them. May be repeated."),
+]
 MaxPagesOption = Annotated[
     int | None, option("--max-pages", "N", "Stop after N fetched pages; 0: no limit. Default 1,000 per host.")
 ]
@@ -97,9 +114,6 @@ MaxImageBytesOption = Annotated[
     int | None,
     typer.Option("--max-image-bytes", metavar="N", help="Skip images larger than N bytes. Default 10,000,000."),
 ]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Print a line for each URL: status, size and time, or the error.")
-]
 TimeoutOption = Annotated[
     float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of a whole request. Default 60.")
 ]
@@ -127,6 +141,8 @@ def stored_besides(
 ) -> dict[str, Any]:
     """The settings for what is stored besides pages as they came."""
     return {"images": images, "max_image_bytes": max_image_bytes, "text": text, "markdown": markdown}
+
+
 # What is printed while a crawl runs.
 VerboseOption = Annotated[
     int,
@@ -160,3 +176,32 @@ class CrawlOutput:
 
 
 NO_LINES: Final = CrawlOutput()
+
+
+def url_settings(
+    include: list[str] | None, exclude: list[str] | None, subdomains: bool | None, site_hosts: list[str] | None
+) -> dict[str, Any]:
+    """Which URLs, as settings."""
+    return {
+        "include": tuple(include) if include else None,
+        "exclude": tuple(exclude) if exclude else None,
+        "subdomains": subdomains,
+        "site_hosts": ",".join(site_hosts) if site_hosts else None,
+    }
+
+
+def time_settings(
+    timeout: float | None, connect: float | None, first_byte: float | None, max_retry_backoff: float | None
+) -> dict[str, Any]:
+    """Limits of time, as settings."""
+    return {
+        "fetch_timeout_s": timeout,
+        "connect_timeout_s": connect,
+        "first_byte_timeout_s": first_byte,
+        "max_retry_backoff_seconds": max_retry_backoff,
+    }
+
+
+def type_settings(accept: list[str] | None, reject: list[str] | None) -> dict[str, Any]:
+    """Media types, as settings."""
+    return {"accept_types": tuple(accept) if accept else None, "reject_types": tuple(reject) if reject else None}

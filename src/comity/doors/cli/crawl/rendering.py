@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_HOSTS: Final = 30
 _MOST_FAULTS: Final = 10
+_MOST_PATTERNS: Final = 5
 _STYLES: Final = {"exhausted": "green", "active": "cyan", "blocked": "yellow", "unreachable": "yellow"}
 
 
@@ -50,6 +51,8 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
         f"{counted(summary.errors, 'error')}, {counted(summary.refused, 'URL')} refused. "
         f"Ended: {summary.reason.removesuffix('.')}.",
     )
+    if summary.left_out:
+        write_line(f"{counted(summary.left_out, 'URL')} left out by patterns: {_patterns(summary.left_out_by)}.")
     if summary.images_found or summary.images_stored:
         failed = f", {summary.images_failed:,} failed" if summary.images_failed else ""
         write_line(
@@ -84,6 +87,13 @@ def write_summary(summary: RunSummary, places: Mapping[str, Any]) -> None:
     parts = "/*.parquet" if places["pages_are_parts"] else ""
     write_line(Cell("Pages  ", "dim"), f"{places['pages']}{parts}")
     write_line(Cell("State  ", "dim"), places["state"])
+
+
+def _patterns(counts: Mapping[str, int]) -> str:
+    """The patterns that left out most, with how many."""
+    named = [f"{count:,} by {visible(pattern)}" for pattern, count in list(counts.items())[:_MOST_PATTERNS]]
+    more = len(counts) - len(named)
+    return ", ".join([*named, *([f"the rest by {counted(more, 'other pattern')}"] if more else [])])
 
 
 def write_faults(summary: RunSummary) -> None:

@@ -209,6 +209,8 @@ def policy_pairs(policy: Mapping[str, Any]) -> list[tuple[str, str | Cell | None
         ("pages per run", f"at most {policy['max_pages']:,} (for {binds['max_pages']})"),
         ("size of a page", f"at most {policy['max_kb_per_page']:,} KB (for {binds['max_kb_per_page']})"),
         ("JavaScript", "allowed, but not supported yet" if policy["allow_js"] else "not run"),
+        ("include", ", ".join(policy["include"]) or None),
+        ("exclude", ", ".join(policy["exclude"]) or None),
         ("last seen", policy["last_seen_status"]),
     ]
 
