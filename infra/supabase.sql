@@ -72,6 +72,7 @@ CREATE TABLE IF NOT EXISTS domain_policies (
     allow_js BOOLEAN DEFAULT false NOT NULL,
     last_seen_status TEXT,
     is_page_size_set BOOLEAN DEFAULT false NOT NULL,
+    request_options JSONB,
     updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
     CONSTRAINT pk_domain_policies PRIMARY KEY (host),
     CONSTRAINT ck_domain_policies_max_concurrency_at_least_1 CHECK (max_concurrency >= 1),
@@ -87,6 +88,7 @@ ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS max_kb_per_page INTEGER DEF
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS allow_js BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS last_seen_status TEXT;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS is_page_size_set BOOLEAN DEFAULT false NOT NULL;
+ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS request_options JSONB;
 ALTER TABLE domain_policies ADD COLUMN IF NOT EXISTS updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL;
 
 DO $$

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from comity.model.robots import RobotsUnreachable
 from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
+from comity.operate.request_options import OptionTexts, RequestOptions
 from comity.rules.canonical import WebAddress
 from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from comity.walk.crawl.run_record import RunRecord
     from comity.walk.robots.in_force import RobotsInForce
     from comity.walk.robots.keeper import RobotsTerms
+    from comity.walk.session.identity import Identities
     from comity.walk.session.session import Session, SessionTerms
     from comity.walk.sources.listing_reader import ListingReader
     from comity.walk.sources.runner import SourceRunner
@@ -62,6 +65,10 @@ _SECRET: Final = {
     "admin_token_hash",
     "meili_url",
     "meili_key",
+    "headers",
+    "cookies",
+    "auth",
+    "login",
 }
 
 
@@ -170,7 +177,17 @@ class State:
         """What may talk to hosts, for one client."""
         from comity.walk.session.session import Session
 
+        terms = replace(terms, identities=self.identities())
         return Session(self.database, leases or self.leases(), fetcher, self.clock, random.random, terms)
+
+    def identities(self) -> Identities:
+        """What the requests to each host carry; `BadInput` if an option or a secret cannot be read."""
+        from comity.store.cookie_files import CookieFiles
+        from comity.walk.session.identity import Identities
+
+        options = read_request_options(self.settings, self.clock.seconds)
+        folder = cookie_folder(self.settings)
+        return Identities(options.identity_of, None if folder is None else CookieFiles(folder))
 
     async def reread_robots(self, fetcher: CurlFetcher) -> None:
         """Read robots.txt again where it closed a host and its copy is too old; a change reopens the host."""
@@ -305,15 +322,13 @@ class State:
         return TrapTerms(longest_target=settings.max_url_length, most_segments=settings.max_path_segments)
 
     def _proxy(self) -> ProxySettings | None:
+        """The proxy of every request, if there is one; of several, each host has its own."""
         from comity.fetch.settings import ProxySettings
 
-        settings = self.settings
-        if settings.proxy is None:
+        proxies = read_request_options(self.settings, self.clock.seconds).proxies
+        if len(proxies) != 1:
             return None
-        try:
-            return ProxySettings(settings.proxy, settings.proxy_user, settings.proxy_password)
-        except ValueError as error:
-            raise BadInput("COMITY_PROXY", str(error)) from None
+        return ProxySettings(*proxies[0])
 
     async def read_robots(self, fetcher: CurlFetcher, address: WebAddress) -> RobotsInForce:
         """The robots.txt in force for an address."""
@@ -400,6 +415,30 @@ def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFr
     from comity.frontier.redis.store import RedisFrontier
 
     return RedisFrontier(database, redis_url, clock)
+
+
+def read_request_options(settings: Settings, now: Callable[[], float]) -> RequestOptions:
+    """What settings add to requests, with every secret that they refer to; `BadInput` if one cannot be read."""
+    texts = OptionTexts(
+        headers=settings.headers,
+        cookies=settings.cookies,
+        auth=settings.auth,
+        proxy=settings.proxy,
+        login=settings.login,
+        origins=settings.request_origins,
+        cookie_jar=settings.cookie_jar,
+        keep_cookies=settings.keep_cookies,
+        proxy_login=(settings.proxy_user, settings.proxy_password),
+    )
+    return RequestOptions(texts, os.environ, now)
+
+
+def cookie_folder(settings: Settings) -> Path | None:
+    """Where cookies are kept between leases; None for a shared state without a setting."""
+    if settings.cookie_folder:
+        return Path(settings.cookie_folder)
+    path = state_file(settings)
+    return None if path is None else path.parent / "cookies"
 
 
 def state_file(settings: Settings) -> Path | None:

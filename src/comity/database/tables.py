@@ -210,6 +210,8 @@ domain_policies: Final = Table(
     Column("last_seen_status", Text()),
     # Whether an operator set max_kb_per_page: then it applies to every request, else it is the default of sources.
     Column("is_page_size_set", Boolean(), nullable=False, server_default=false()),
+    # Headers, cookies, credentials, proxy and login: references to secrets (env:NAME, file:PATH), never a secret.
+    Column("request_options", JsonDocument),
     _now("updated_at"),
     _at_least("max_concurrency", 1),
     _at_least("min_request_interval_ms", 0),

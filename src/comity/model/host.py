@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from comity.model.gate import GateMemory
@@ -26,6 +26,8 @@ class HostPolicy:
     last_seen_status: str | None = None
     is_page_size_set: bool = False
     """Whether an operator set `max_kb_per_page`: then it limits every request, else it is the default of sources."""
+    request_options: dict[str, Any] | None = None
+    """Headers, cookies, credentials, proxy and login of its requests: with references to secrets, never with one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,9 @@ _OPTIONS: Final = {
     "reject_types": "--reject",
     "allow_networks": "--allow-network",
     "enable_refresh_mode": "--refresh",
+    "idle_timeout_s": "--idle-timeout",
+    "headers": "--header",
+    "cookies": "--cookie",
 }
 _LONGEST_TEXT: Final = 1000
 _LARGEST_NUMBER: Final = 1_000_000_000
@@ -129,6 +132,31 @@ def read_invocation(
         for doubt in unknown_variables(os.environ):
             note(f"comity: {doubt}")
     return Invocation(settings, as_json or in_front.as_json)
+
+
+def request_settings(
+    headers: list[str] | None,
+    cookies: list[str] | None,
+    cookie_file: str | None,
+    auth: list[str] | None,
+    proxies: list[str] | None,
+    logins: list[str] | None,
+) -> dict[str, tuple[str, ...] | None]:
+    """Options of requests as settings; `BadInput` for a password in the open, where every process can read it."""
+    from comity.rules.request_options import read_auth, read_proxy
+
+    for text in auth or ():
+        if read_auth("--auth", text).secret.reference is None:
+            raise BadInput("--auth", "a password on the command line can be read by others; use env:NAME or file:PATH")
+    for text in proxies or ():
+        password = read_proxy("--proxy", text).password
+        if password is not None and password.reference is None:
+            raise BadInput(
+                "--proxy", "a password on the command line can be read by others; use http://me:env:NAME@host:port"
+            )
+    files = [f"file:{cookie_file.removeprefix('file:')}"] if cookie_file is not None else []
+    every = {"headers": headers, "cookies": [*(cookies or ()), *files], "auth": auth, "proxy": proxies, "login": logins}
+    return {name: tuple(texts) if texts else None for name, texts in every.items()}
 
 
 def warn_missing_contact(settings: Settings) -> None:

@@ -7,11 +7,21 @@ from collections.abc import Iterable, Iterator
 from comity.doors.python.crawl_run import CrawlRun
 from comity.doors.python.crawl_task import CrawlPlan
 from comity.doors.python.options import TEMPORARY, Place, settings_for
+from comity.doors.python.request_options import (
+    Auth,
+    Cookies,
+    Headers,
+    Login,
+    auth_texts,
+    cookie_texts,
+    header_texts,
+    login_texts,
+)
 from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
 from comity.model.errors import BadInput
 from comity.model.host import Seed
 from comity.rules.seed_list import read_seed
-from comity.run.crawl.sites import with_page_limit
+from comity.run.crawl.sites import with_page_limit, with_request_options
 from comity.run.remedies import with_remedies
 from comity.settings import Settings
 from comity.store.target import read_target
@@ -49,6 +59,15 @@ def crawl(
     update_stale: bool | None = None,
     images: bool | None = None,
     max_image_bytes: int | None = None,
+    idle_timeout: float | None = None,
+    max_redirects: int | None = None,
+    headers: Headers | None = None,
+    cookies: Cookies | None = None,
+    auth: Auth | None = None,
+    proxy: str | Iterable[str] | None = None,
+    login: Login | Iterable[Login] | None = None,
+    cookie_jar: bool | None = None,
+    keep_cookies: bool | None = None,
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
@@ -82,9 +101,19 @@ def crawl(
         update_stale=update_stale,
         images=images,
         max_image_bytes=max_image_bytes,
+        idle_timeout_s=idle_timeout,
+        max_redirects=max_redirects,
+        headers=header_texts(headers),
+        cookies=cookie_texts(cookies),
+        auth=auth_texts(auth),
+        proxy=_listed(proxy),
+        login=login_texts(login),
+        cookie_jar=cookie_jar,
+        keep_cookies=keep_cookies,
     )
     read = _read(seeds, settings)
     settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
+    settings = with_request_options(settings, read)
     stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
     return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
 

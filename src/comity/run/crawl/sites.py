@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from comity.assemble import read_request_options
+from comity.clock import SystemClock
+from comity.model.errors import BadInput
 from comity.operate.hosts import request_refresh
 from comity.operate.seeds import add_seeds
+from comity.rules.request_options import origins_of_seeds
 from comity.run.crawl.view import CrawlObserver, visits_of
 from comity.run.event_loop import event_loop_runner
 from comity.run.signals import INTERRUPTED, stop_on_signals
@@ -44,6 +48,23 @@ def with_page_limit(settings: Settings, max_pages: int | None, hosts: Collection
     if max_pages is None or (max_pages and len(hosts) > 1):
         return settings
     return settings.model_copy(update={"pages_per_host": 0})  # the limit of the run is enough
+
+
+def with_request_options(settings: Settings, seeds: Collection[Seed]) -> Settings:
+    """Send headers, cookies and credentials that name no host to the seeds; `BadInput` if an option cannot be used.
+
+    Every secret is read once here, before anything is opened or requested.
+    """
+    if not (settings.headers or settings.cookies or settings.auth or settings.login or settings.proxy):
+        return settings
+    origins = (*settings.request_origins, *origins_of_seeds(seeds))
+    settings = settings.model_copy(update={"request_origins": tuple(dict.fromkeys(origins))})
+    options = read_request_options(settings, SystemClock().seconds)
+    hosts = {seed.host.authority for seed in seeds}
+    for host, page in options.logins.items():
+        if host not in hosts:
+            raise BadInput("login", f"{page} is not at one of the hosts to crawl")
+    return settings
 
 
 def prepare_sites(state: State, seeds: Sequence[Seed], *, source: str, refresh: bool) -> Sites:

@@ -127,6 +127,7 @@ class Crawl:
             hosts,
             hooks.hosts,
             self.handle,
+            context,
         )
         self._wake = asyncio.Event()
         self._failure: BaseException | None = None

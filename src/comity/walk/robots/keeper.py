@@ -243,6 +243,9 @@ class RobotsKeeper:
                 return RobotsPostponed(asked.why or Wait(self._clock(), WaitReason.DELAY))
             host.unsettled.requests.append(asked.row)
             if isinstance(asked.result, FetchFailure):
+                if asked.result.kind.is_ours:  # it says nothing about the site, so nothing is noted about it
+                    wait_s = host.note_our_failure(asked.result.kind, asked.result.detail)
+                    return RobotsPostponed(Wait(self._clock() + wait_s, WaitReason.DELAY))
                 if asked.result.kind in NEVER_ASKED and hops == 0:
                     return RobotsRefused(asked.result)
                 kind = asked.result.kind

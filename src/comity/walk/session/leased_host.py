@@ -9,19 +9,21 @@ from typing import Final
 from comity.frontier.host_queue import KEYS_MOST, HostQueue
 from comity.gate.host_gate import HostGate
 from comity.model.evidence import Evidence
-from comity.model.fetch import FetchFailure, FetchLimits
+from comity.model.fetch import FailureKind, FetchFailure, FetchLimits
 from comity.model.frontier import FoundBy, FrontierEntry, Unqueued, UnqueuedCode
 from comity.model.gate import DoorProfile, GateLimits
 from comity.model.host import HostPolicy, Lease
 from comity.model.ledger import LedgerRow
 from comity.model.outcome import Fetched
-from comity.model.run import Exhausted
+from comity.model.run import EndReason, Exhausted
 from comity.model.sitemap import PageHints, SitemapRow
+from comity.rules.politeness.backoff import retry_delay
 from comity.rules.politeness.pace import limits_for
 from comity.rules.politeness.policy import page_bytes_for_any_door
 from comity.rules.traps.watch import TrapWatch
 from comity.walk.robots.in_force import RobotsInForce
 from comity.walk.session.host_phase import SHUT, Move, Phase, after
+from comity.walk.session.identity import HostIdentity, IdentityOf
 
 UNQUEUED_MOST: Final = 10_000  # URLs recorded as seen and not queued, of one host in one run
 MAX_HOST_WAIT_S: Final = 60.0  # a host that takes no request for longer than this is released meanwhile
@@ -79,9 +81,13 @@ class LeasedHost:
         *,
         clock: Callable[[], float],
         chance: Callable[[], float],
+        identity: HostIdentity | None = None,
     ) -> None:
         self.lease = lease
         self.phase = Phase.HELD
+        self.identity = identity  # what its requests carry besides the usual
+        self.stopped_by: tuple[EndReason, str] | None = None  # why it cannot be asked, if that is not the host's doing
+        self._our_failures = (0, 0)  # in a row, and the pages that there were before them
         self.profile = profile
         self.policy = policy
         self.crawl_delay_s: float | None = None
@@ -172,6 +178,17 @@ class LeasedHost:
         """The lease was given back."""
         self.phase = after(self.phase, Move.RELEASE)
 
+    def note_our_failure(self, kind: FailureKind, detail: str) -> float:
+        """A request failed before it reached the host; gives how long to wait. After a few in a row it is stopped."""
+        count, pages = self._our_failures
+        count = count + 1 if pages == self.tally.pages else 1
+        self._our_failures = (count, self.tally.pages)
+        if count > self.profile.retry_limit or kind is FailureKind.CREDENTIALS_MISSING:
+            self.stopped_by = (EndReason(str(kind)), detail)
+            if self.phase is Phase.READY:
+                self.drain()
+        return retry_delay(count, self.profile.max_retry_backoff_s)
+
     def next_request_number(self) -> int:
         """Count the requests under the present lease, from 1, so that the ledger shows a missing one."""
         token, number = self._requests_made
@@ -199,11 +216,17 @@ class LeasedHost:
         if page.new_images:
             self.work.has_images = True
 
-    def use_policy(self, policy: HostPolicy | None) -> bool:
+    def use_policy(self, policy: HostPolicy | None, identity_of: IdentityOf | None = None) -> bool:
         """Put an operator's edit in force, also for a wait under way; say whether there was one."""
         if policy == self.policy:
             return False
         self.policy = policy
+        if identity_of is not None:
+            terms = identity_of(self.name, policy)
+            if terms is None or self.identity is None:
+                self.identity = None if terms is None else HostIdentity(terms)
+            else:
+                self.identity = self.identity.use(terms)
         self.gate.update_limits(self._limits())
         return True
 

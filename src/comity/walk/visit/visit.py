@@ -122,7 +122,7 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             return postponed(entry, trail, asked.why)
         response = asked.result
         if isinstance(response, FetchFailure):
-            return _failure(host, entry, address, response, trail)
+            return _failure(host, entry, address, response, trail, context)
         location = response.headers.get("location") if response.status in REDIRECTS else None
         if location is None:
             return await _conclude(host, entry, hops, response, asked.retry_after_s, trail, context)
@@ -276,9 +276,19 @@ def _conditional(request: FetchRequest, entry: QueuedUrl, context: VisitContext)
     return request._replace(etag=seen.etag, last_modified=seen.last_modified)
 
 
-def _failure(host: LeasedHost, entry: QueuedUrl, address: WebAddress, failure: FetchFailure, trail: Trail) -> Outcome:
+def _failure(
+    host: LeasedHost,
+    entry: QueuedUrl,
+    address: WebAddress,
+    failure: FetchFailure,
+    trail: Trail,
+    context: VisitContext,
+) -> Outcome:
     """The outcome of a request without a usable answer."""
     kind = failure.kind
+    if kind.is_ours:  # the URL stays queued: nothing is known about it
+        wait_s = host.note_our_failure(kind, failure.detail)
+        return Postponed(entry, trail, str(kind), context.clock() + wait_s)
     if kind in NEVER_ASKED:
         return not_requested(host, entry, address, failure, trail)
     if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):

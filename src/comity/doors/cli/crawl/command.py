@@ -11,20 +11,30 @@ import typer
 from comity.doors.cli.crawl.options import (
     AcceptOption,
     AllowNetworkOption,
+    AuthOption,
     ConcurrencyOption,
     ConnectTimeoutOption,
+    CookieJarOption,
+    CookieOption,
+    CookiesOption,
     DelayOption,
     FirstByteTimeoutOption,
     FollowCanonicalOption,
     FollowLinksOption,
+    HeaderOption,
+    IdleTimeoutOption,
     ImagesOption,
     IntoOption,
+    KeepCookiesOption,
+    LoginOption,
     MaxDepthOption,
     MaxImageBytesOption,
     MaxPagesOption,
+    MaxRedirectsOption,
     MaxRetryBackoffOption,
     PerHostOption,
     ProcessesOption,
+    ProxyOption,
     RefreshOption,
     RejectOption,
     RespectNofollowOption,
@@ -41,7 +51,9 @@ from comity.doors.cli.options import (
     JsonOption,
     StateOption,
     check_number,
+    name_options_in_errors,
     read_invocation,
+    request_settings,
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json
@@ -92,6 +104,16 @@ def crawl(
     first_byte_timeout: FirstByteTimeoutOption = None,
     retries: RetriesOption = None,
     max_retry_backoff: MaxRetryBackoffOption = None,
+    idle_timeout: IdleTimeoutOption = None,
+    max_redirects: MaxRedirectsOption = None,
+    header: HeaderOption = None,
+    cookie: CookieOption = None,
+    cookies: CookiesOption = None,
+    auth: AuthOption = None,
+    proxy: ProxyOption = None,
+    login: LoginOption = None,
+    cookie_jar: CookieJarOption = None,
+    keep_cookies: KeepCookiesOption = None,
     accept: AcceptOption = None,
     reject: RejectOption = None,
     user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
@@ -131,6 +153,11 @@ def crawl(
         first_byte_timeout_s=first_byte_timeout,
         retries=retries,
         max_retry_backoff_seconds=max_retry_backoff,
+        idle_timeout_s=idle_timeout,
+        max_redirects=max_redirects,
+        **request_settings(header, cookie, cookies, auth, proxy, login),
+        cookie_jar=cookie_jar,
+        keep_cookies=keep_cookies,
         accept_types=tuple(accept) if accept else None,
         reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,
@@ -146,11 +173,13 @@ def _begin(
     read = _read_seeds(urls, seeds, invocation)
     if not read:
         raise BadInput("nothing to crawl: give a URL such as https://example.com/, or --seeds FILE")
-    from comity.run.crawl.sites import with_page_limit
+    from comity.run.crawl.sites import with_page_limit, with_request_options
     from comity.store.target import read_target
 
     read_target(invocation.settings.pages)  # an impossible target is refused before anything is created
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
+    with name_options_in_errors(settings.model_dump(include={"headers", "cookies", "auth", "proxy", "login"})):
+        settings = with_request_options(settings, read)
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
     run_crawl(invocation, read, settings.processes, refresh=refresh, verbose=verbose)
