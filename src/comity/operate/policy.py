@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from comity.clock import Clock
 from comity.database import policies
 from comity.database.connection import Database
 from comity.model.errors import BadInput
 from comity.model.host import HostPolicy
+from comity.operate.request_options import policy_options
 
 _LEAST: Final = {"max_concurrency": 1, "min_request_interval_ms": 0, "max_pages": 0, "max_kb_per_page": 1}
 _MOST: Final = {
@@ -36,6 +38,19 @@ def check_limits(**changes: int | bool | None) -> dict[str, int | bool]:
         if value is not None and not least <= value <= _MOST[name]:
             raise BadInput(name, f"must be between {least} and {_MOST[name]}, not {value}")
     return values
+
+
+def set_request_options(
+    database: Database, clock: Clock, host: str, text: str, changes: Mapping[str, Any]
+) -> HostPolicy:
+    """Change what the requests to a host carry; what is not named keeps its value. `text` is the host as it was typed.
+
+    An empty list removes what was there. Only references to secrets are stored.
+    """
+    with database.write() as connection:
+        row = policies.get(connection, host)
+        options = policy_options(text, None if row is None else row.request_options, changes)
+        return policies.policy_from(policies.put(connection, host, {"request_options": options}, database.now(clock)))
 
 
 def set_policy(database: Database, clock: Clock, host: str, **changes: int | bool | None) -> HostPolicy:

@@ -22,6 +22,7 @@ from comity.rules.canonical import origin_of, web_address
 from comity.rules.cookies import own_cookie, read_cookie_file
 from comity.rules.request_options import (
     MOST_OPTIONS,
+    PUBLIC_HEADERS,
     AuthOption,
     CookieOption,
     HeaderOption,
@@ -31,6 +32,7 @@ from comity.rules.request_options import (
     authorization,
     host_of_origin,
     is_cookie_value,
+    origin_of_scope,
     origins_reached,
     read_auth,
     read_cookie_option,
@@ -177,6 +179,44 @@ class RequestOptions:
             has_jar=keeps or parts.wants_jar or self._texts.cookie_jar or own is not None,
             keeps_cookies=keeps,
         )
+
+
+def policy_options(host: str, known: Mapping[str, Any] | None, changes: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The options of a policy after changes; None if none are left. `BadInput` for one that holds a secret.
+
+    A policy stores references to secrets only. A value that is written out must be one that anyone may read.
+    """
+    document = dict(known or {}) | {name: value for name, value in changes.items() if value is not None}
+    origin = origin_of_scope(host)
+    if not any(document.get(name) for name in (*_POLICY_LISTS, "cookie_jar", "keep_cookies")):
+        return None
+    document["origins"] = list(dict.fromkeys([*document.get("origins", ()), origin]))
+    for text in document.get("headers") or ():
+        header = read_header("headers", text)
+        if header.value.reference is None and header.name.lower() not in PUBLIC_HEADERS:
+            raise BadInput("headers", f"a policy stores no secrets: write {header.name}: env:NAME or file:PATH")
+        _check_host("headers", header.origin, origin)
+    for text in document.get("cookies") or ():
+        cookie = read_cookie_option("cookies", text)
+        if cookie.value.reference is None:
+            raise BadInput("cookies", f"a policy stores no secrets: write {cookie.name}=env:NAME or file:PATH")
+        _check_host("cookies", cookie.origin, origin)
+    for text in document.get("auth") or ():
+        auth = read_auth("auth", text)
+        if auth.secret.reference is None:
+            raise BadInput("auth", "a policy stores no secrets: write env:NAME or file:PATH for the password")
+        _check_host("auth", auth.origin, origin)
+    for text in document.get("proxy") or ():
+        if read_proxy("proxy", text).holds_secret:
+            raise BadInput("proxy", "a policy stores no secrets: write http://me:env:NAME@host:port")
+    if any(text.lstrip().startswith("{") for text in document.get("login") or ()):
+        raise BadInput("login", "a policy names a login file")
+    return {name: value for name, value in document.items() if value}
+
+
+def _check_host(field: str, own: str | None, origin: str) -> None:
+    if own is not None and host_of_origin(own) != host_of_origin(origin):
+        raise BadInput(field, f"the policy of {host_of_origin(origin)} cannot send anything to {own}")
 
 
 def texts_of_policy(asked: Mapping[str, Any]) -> OptionTexts:

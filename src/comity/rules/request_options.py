@@ -152,6 +152,13 @@ class ProxyOption:
     password: Value | None = None
     list: Reference | None = None
 
+    @property
+    def holds_secret(self) -> bool:
+        """Whether a password is written out; a user without a password may be a key."""
+        if self.password is not None and self.password.reference is not None:
+            return False
+        return bool((self.password and self.password.text) or (self.user and self.user.reference is None))
+
 
 def read_value(field: str, text: str) -> Value:
     """Read a value with its reference; `BadInput` if it cannot be sent. The text is not repeated: it may be secret."""

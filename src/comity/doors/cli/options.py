@@ -141,7 +141,7 @@ def request_settings(
     auth: list[str] | None,
     proxies: list[str] | None,
     logins: list[str] | None,
-) -> dict[str, tuple[str, ...] | None]:
+) -> dict[str, Any]:
     """Options of requests as settings; `BadInput` for a password in the open, where every process can read it."""
     from comity.rules.request_options import read_auth, read_proxy
 
@@ -149,8 +149,7 @@ def request_settings(
         if read_auth("--auth", text).secret.reference is None:
             raise BadInput("--auth", "a password on the command line can be read by others; use env:NAME or file:PATH")
     for text in proxies or ():
-        password = read_proxy("--proxy", text).password
-        if password is not None and password.reference is None:
+        if read_proxy("--proxy", text).holds_secret:
             raise BadInput(
                 "--proxy", "a password on the command line can be read by others; use http://me:env:NAME@host:port"
             )
