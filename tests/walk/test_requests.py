@@ -6,11 +6,13 @@ import base64
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from comity.fetch.dialler import ProxiedNames
 from comity.model.fetch import Proxy
 from comity.rules.request_options import sticky_proxy
 from tests.hostile.proxy import LoopbackProxy
@@ -34,6 +36,16 @@ OTHERS = {
     "http://b.test": ("b.test:80", False),
     "https://c.test": ("c.test:443", True),
 }
+
+
+@pytest.fixture(autouse=True)
+def no_names_are_known_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave every name to the proxy at once: some machines take seconds to find out that there is no `site.test`."""
+
+    async def look_up(_host: str) -> list[str]:
+        raise OSError("no such name here")
+
+    monkeypatch.setattr("comity.fetch.fetcher.ProxiedNames", partial(ProxiedNames, look_up=look_up))
 
 
 def carries(seen: Any) -> set[str]:
@@ -113,7 +125,8 @@ def test_nothing_of_one_host_reaches_another_whatever_leads_there(web: Web, plac
         )
     assert told.code == 0, told
     for origin, site in others.items():
-        assert "/landed" in site.paths, f"a redirect led to {origin}"
+        # Where they are crawled at the same time, a redirect may come too late: then they are asked as seeds.
+        assert ("/" if scoped else "/landed") in site.paths, f"{origin} was asked"
         assert [(seen.path, carries(seen)) for seen in site.log if carries(seen)] == [], origin
     assert "/robots-of-site.txt" in others["https://a.test"].paths
     assert "/sitemap.xml" in others["http://b.test"].paths
@@ -214,7 +227,7 @@ def test_a_site_behind_a_login_is_crawled_killed_and_resumed(web: Web, place: Pl
     assert {row["redirect_count"] for row in kept.values()} == {0}, "no page led to the login"
     asked_twice = {path for path in site.paths if path.startswith("/p") and site.paths.count(path) > 1}
     assert len(asked_twice) <= 3, "what was in flight, or not settled"
-    ledger = place.rows("SELECT purpose, url FROM politeness_ledger WHERE kind = 'request'")
+    ledger = place.rows("SELECT purpose, url FROM politeness_ledger")
     assert [row["url"] for row in ledger if row["purpose"] == "login"][-3:] == [
         site.url("/login"),
         site.url("/login?next=/"),
@@ -301,7 +314,7 @@ def test_a_dead_proxy_is_not_the_sites_fault(web: Web, place: Place) -> None:
     assert (told.code, line["code"], line["status"], line["queued"]) == (1, "proxy_failure", "active", 1)
     assert site.log == []
     assert place.host(site.host)["consecutive_error_count"] == 0
-    tries = place.rows("SELECT url FROM politeness_ledger WHERE kind = 'request'")
+    tries = place.rows("SELECT url FROM politeness_ledger")
     assert len(tries) == 2, "bounded retries"
     assert place.comity("crawl", site.url()).code == 0
     assert site.pages() == ["/", "/a"]

@@ -38,14 +38,21 @@ class _Origin(NamedTuple):
     path: str
 
 
-def cookies_after(cookies: tuple[Cookie, ...], url: str, lines: Iterable[str], now: float) -> tuple[Cookie, ...]:
-    """The cookies of a visit after an answer from `url` with these Set-Cookie fields."""
+def cookies_after(
+    cookies: tuple[Cookie, ...], url: str, lines: Iterable[str], now: float, *, exact: bool = False
+) -> tuple[Cookie, ...]:
+    """The cookies of a visit after an answer from `url` with these Set-Cookie fields.
+
+    With `exact` each is for the name that set it alone, as a jar wants it: what is set after a login is a secret.
+    """
     place = _place(url)
     kept = {(cookie.name, cookie.domain, cookie.port, cookie.path): cookie for cookie in cookies}
     for _number, line in zip(range(_MOST_LINES), lines, strict=False):
         cookie = read_cookie(line, place, now)
         if cookie is None:
             continue
+        if exact:
+            cookie = cookie._replace(domain=place.host, is_host_only=True)
         key = (cookie.name, cookie.domain, cookie.port, cookie.path)
         kept.pop(key, None)
         if cookie.expires_at is None or cookie.expires_at > now:

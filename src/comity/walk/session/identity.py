@@ -68,7 +68,8 @@ class HostIdentity:
         if "set-cookie" not in response.headers.first or not self.terms.is_personal:
             return response
         if self.terms.has_jar:
-            self.jar = cookies_after(self.jar, response.url, response.headers.get_all("set-cookie"), now)
+            said = response.headers.get_all("set-cookie")
+            self.jar = cookies_after(self.jar, response.url, said, now, exact=True)
         return response._replace(headers=Headers(pair for pair in response.headers if pair[0] != "set-cookie"))
 
     def use(self, terms: RequestIdentity) -> HostIdentity:
