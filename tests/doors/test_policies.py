@@ -26,6 +26,7 @@ FIRST = {
     "is_set": True,
     "is_page_size_set": False,
     "binds": BINDS,
+    "request_options": None,
     "note": None,
 }
 

@@ -134,30 +134,6 @@ def read_invocation(
     return Invocation(settings, as_json or in_front.as_json)
 
 
-def request_settings(
-    headers: list[str] | None,
-    cookies: list[str] | None,
-    cookie_file: str | None,
-    auth: list[str] | None,
-    proxies: list[str] | None,
-    logins: list[str] | None,
-) -> dict[str, Any]:
-    """Options of requests as settings; `BadInput` for a password in the open, where every process can read it."""
-    from comity.rules.request_options import read_auth, read_proxy
-
-    for text in auth or ():
-        if read_auth("--auth", text).secret.reference is None:
-            raise BadInput("--auth", "a password on the command line can be read by others; use env:NAME or file:PATH")
-    for text in proxies or ():
-        if read_proxy("--proxy", text).holds_secret:
-            raise BadInput(
-                "--proxy", "a password on the command line can be read by others; use http://me:env:NAME@host:port"
-            )
-    files = [f"file:{cookie_file.removeprefix('file:')}"] if cookie_file is not None else []
-    every = {"headers": headers, "cookies": [*(cookies or ()), *files], "auth": auth, "proxy": proxies, "login": logins}
-    return {name: tuple(texts) if texts else None for name, texts in every.items()}
-
-
 def warn_missing_contact(settings: Settings) -> None:
     """Warn on stderr if requests carry no contact."""
     from comity.run.settings_warnings import missing_contact

@@ -7,39 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from comity.doors.cli.crawl.options import REQUESTS
 from comity.doors.cli.domains.commands import HostArgument
 from comity.doors.cli.domains.rendering import policy_pairs
 from comity.doors.cli.help_text import command, group
-from comity.doors.cli.options import JsonOption, StateOption, name_options_in_errors, read_invocation
+from comity.doors.cli.options import Invocation, JsonOption, StateOption, name_options_in_errors, read_invocation
 from comity.doors.cli.output import Cell, write_json, write_line, write_pairs
+from comity.doors.cli.request_options import POLICY, policy_changes, takes
 
 if TYPE_CHECKING:
     from comity.model.host import HostPolicy
 
 
-def _carried(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=REQUESTS)
-
-
-PolicyHeaderOption = Annotated[
-    list[str] | None,
-    _carried("--header", "'NAME: VALUE'", "Send this header; its value is env:NAME or file:PATH. May be repeated."),
-]
-PolicyCookieOption = Annotated[
-    list[str] | None,
-    _carried("--cookie", "NAME=REFERENCE", "Send this cookie; file:PATH alone is a Netscape cookie file."),
-]
-PolicyAuthOption = Annotated[
-    list[str] | None,
-    _carried("--auth", "CREDENTIALS", "Log in by HTTP: 'basic USER env:PASSWORD' or 'bearer env:TOKEN'."),
-]
-PolicyProxyOption = Annotated[
-    list[str] | None, _carried("--proxy", "URL", "Use this proxy; of several, always the same one.")
-]
-PolicyLoginOption = Annotated[
-    list[str] | None, _carried("--login", "FILE", "Fill in the form that this TOML file describes before a crawl.")
-]
 app = group("Set limits for one host. A change takes effect with the next request.")
 
 
@@ -75,6 +53,7 @@ def show(context: typer.Context, host: HostArgument, state: StateOption = None, 
         "comity policy set example.com --header 'X-Token: env:SITE_TOKEN'",
     ),
 )
+@takes(POLICY)
 def change(
     context: typer.Context,
     host: HostArgument,
@@ -106,29 +85,13 @@ def change(
             "--max-kb-per-page", metavar="N", help="Kilobytes per page, for crawls, sources, audits and queries."
         ),
     ] = None,
-    header: PolicyHeaderOption = None,
-    cookie: PolicyCookieOption = None,
-    auth: PolicyAuthOption = None,
-    proxy: PolicyProxyOption = None,
-    login: PolicyLoginOption = None,
-    keep_cookies: Annotated[
-        bool | None,
-        typer.Option(
-            "--keep-cookies/--no-keep-cookies",
-            help="Keep cookies that the host sets in a file until its next crawl.",
-            rich_help_panel=REQUESTS,
-        ),
-    ] = None,
-    clear_requests: Annotated[
-        bool,
-        typer.Option("--clear-requests", help="First remove what requests carry so far.", rich_help_panel=REQUESTS),
-    ] = False,
     allow_js: Annotated[
         bool | None,
         typer.Option(
             "--allow-js/--no-allow-js", help="Whether scripts of pages may run; scripts are not supported yet."
         ),
     ] = None,
+    requests: Any = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -142,10 +105,6 @@ def change(
     you name: https unless you write http://.
     """
     invocation = read_invocation(context, state, as_json)
-    name = invocation.host(host)
-    from comity.operate.policy import check_limits, set_policy, set_request_options
-    from comity.operate.request_options import policy_options
-
     given = {
         "max_concurrency": max_concurrency,
         "min_request_interval_ms": min_request_interval_ms,
@@ -153,26 +112,30 @@ def change(
         "max_kb_per_page": max_kb_per_page,
         "allow_js": allow_js,
     }
-    lists = {"headers": header, "cookies": cookie, "auth": auth, "proxy": proxy, "login": login}
-    carried: dict[str, Any] = {field: texts for field, texts in lists.items() if texts}
-    if keep_cookies is not None:
-        carried["keep_cookies"] = keep_cookies
-    if clear_requests:
-        carried = {field: [] for field in (*lists, "origins")} | {"keep_cookies": False, "cookie_jar": False} | carried
+    policy = _set(invocation, host, given, policy_changes(requests))
+    if invocation.as_json:
+        write_json(_document(policy, policy.host))
+    else:
+        _write_policy(policy)
+
+
+def _set(invocation: Invocation, host: str, given: dict[str, int | bool | None], carried: dict[str, Any]) -> HostPolicy:
+    """Check limits and what requests carry before anything is created, and store them."""
+    from comity.operate.policy import check_limits, set_policy, set_request_options
+    from comity.operate.request_options import policy_options
+
+    name = invocation.host(host)
     is_limit = any(value is not None for value in given.values())
     with name_options_in_errors(given):
         limits = check_limits(**given) if is_limit or not carried else {}
     with name_options_in_errors(carried):
-        policy_options(host, None, carried)  # before anything is created
+        policy_options(host, None, carried)
     with invocation.open_or_make() as opened:
         if limits:
             policy = set_policy(opened.database, opened.clock, name, **limits)
         if carried:
             policy = set_request_options(opened.database, opened.clock, name, host, carried)
-    if invocation.as_json:
-        write_json(_document(policy, name))
-    else:
-        _write_policy(policy)
+    return policy
 
 
 def _document(policy: HostPolicy | None, host: str) -> dict[str, Any]:

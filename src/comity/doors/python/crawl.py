@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Unpack
 
 from comity.doors.python.crawl_run import CrawlRun
 from comity.doors.python.crawl_task import CrawlPlan
 from comity.doors.python.options import TEMPORARY, Place, settings_for
-from comity.doors.python.request_options import (
-    Auth,
-    Cookies,
-    Headers,
-    Login,
-    auth_texts,
-    cookie_texts,
-    header_texts,
-    login_texts,
-)
+from comity.doors.python.request_options import RequestArguments, request_settings
 from comity.doors.python.user_code import Sink, UserExtractor, check_user_code
 from comity.model.errors import BadInput
 from comity.model.host import Seed
@@ -59,15 +51,7 @@ def crawl(
     update_stale: bool | None = None,
     images: bool | None = None,
     max_image_bytes: int | None = None,
-    idle_timeout: float | None = None,
-    max_redirects: int | None = None,
-    headers: Headers | None = None,
-    cookies: Cookies | None = None,
-    auth: Auth | None = None,
-    proxy: str | Iterable[str] | None = None,
-    login: Login | Iterable[Login] | None = None,
-    cookie_jar: bool | None = None,
-    keep_cookies: bool | None = None,
+    **requests: Unpack[RequestArguments],
 ) -> CrawlRun:
     """Crawl whole sites, politely: iterate the result by `for` or `async for` to get its pages.
 
@@ -101,21 +85,19 @@ def crawl(
         update_stale=update_stale,
         images=images,
         max_image_bytes=max_image_bytes,
-        idle_timeout_s=idle_timeout,
-        max_redirects=max_redirects,
-        headers=header_texts(headers),
-        cookies=cookie_texts(cookies),
-        auth=auth_texts(auth),
-        proxy=_listed(proxy),
-        login=login_texts(login),
-        cookie_jar=cookie_jar,
-        keep_cookies=keep_cookies,
+        **request_settings(requests),
     )
     read = _read(seeds, settings)
-    settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in read})
-    settings = with_request_options(settings, read)
+    settings = _for_seeds(settings, max_pages, read)
     stores, temporary = _stores(settings, into, state, extract, sink), state == TEMPORARY
     return CrawlRun(CrawlPlan(settings, read, extract, sink, stores, errors, temporary, refresh or bool(update_stale)))
+
+
+@with_remedies()
+def _for_seeds(settings: Settings, max_pages: int | None, seeds: tuple[Seed, ...]) -> Settings:
+    """Apply what depends on the seeds: the page limit, and where headers and credentials go."""
+    settings = with_page_limit(settings, max_pages, {seed.host.authority for seed in seeds})
+    return with_request_options(settings, seeds)
 
 
 def _read(seeds: Iterable[str | Iterable[str]], settings: Settings) -> tuple[Seed, ...]:

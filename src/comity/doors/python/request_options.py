@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
 
 from comity.model.errors import BadInput
 
@@ -18,6 +19,39 @@ Auth = Credentials | Mapping[str, Credentials]
 """`("user", "env:PASSWORD")`, `"bearer env:TOKEN"`, or hosts with these."""
 Login = Path | Mapping[str, object]
 """The path of a login file, or what such a file says."""
+
+
+class RequestArguments(TypedDict, total=False):
+    """How pages are requested: arguments of `comity.crawl` beside those that say what is crawled."""
+
+    headers: Headers | None
+    cookies: Cookies | None
+    auth: Auth | None
+    proxy: str | Iterable[str] | None
+    login: Login | Iterable[Login] | None
+    cookie_jar: bool | None
+    keep_cookies: bool | None
+    idle_timeout: float | None
+    max_redirects: int | None
+
+
+def request_settings(requests: RequestArguments) -> dict[str, Any]:
+    """These arguments as settings; `TypeError` for one that does not exist."""
+    unknown = set(requests) - set(RequestArguments.__annotations__)
+    if unknown:
+        raise TypeError(f"crawl() got an unexpected keyword argument {min(unknown)!r}")
+    proxy = requests.get("proxy")
+    return {
+        "headers": header_texts(requests.get("headers")),
+        "cookies": cookie_texts(requests.get("cookies")),
+        "auth": auth_texts(requests.get("auth")),
+        "proxy": (proxy,) if isinstance(proxy, str) else None if proxy is None else tuple(proxy),
+        "login": login_texts(requests.get("login")),
+        "cookie_jar": requests.get("cookie_jar"),
+        "keep_cookies": requests.get("keep_cookies"),
+        "idle_timeout_s": requests.get("idle_timeout"),
+        "max_redirects": requests.get("max_redirects"),
+    }
 
 
 def header_texts(headers: Headers | None) -> tuple[str, ...] | None:

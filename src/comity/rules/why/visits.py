@@ -115,6 +115,10 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "dns_failure": ("Its host name cannot be resolved", _NETWORK),
     "connect_failure": ("Its host refused the connection, or cannot be reached", _NETWORK),
     "proxy_failure": ("The proxy failed", "Check COMITY_PROXY. " + _AGAIN + "."),
+    "credentials_missing": (
+        "Something that requests to its host carry could not be read",
+        "Check what `comity policy show {host}` refers to.",
+    ),
     "tls_failure": ("The TLS handshake with its host failed", _NETWORK),
     "certificate_refused": ("The TLS certificate of its host is not valid", _BROKEN),
     "connect_timeout": ("Its host did not accept a connection in time", _NETWORK),

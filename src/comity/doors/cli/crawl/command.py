@@ -11,30 +11,20 @@ import typer
 from comity.doors.cli.crawl.options import (
     AcceptOption,
     AllowNetworkOption,
-    AuthOption,
     ConcurrencyOption,
     ConnectTimeoutOption,
-    CookieJarOption,
-    CookieOption,
-    CookiesOption,
     DelayOption,
     FirstByteTimeoutOption,
     FollowCanonicalOption,
     FollowLinksOption,
-    HeaderOption,
-    IdleTimeoutOption,
     ImagesOption,
     IntoOption,
-    KeepCookiesOption,
-    LoginOption,
     MaxDepthOption,
     MaxImageBytesOption,
     MaxPagesOption,
-    MaxRedirectsOption,
     MaxRetryBackoffOption,
     PerHostOption,
     ProcessesOption,
-    ProxyOption,
     RefreshOption,
     RejectOption,
     RespectNofollowOption,
@@ -53,10 +43,10 @@ from comity.doors.cli.options import (
     check_number,
     name_options_in_errors,
     read_invocation,
-    request_settings,
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json
+from comity.doors.cli.request_options import CRAWL, request_settings, takes
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 
@@ -76,7 +66,7 @@ _EXAMPLES = (
 
 def register(root: typer.Typer) -> None:
     """Add the commands of this file."""
-    command(root, "crawl", examples=_EXAMPLES, panel="Crawl")(crawl)
+    command(root, "crawl", examples=_EXAMPLES, panel="Crawl")(takes(CRAWL)(crawl))
 
 
 def crawl(
@@ -104,16 +94,7 @@ def crawl(
     first_byte_timeout: FirstByteTimeoutOption = None,
     retries: RetriesOption = None,
     max_retry_backoff: MaxRetryBackoffOption = None,
-    idle_timeout: IdleTimeoutOption = None,
-    max_redirects: MaxRedirectsOption = None,
-    header: HeaderOption = None,
-    cookie: CookieOption = None,
-    cookies: CookiesOption = None,
-    auth: AuthOption = None,
-    proxy: ProxyOption = None,
-    login: LoginOption = None,
-    cookie_jar: CookieJarOption = None,
-    keep_cookies: KeepCookiesOption = None,
+    requests: Any = None,
     accept: AcceptOption = None,
     reject: RejectOption = None,
     user_agent: Annotated[str | None, option("--user-agent", "UA", "The User-Agent header to send.")] = None,
@@ -153,11 +134,7 @@ def crawl(
         first_byte_timeout_s=first_byte_timeout,
         retries=retries,
         max_retry_backoff_seconds=max_retry_backoff,
-        idle_timeout_s=idle_timeout,
-        max_redirects=max_redirects,
-        **request_settings(header, cookie, cookies, auth, proxy, login),
-        cookie_jar=cookie_jar,
-        keep_cookies=keep_cookies,
+        **request_settings(requests),
         accept_types=tuple(accept) if accept else None,
         reject_types=tuple(reject) if reject else None,
         user_agent=user_agent,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -99,87 +99,6 @@ FirstByteTimeoutOption = Annotated[
 RetriesOption = Annotated[
     int | None,
     typer.Option("--retries", metavar="N", help="Retries of a URL after 429, 5xx or a network failure. Default 5."),
-]
-IdleTimeoutOption = Annotated[
-    float | None,
-    typer.Option("--idle-timeout", metavar="SECONDS", help="Time limit without a byte of the body. Default 20."),
-]
-MaxRedirectsOption = Annotated[
-    int | None, typer.Option("--max-redirects", metavar="N", help="Redirects to follow for one URL. Default 5.")
-]
-REQUESTS: Final = "What requests carry (docs/requests.md)"
-HeaderOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--header",
-        metavar="'NAME: VALUE'",
-        help="Send this header to the hosts of the seeds, or to one host: 'example.com: NAME: VALUE'. May be repeated. "
-        "A value may be env:NAME or file:PATH.",
-        rich_help_panel=REQUESTS,
-    ),
-]
-CookieOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--cookie",
-        metavar="NAME=VALUE",
-        help="Send this cookie, likewise; a value may be env:NAME or file:PATH. May be repeated.",
-        rich_help_panel=REQUESTS,
-    ),
-]
-CookiesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--cookies",
-        metavar="FILE",
-        help="Send the cookies of a Netscape cookie file, each to its host.",
-        rich_help_panel=REQUESTS,
-    ),
-]
-AuthOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--auth",
-        metavar="CREDENTIALS",
-        help="Log in by HTTP: 'basic USER env:PASSWORD' or 'bearer env:TOKEN'.",
-        rich_help_panel=REQUESTS,
-    ),
-]
-ProxyOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--proxy",
-        metavar="URL",
-        help="Use this proxy (http, https, socks5, socks5h). May be repeated: each host always gets the same one. "
-        "file:PATH reads a list, one per line.",
-        rich_help_panel=REQUESTS,
-    ),
-]
-LoginOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--login",
-        metavar="FILE",
-        help="Fill in the form that this TOML file describes before the first page of its host.",
-        rich_help_panel=REQUESTS,
-    ),
-]
-CookieJarOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--cookie-jar/--no-cookie-jar",
-        help="Send back cookies that a host sets while it is crawled. Default no, unless one of the options above "
-        "needs it.",
-        rich_help_panel=REQUESTS,
-    ),
-]
-KeepCookiesOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--keep-cookies/--no-keep-cookies",
-        help="Keep these cookies in files until the next crawl. Default no.",
-        rich_help_panel=REQUESTS,
-    ),
 ]
 MaxRetryBackoffOption = Annotated[
     float | None,
