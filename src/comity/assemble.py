@@ -24,7 +24,6 @@ from comity.model.robots import RobotsUnreachable
 from comity.model.run import Budget, CrawlScope
 from comity.model.sitemap import SitemapBounds
 from comity.model.traps import TrapTerms
-from comity.operate.request_options import OptionTexts, RequestOptions
 from comity.rules.canonical import WebAddress
 from comity.rules.stale import RefreshTerms
 from comity.settings import Settings
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from comity.frontier.redis.store import RedisFrontier
     from comity.frontier.store import FrontierStore
     from comity.model.explanation import Explanation
+    from comity.operate.request_options import RequestOptions
     from comity.rules.tracking import TrackingRules
     from comity.search.engine import SearchEngine
     from comity.search.job_search import JobSearch
@@ -419,6 +419,8 @@ def _redis_frontier(database: Database, clock: Clock, redis_url: str) -> RedisFr
 
 def read_request_options(settings: Settings, now: Callable[[], float]) -> RequestOptions:
     """What settings add to requests, with every secret that they refer to; `BadInput` if one cannot be read."""
+    from comity.operate.request_options import OptionTexts, RequestOptions
+
     texts = OptionTexts(
         headers=settings.headers,
         cookies=settings.cookies,

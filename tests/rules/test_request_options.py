@@ -222,6 +222,8 @@ def test_a_host_keeps_its_proxy_and_every_proxy_gets_a_share() -> None:
     moved = {host for host in hosts if sticky_proxy(fewer, host) != chosen[host]}
     assert moved == {host for host in hosts if chosen[host] == Proxy("http://proxy2:3128")}
     assert sticky_proxy([], "example.com") is None
+    exits = [Proxy("http://gateway:7000", f"exit-{number}", "s3cret") for number in range(4)]
+    assert len({sticky_proxy(exits, host) for host in hosts}) == 4, "one address with several users"
     # Written down, so that a release does not move hosts.
     assert [sticky_proxy(proxies, host) for host in ("example.com", "example.org")] == [
         Proxy("http://proxy0:3128"),

@@ -298,7 +298,7 @@ def test_hosts_keep_their_proxies(web: Web, place: Place) -> None:
             told = place.comity("crawl", *(f"http://{host}/" for host in hosts), *options)
             assert told.code == 0, told
             for host in hosts:
-                chosen = sticky_proxy([Proxy(one.url), Proxy(two.url)], host)
+                chosen = sticky_proxy([Proxy(one.url, "me"), Proxy(two.url, "me")], host)
                 asked = {proxy.url for proxy in (one, two) if f"{host}:80" in proxy.asked}
                 assert chosen is not None
                 assert asked == {chosen.url}, host

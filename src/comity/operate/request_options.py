@@ -325,13 +325,15 @@ def _joined(own: _Parts | None, ruled: _Parts | None) -> _Parts | None:
 
 def read_login(field: str, text: str, secrets: Secrets) -> FormLogin:
     """Read a login: a TOML file, or the same as JSON."""
+    from comity.extract.forms import is_selector  # slow to import, and few crawls log in
+
     document = _login_document(field, text)
     page, fields, form = document.get("page"), document.get("fields"), document.get("form")
     if not isinstance(page, str) or not isinstance(fields, Mapping) or not fields:
         raise BadInput(field, "a login needs the URL of its page and a table of fields")
     if unknown := set(document) - _LOGIN_KEYS:
         raise BadInput(field, f"{min(unknown)} is not part of a login; it has page, form, fields and check")
-    if form is not None and not isinstance(form, str):
+    if form is not None and not (isinstance(form, str) and is_selector(form)):
         raise BadInput(field, "form must be a CSS selector")
     pairs = []
     for name, value in fields.items():
@@ -340,7 +342,10 @@ def read_login(field: str, text: str, secrets: Secrets) -> FormLogin:
         pairs.append((str(name), secrets.text(field, read_value(field, value))))
     if "://" not in page:
         raise BadInput(field, "the page of a login must be a whole URL, such as https://example.com/login")
-    return FormLogin(web_address(page).url, tuple(pairs), _login_check(field, document.get("check")), form)
+    check = _login_check(field, document.get("check"))
+    if check.selector is not None and not is_selector(check.selector):
+        raise BadInput(field, f"{check.selector[:100]} is not a CSS selector")
+    return FormLogin(web_address(page).url, tuple(pairs), check, form)
 
 
 def _login_document(field: str, text: str) -> Mapping[str, Any]:

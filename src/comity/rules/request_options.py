@@ -307,7 +307,13 @@ def sticky_proxy(proxies: Sequence[Proxy], host: str) -> Proxy | None:
 
     The highest of the hashes of host and proxy wins (rendezvous hashing).
     """
-    return max(proxies, key=lambda proxy: (xxh3_64_intdigest(f"{host} {proxy.url}".encode()), proxy.url), default=None)
+
+    def rank(proxy: Proxy) -> tuple[int, str]:
+        # Some providers have one address, and a user for each of their exits.
+        name = proxy.url if proxy.user is None else f"{proxy.url} {proxy.user}"
+        return xxh3_64_intdigest(f"{host} {name}".encode()), name
+
+    return max(proxies, key=rank, default=None)
 
 
 def mask_proxy(text: str) -> str:

@@ -25,6 +25,8 @@ def _switch(names: str, text: str) -> Any:
     return typer.Option(names, help=text, rich_help_panel=_PANEL)
 
 
+CARRIED: Final = {"headers", "cookies", "auth", "proxy", "login", "keep_cookies"}
+"""The settings that options of requests become."""
 _Seconds = float | None
 _Texts = list[str] | None
 CRAWL: Final[Mapping[str, Any]] = {

@@ -114,7 +114,7 @@ _BROKEN: Final = "Nothing here: the site has to send a valid response. " + _AGAI
 CODES: Final[dict[str, tuple[str, str]]] = {
     "dns_failure": ("Its host name cannot be resolved", _NETWORK),
     "connect_failure": ("Its host refused the connection, or cannot be reached", _NETWORK),
-    "proxy_failure": ("The proxy failed", "Check COMITY_PROXY. " + _AGAIN + "."),
+    "proxy_failure": ("The proxy failed", "Check COMITY_PROXY, or the proxy in `comity policy show {host}`."),
     "credentials_missing": (
         "Something that requests to its host carry could not be read",
         "Check what `comity policy show {host}` refers to.",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from comity.assemble import read_request_options
+from comity.assemble import cookie_folder, read_request_options
 from comity.clock import SystemClock
 from comity.model.errors import BadInput
 from comity.operate.hosts import request_refresh
@@ -55,6 +55,8 @@ def with_request_options(settings: Settings, seeds: Collection[Seed]) -> Setting
 
     Every secret is read once here, before anything is opened or requested.
     """
+    if settings.keep_cookies and cookie_folder(settings) is None:
+        raise BadInput("keep_cookies", "with a shared state, COMITY_COOKIE_FOLDER must name the folder of kept cookies")
     if not (settings.headers or settings.cookies or settings.auth or settings.login or settings.proxy):
         return settings
     origins = (*settings.request_origins, *origins_of_seeds(seeds))

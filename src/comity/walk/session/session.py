@@ -186,6 +186,8 @@ class Session:
         if isinstance(found, RobotsRefused):
             raise ComityError(f"{address.host} was not contacted: {found.failure.detail}")
         if isinstance(found, RobotsPostponed):
+            if found.failure is not None:
+                raise ComityError(f"{address.host} was not contacted: {found.failure}")
             raise HostBusy(f"{address.host} asked us to wait; try again later")
         return found
 

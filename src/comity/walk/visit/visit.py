@@ -46,7 +46,7 @@ from comity.walk.session.leased_host import LeasedHost
 from comity.walk.visit.context import VisitContext
 from comity.walk.visit.fetch_page import FirstRequest, Granted, fetch_page, grant
 from comity.walk.visit.page import read_page, target_of
-from comity.walk.visit.refusals import busy, denied, not_requested, postponed
+from comity.walk.visit.refusals import busy, denied, not_requested, postponed, unsent
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -286,9 +286,8 @@ def _failure(
 ) -> Outcome:
     """The outcome of a request without a usable answer."""
     kind = failure.kind
-    if kind.is_ours:  # the URL stays queued: nothing is known about it
-        wait_s = host.note_our_failure(kind, failure.detail)
-        return Postponed(entry, trail, str(kind), context.clock() + wait_s)
+    if kind.is_ours and address.host == host.name:  # the URL stays queued: nothing is known about it
+        return unsent(host, entry, failure, trail, context)
     if kind in NEVER_ASKED:
         return not_requested(host, entry, address, failure, trail)
     if kind is FailureKind.WRONG_TYPE and entry.is_image and host.work.is_linked_image(entry.key):

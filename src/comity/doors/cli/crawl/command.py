@@ -46,7 +46,7 @@ from comity.doors.cli.options import (
     warn_missing_contact,
 )
 from comity.doors.cli.output import note, write_json
-from comity.doors.cli.request_options import CRAWL, request_settings, takes
+from comity.doors.cli.request_options import CARRIED, CRAWL, request_settings, takes
 from comity.model.errors import BadInput
 from comity.run.signals import INTERRUPTED
 
@@ -155,7 +155,7 @@ def _begin(
 
     read_target(invocation.settings.pages)  # an impossible target is refused before anything is created
     settings = with_page_limit(invocation.settings, max_pages, {seed.host.authority for seed in read})
-    with name_options_in_errors(settings.model_dump(include={"headers", "cookies", "auth", "proxy", "login"})):
+    with name_options_in_errors(settings.model_dump(include=CARRIED)):
         settings = with_request_options(settings, read)
     warn_missing_contact(settings)
     invocation = Invocation(settings, invocation.as_json)
