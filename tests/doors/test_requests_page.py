@@ -10,9 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import comity
 from tests.doors.command_line import clean_environment
 from tests.hostile.proxy import LoopbackProxy
 from tests.walk.crawling import Place
@@ -126,3 +128,61 @@ def test_there_are_examples() -> None:
 
 def _with_user(url: str) -> str:
     return url.replace("://", "://me:env:PROXY_PASSWORD@")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"heders": {}}, TypeError, "unexpected keyword argument 'heders'"),
+        ({"headers": {"X-A": "s3cret\r\nHost: evil"}}, comity.BadInput, "headers: a value contains a line break"),
+        ({"headers": {"Host": "s3cret"}}, comity.BadInput, "headers: the header Host may not be set"),
+        ({"headers": {"X-A": 1}}, TypeError, "headers: names and values must be strings"),
+        ({"cookies": {"a": "s3cret; b=c"}}, comity.BadInput, "cookies: the value of the cookie a contains"),
+        ({"auth": ("me", "env:NOT_SET_ANYWHERE")}, comity.BadInput, "auth: the environment variable NOT_SET_ANYWHERE"),
+        ({"proxy": "gopher://me:s3cret@proxy:70"}, comity.BadInput, "proxy: a proxy must be scheme://host:port"),
+        ({"login": "nowhere.toml"}, comity.BadInput, "login: cannot read nowhere.toml"),
+        (
+            {"login": {"page": "https://other.example/in", "fields": {"a": "s3cret"}, "check": {"text": "x"}}},
+            comity.BadInput,
+            "login: https://other.example/in is not at one of the hosts to crawl",
+        ),
+        ({"idle_timeout": -1}, comity.BadInput, "idle_timeout: "),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_at_once_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=re.escape(words)) as refusal:
+        comity.crawl("https://example.com/", **arguments)
+    assert "s3cret" not in str(refusal.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (("--auth", "basic me s3cret"), "--auth: a password on the command line can be read by others"),
+        (("--proxy", "http://me:s3cret@proxy:3128"), "--proxy: a password on the command line can be read by others"),
+        (("--header", "Connection: s3cret"), "--header: the header Connection may not be set"),
+        (
+            ("--header", "User-Agent: s3cret"),
+            "--header: the header User-Agent may not be set: it is set by --user-agent",
+        ),
+        (("--header", "X-A: s3cret\nB: c"), "--header: "),
+        (("--cookie", "s3cret"), "--cookie: a cookie is written as"),
+        (("--cookies", "nowhere.txt"), "--cookie: cannot read nowhere.txt"),
+        (("--auth", "bearer env:NOT_SET_ANYWHERE"), "--auth: the environment variable NOT_SET_ANYWHERE is not set"),
+        (("--login", "nowhere.toml"), "--login: cannot read nowhere.toml"),
+        (("--idle-timeout", "-1"), "--idle-timeout: "),
+    ],
+)
+def test_a_command_refuses_them_before_anything_is_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = Place(tmp_path).comity("crawl", "https://example.com/", *option)
+    assert told.code == 2
+    assert told.err.startswith(f"comity: {words}"), told.err
+    assert "s3cret" not in told.out + told.err
+    assert list(tmp_path.iterdir()) == []

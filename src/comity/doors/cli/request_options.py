@@ -12,6 +12,13 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
+from comity.doors.cli.crawl.options import (
+    ConnectTimeoutOption,
+    FirstByteTimeoutOption,
+    MaxRetryBackoffOption,
+    RetriesOption,
+    TimeoutOption,
+)
 from comity.model.errors import BadInput
 
 _PANEL: Final = "What requests carry (docs/requests.md)"
@@ -30,10 +37,15 @@ CARRIED: Final = {"headers", "cookies", "auth", "proxy", "login", "keep_cookies"
 _Seconds = float | None
 _Texts = list[str] | None
 CRAWL: Final[Mapping[str, Any]] = {
+    "timeout": TimeoutOption,
+    "connect_timeout": ConnectTimeoutOption,
+    "first_byte_timeout": FirstByteTimeoutOption,
     "idle_timeout": Annotated[
         _Seconds,
         typer.Option("--idle-timeout", metavar="SECONDS", help="Time limit without a byte of the body. Default 20."),
     ],
+    "retries": RetriesOption,
+    "max_retry_backoff": MaxRetryBackoffOption,
     "max_redirects": Annotated[
         int | None, typer.Option("--max-redirects", metavar="N", help="Redirects to follow for one URL. Default 5.")
     ],
@@ -150,7 +162,12 @@ def request_settings(requests: Mapping[str, Any]) -> dict[str, Any]:
     lists = {"cookies": cookies} | {name: requests[name] for name in ("headers", "auth", "proxy", "login")}
     return {
         **{name: tuple(texts) if texts else None for name, texts in lists.items()},
+        "fetch_timeout_s": requests["timeout"],
+        "connect_timeout_s": requests["connect_timeout"],
+        "first_byte_timeout_s": requests["first_byte_timeout"],
         "idle_timeout_s": requests["idle_timeout"],
+        "retries": requests["retries"],
+        "max_retry_backoff_seconds": requests["max_retry_backoff"],
         "max_redirects": requests["max_redirects"],
         "cookie_jar": requests["cookie_jar"],
         "keep_cookies": requests["keep_cookies"],

@@ -31,7 +31,12 @@ class RequestArguments(TypedDict, total=False):
     login: Login | Iterable[Login] | None
     cookie_jar: bool | None
     keep_cookies: bool | None
+    timeout: float | None
+    connect_timeout: float | None
+    first_byte_timeout: float | None
     idle_timeout: float | None
+    retries: int | None
+    max_retry_backoff: float | None
     max_redirects: int | None
 
 
@@ -49,7 +54,12 @@ def request_settings(requests: RequestArguments) -> dict[str, Any]:
         "login": login_texts(requests.get("login")),
         "cookie_jar": requests.get("cookie_jar"),
         "keep_cookies": requests.get("keep_cookies"),
+        "fetch_timeout_s": requests.get("timeout"),
+        "connect_timeout_s": requests.get("connect_timeout"),
+        "first_byte_timeout_s": requests.get("first_byte_timeout"),
         "idle_timeout_s": requests.get("idle_timeout"),
+        "retries": requests.get("retries"),
+        "max_retry_backoff_seconds": requests.get("max_retry_backoff"),
         "max_redirects": requests.get("max_redirects"),
     }
 
