@@ -23,11 +23,18 @@ def login_form(**attributes: str) -> str:
     )
 
 
-def behind_login(web: Web, pages: int = 12, *, robots: str | None = None, **options: Any) -> Site:
-    """A site whose pages lead to its login until the session's cookie is sent."""
+def behind_login(
+    web: Web, pages: int = 12, *, robots: str | None = None, has_logout: bool = False, **options: Any
+) -> Site:
+    """A site whose pages lead to its login until the session's cookie is sent; a link may end the session."""
+    sessions: set[str] = set()
 
     def is_in(asked: Asked) -> bool:
-        return f"session={SESSION}" in asked.headers.get("cookie", "")
+        return bool(sessions) and f"session={SESSION}" in asked.headers.get("cookie", "")
+
+    def leave(_asked: Asked) -> Answer:
+        sessions.clear()
+        return Answer(302, headers={"Location": "/login", "Set-Cookie": "session=; Path=/; Max-Age=0"})
 
     def enter(asked: Asked) -> Answer | str:
         if asked.method != "POST":
@@ -35,6 +42,7 @@ def behind_login(web: Web, pages: int = 12, *, robots: str | None = None, **opti
         sent = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
         if sent == {"csrf": TOKEN, "stay": "yes", "do": "enter", "user": USER, "pass": PASSWORD}:
             cookie = f"session={SESSION}; Path=/; HttpOnly"
+            sessions.add(SESSION)
             return Answer(303, headers={"Location": "/", "Set-Cookie": cookie})
         return page(title="Sign in", body="<p>Wrong password</p>" + login_form())
 
@@ -45,13 +53,14 @@ def behind_login(web: Web, pages: int = 12, *, robots: str | None = None, **opti
             below = [f"/p{child}" for child in (2 * number + 1, 2 * number + 2) if child < pages]
             # Many sites send the session's cookie anew with every page.
             cookie = f"session={SESSION}; Path=/; HttpOnly"
+            below += ["/logout"] if has_logout and number == 0 else []
             body = page(*below, title=f"page {number}", body='<p class="account">Signed in</p>')
             return Answer(body=body, headers={"Set-Cookie": cookie})
 
         return answer
 
     routes: dict[str, Any] = {"/" if number == 0 else f"/p{number}": inside(number) for number in range(pages)}
-    routes |= {"/login": enter, "/login?next=/": enter}
+    routes |= {"/login": enter, "/login?next=/": enter, "/logout": leave}
     return web.site(routes, robots=robots, **options)
 
 

@@ -237,6 +237,21 @@ def test_a_site_behind_a_login_is_crawled_killed_and_resumed(web: Web, place: Pl
     assert_nowhere(place.folder, [PASSWORD, SESSION])
 
 
+@pytest.mark.parametrize("per_host", [1, 3])
+def test_a_session_that_ends_is_renewed_and_a_logout_is_not_visited_for_ever(
+    web: Web, place: Place, per_host: int
+) -> None:
+    site = behind_login(web, pages=20, has_logout=True)
+    told = place.comity("crawl", site.url(), *login_options(place, site), "--per-host", per_host)
+    assert told.code == 0, told
+    kept = place.kept()
+    inside = {site.url("/" if number == 0 else f"/p{number}") for number in range(20)}
+    assert {url for url, row in kept.items() if row["redirect_count"] == 0} == inside
+    assert {url for url, row in kept.items() if row["redirect_count"]} <= {site.url("/logout")}
+    assert 2 <= len([seen for seen in site.log if seen.method == "POST"]) <= 6
+    assert place.comity("verify-politeness").code == 0
+
+
 @pytest.mark.parametrize(
     ("changes", "robots", "reason"),
     [
@@ -354,6 +369,19 @@ def test_a_policy_sends_its_own_and_stores_references_only(web: Web, place: Plac
     assert (line["code"], line["status"]) == ("credentials_missing", "active")
     assert "the environment variable T is not set" in line["reason"]
     assert site.log == [], "nothing is asked without what the operator wants sent"
+
+
+def test_a_worker_logs_in_as_the_policy_of_a_host_says(web: Web, place: Place) -> None:
+    site = behind_login(web, pages=6)
+    log_in = login_options(place, site)
+    assert place.comity("policy", "set", site.url(), *log_in, "--min-request-interval-ms", 0).code == 0
+    assert place.comity("seeds", "add", site.url()).code == 0
+    told = place.comity_apart("work", "--idle-exit", "--processes", 2, "--json")
+    assert told.code == 0, told
+    assert len([row for row in place.parts() if row["http_status"] == 200]) == 6
+    assert [seen.path for seen in site.log if seen.method == "POST"] == ["/login?next=/"]
+    assert_nowhere(place.folder, [PASSWORD, SESSION])
+    assert PASSWORD not in told.out + told.err
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from comity.model.gate import Wait, WaitReason
 from comity.model.ledger import Purpose
 from comity.model.outcome import Postponed, Refused, Trail
 from comity.model.request_identity import FormLogin
+from comity.model.run import EndReason
 from comity.rules.canonical import WebAddress, resolve_link, resolve_location
 from comity.rules.politeness.backoff import retry_delay
 from comity.rules.request_options import origins_reached
@@ -68,6 +69,17 @@ async def log_in(host: LeasedHost, context: VisitContext) -> LoginProblem | None
         if attempt < _TRIES:
             await asyncio.sleep(retry_delay(attempt, host.profile.max_retry_backoff_s))
     return problem
+
+
+async def log_in_again(host: LeasedHost, context: VisitContext) -> None:
+    """Log in to a host whose session has ended; one whose login does not work any more is left."""
+    assert host.identity is not None
+    host.identity.forget_session()
+    problem = await log_in(host, context)
+    if isinstance(problem, LoginFailed) and host.stopped_by is None:
+        host.stopped_by = (EndReason.LOGIN_FAILED, problem.reason)
+    if problem is not None and not host.is_stopped:
+        host.drain()
 
 
 async def _attempt(

@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Collection, Coroutine, Iterator
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ from comity.walk.crawl.retrying_thread import RetryingThread
 from comity.walk.crawl.settling import Settling
 from comity.walk.crawl.summary import LEASE_LOST
 from comity.walk.crawl.terms import CrawlTerms
-from comity.walk.login import LoginFailed, LoginPutOff, log_in
+from comity.walk.login import LoginFailed, LoginPutOff, log_in, log_in_again
 from comity.walk.session.leased_host import MAX_HOST_WAIT_S, LeasedHost
 from comity.walk.session.session import Session
 from comity.walk.visit.context import VisitContext
@@ -190,6 +191,7 @@ class OpenHosts:
         """Log in to a host, and open it; one whose login does not work is left, with its URLs queued."""
         assert host.identity is not None
         problem = await log_in(host, self._context) if host.identity.terms.problem is None else None
+        host.identity.log_in = partial(log_in_again, host, self._context)
         del self._busy[host]
         if host.unsettled:
             self._settling.put_news(host)

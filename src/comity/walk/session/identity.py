@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from math import inf
+from typing import Final, Protocol
 
 from comity.model.fetch import Cookie, FetchRequest, Headers, Response
 from comity.model.host import HostPolicy
@@ -12,6 +14,8 @@ from comity.model.request_identity import RequestIdentity
 from comity.rules.canonical import origin_of
 from comity.rules.cookies import cookie_field, cookies_after
 
+_RENEWALS_MOST: Final = 20  # logins in one lease after the first
+LogIn = Callable[[], Awaitable[object]]
 IdentityOf = Callable[[str, HostPolicy | None], RequestIdentity | None]
 """What requests to a host carry, by its name and policy; None for nothing besides the usual."""
 
@@ -43,10 +47,27 @@ class HostIdentity:
     and nothing behind this point (pages, archives, evidence) may store it.
     """
 
-    __slots__ = ("_loaded", "jar", "terms")
+    __slots__ = (
+        "_loaded",
+        "_logging_in",
+        "_login_page",
+        "_renewals",
+        "_renewed_at",
+        "_suspects",
+        "jar",
+        "log_in",
+        "terms",
+    )
 
     def __init__(self, terms: RequestIdentity, kept: tuple[Cookie, ...] = ()) -> None:
         self.terms = terms
+        self.log_in: LogIn | None = None
+        """Logs in once more; set while the host is crawled."""
+        self._login_page = terms.login.page.partition("?")[0] if terms.login is not None else None
+        self._logging_in = asyncio.Lock()
+        self._suspects: set[int] = set()  # keys of URLs that ended a session
+        self._renewals = 0
+        self._renewed_at = -inf
         self.jar: tuple[Cookie, ...] = _joined(kept, terms.cookies)
         self._loaded = kept
 
@@ -72,10 +93,37 @@ class HostIdentity:
             self.jar = cookies_after(self.jar, response.url, said, now, exact=True)
         return response._replace(headers=Headers(pair for pair in response.headers if pair[0] != "set-cookie"))
 
+    def forget_session(self) -> None:
+        """Empty the jar, but for what the operator put there: its session has ended."""
+        self.jar = self.terms.cookies
+
+    def leads_to_login(self, url: str) -> bool:
+        """Whether a redirect to a URL means that the session has ended."""
+        return self._login_page is not None and url.partition("?")[0] == self._login_page
+
+    async def renew(self, key: int, asked_at: float, clock: Callable[[], float]) -> bool:
+        """Log in once more because a URL, asked for at a time, led to the login; say whether to ask for it again.
+
+        A URL that ends a fresh session twice is the logout, or is not for us: it is taken as it is. Such a host gets
+        one request at a time, so that the one that ends its session is the first to notice.
+        """
+        async with self._logging_in:
+            if self._renewed_at > asked_at:
+                return True  # another visit has done it meanwhile
+            if self.log_in is None or self._renewals >= _RENEWALS_MOST:
+                return False
+            self._renewals += 1
+            await self.log_in()
+            self._renewed_at = clock()
+        is_first = key not in self._suspects
+        self._suspects.add(key)
+        return is_first
+
     def use(self, terms: RequestIdentity) -> HostIdentity:
         """The same host under changed terms; its jar stays."""
         changed = HostIdentity(terms)
         changed.jar, changed._loaded = _joined(self.jar, terms.cookies), self._loaded
+        changed.log_in, changed._suspects, changed._renewals = self.log_in, self._suspects, self._renewals
         return changed
 
     @property

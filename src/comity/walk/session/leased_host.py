@@ -266,9 +266,12 @@ class LeasedHost:
 
     def _limits(self) -> GateLimits:
         policy = self.policy
-        return limits_for(
+        limits = limits_for(
             self.profile,
             policy_interval_s=policy.min_request_interval_ms / 1000 if policy else None,
             policy_max_concurrency=policy.max_concurrency if policy else None,
             crawl_delay_s=self.crawl_delay_s,
         )
+        # What ends a session must be known before the next request of it.
+        is_logged_in = self.identity is not None and self.identity.terms.login is not None
+        return replace(limits, max_concurrency=1) if is_logged_in else limits

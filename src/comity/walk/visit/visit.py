@@ -131,6 +131,12 @@ async def _take(host: LeasedHost, cleared: Cleared, slot: Reservation, trail: Tr
             return Refused(entry, trail, "bad_redirect", f"redirected to {location[:200]!r}", context.clock())
         if hops == context.max_redirects:
             break
+        if (
+            host.identity is not None
+            and host.identity.leads_to_login(target.url)
+            and await host.identity.renew(entry.key, trail.requests[0].started_at, context.clock)
+        ):
+            return Postponed(entry, trail, "logged_out", context.clock())
         if hops == 0:
             _take_cookies(response, trail, context)
         address = target
