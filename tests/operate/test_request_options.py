@@ -11,9 +11,11 @@ from comity.extract.forms import fill_form, passes
 from comity.model.errors import BadInput
 from comity.model.host import HostPolicy
 from comity.model.request_identity import FormLogin, LoginCheck
+from comity.operate.policy import get_policy, set_policy, set_request_options
 from comity.operate.request_options import OptionTexts, RequestOptions, policy_options
 from comity.rules.cookies import cookie_field, own_cookie
 from comity.store.cookie_files import CookieFiles
+from tests.database.states import State
 
 NOW = 1_800_000_000.0
 SITE = "https://example.com"
@@ -171,3 +173,22 @@ def test_a_form_takes_along_what_the_page_put_into_it() -> None:
 def test_a_check_looks_at_the_page_where_the_login_led(check: LoginCheck, url: str, does: bool) -> None:
     body = b"<p class=me>Hello, <b>me</b></p>"
     assert passes(check, body, "text/html", f"https://example.com{url}") is does
+
+
+def test_a_policy_keeps_its_options_apart_from_its_limits_on_both_databases(state: State) -> None:
+    changes = {"headers": ["X-A: env:A"], "keep_cookies": True}
+    first = set_request_options(state.database, state.clock, "example.com", "http://www.example.com", changes)
+    assert first.request_options == changes | {"origins": ["http://www.example.com"]}
+    limited = set_policy(state.database, state.clock, "example.com", max_pages=3)
+    assert limited.request_options == first.request_options
+    second = set_request_options(state.database, state.clock, "example.com", "example.com", {"proxy": ["http://p:1"]})
+    assert second.max_pages == 3
+    assert second.request_options == {
+        **changes,
+        "proxy": ["http://p:1"],
+        "origins": ["http://www.example.com", "https://example.com"],
+    }
+    assert get_policy(state.database, "example.com") == second
+    nothing: dict[str, Any] = {"headers": [], "proxy": [], "keep_cookies": False}
+    cleared = set_request_options(state.database, state.clock, "example.com", "example.com", nothing)
+    assert (cleared.request_options, cleared.max_pages) == (None, 3)

@@ -103,7 +103,7 @@ async def _attempt(
     if answer.status >= 400:
         return _refused(answer, "the login form")
     if not passes(login.check, answer.body, answer.content_type, answer.url):
-        return LoginFailed(f"the login led to {answer.url}, which does not pass the check; are its fields right?")
+        return LoginFailed(f"the login led to {answer.url}, which does not pass the check: a field may be wrong")
     return None
 
 

@@ -184,9 +184,11 @@ class LeasedHost:
         count = count + 1 if pages == self.tally.pages else 1
         self._our_failures = (count, self.tally.pages)
         if count > self.profile.retry_limit or kind is FailureKind.CREDENTIALS_MISSING:
-            self.stopped_by = (EndReason(str(kind)), detail)
+            said = f"{EndReason.PROXY_FAILURE.sentence} ({detail})" if kind is FailureKind.PROXY_FAILURE else detail
+            self.stopped_by = (EndReason(str(kind)), said)
             if self.phase is Phase.READY:
                 self.drain()
+            return 0.0  # the next run may try at once
         return retry_delay(count, self.profile.max_retry_backoff_s)
 
     def next_request_number(self) -> int:
