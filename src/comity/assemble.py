@@ -430,6 +430,7 @@ def read_request_options(settings: Settings, now: Callable[[], float]) -> Reques
         origins=settings.request_origins,
         cookie_jar=settings.cookie_jar,
         keep_cookies=settings.keep_cookies,
+        collapse_subdomains=settings.collapse_subdomains,
         proxy_login=(settings.proxy_user, settings.proxy_password),
     )
     return RequestOptions(texts, os.environ, now)

@@ -52,6 +52,13 @@ def test_each_host_gets_its_own() -> None:
     assert "t0ken" not in repr([first, second, third])
 
 
+def test_a_subdomain_that_is_crawled_as_its_domain_still_gets_only_its_own() -> None:
+    texts = OptionTexts(headers=["https://a.example.com: X-A: 1"], collapse_subdomains=True)
+    found = RequestOptions(texts, {}, lambda: NOW).identity_of("example.com", None)
+    assert found is not None
+    assert dict(found.headers) == {"https://a.example.com": (("X-A", "1"),)}
+
+
 @pytest.mark.parametrize(
     ("texts", "reason"),
     [

@@ -32,7 +32,7 @@ class FormLogin:
     fields: Pairs = field(repr=False)
     check: LoginCheck
     form: str | None = None
-    """A CSS selector, where the form cannot be told by its fields."""
+    """A CSS selector, where the form cannot be recognized by its fields."""
 
 
 @dataclass(frozen=True, slots=True)

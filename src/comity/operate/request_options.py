@@ -10,7 +10,7 @@ import json
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,6 +62,8 @@ class OptionTexts:
     """Where options go that name no host."""
     cookie_jar: bool = False
     keep_cookies: bool = False
+    collapse_subdomains: bool = False
+    """Whether the lease of a host is that of its registrable domain; what is sent is for exact names even so."""
     proxy_login: tuple[str | None, str | None] = field(default=(None, None), repr=False)
     """User and password of proxies that name none."""
 
@@ -164,6 +166,7 @@ class RequestOptions:
         if asked is not None:
             try:
                 texts, secrets = texts_of_policy(asked), Secrets(self._environment)
+                texts = replace(texts, collapse_subdomains=self._texts.collapse_subdomains)
                 ruled = _read_parts(texts, secrets, self._now()).get(host)
                 proxies = read_proxies("proxy", texts.proxy, secrets) or proxies
             except BadInput as problem:
@@ -255,7 +258,7 @@ def _read_parts(texts: OptionTexts, secrets: Secrets, now: float) -> dict[str, _
 
     def each(option: HeaderOption | CookieOption | AuthOption) -> Iterable[tuple[str, _Parts]]:
         for origin in (option.origin,) if option.origin is not None else texts.origins:
-            host = host_of_origin(origin)
+            host = host_of_origin(origin, collapse=texts.collapse_subdomains)
             if host is not None:
                 yield origin, found[host]
 
@@ -272,13 +275,13 @@ def _read_parts(texts: OptionTexts, secrets: Secrets, now: float) -> dict[str, _
         for origin, parts in each(cookie):
             parts.cookies += _cookies(cookie, origin, secrets, now)
     for login in (read_login("login", text, secrets) for text in texts.login):
-        host = host_of_origin(origin_of(login.page))
+        host = host_of_origin(origin_of(login.page), collapse=texts.collapse_subdomains)
         assert host is not None
         if found[host].login is not None:
             raise BadInput("login", f"there are two logins for {host}")
         found[host].login = login
     if texts.cookie_jar or texts.keep_cookies:
-        for host in filter(None, map(host_of_origin, texts.origins)):
+        for host in filter(None, (host_of_origin(each, collapse=texts.collapse_subdomains) for each in texts.origins)):
             found[host].wants_jar, found[host].keeps = True, texts.keep_cookies
     return dict(found)
 

@@ -294,10 +294,10 @@ def origins_reached(origin: str) -> tuple[str, ...]:
     return (origin,)
 
 
-def host_of_origin(origin: str) -> str | None:
+def host_of_origin(origin: str, *, collapse: bool = False) -> str | None:
     """The host of an origin, as leases name it."""
     try:
-        return canonical_host(origin).authority
+        return canonical_host(origin, collapse=collapse).authority
     except BadAddress:
         return None
 
