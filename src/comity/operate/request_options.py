@@ -224,7 +224,7 @@ def _check_host(field: str, own: str | None, origin: str) -> None:
 
 def texts_of_policy(asked: Mapping[str, Any]) -> OptionTexts:
     """The options that a policy's row names."""
-    lists = {name: tuple(asked.get(name) or ()) for name in (*_POLICY_LISTS, "origins")}
+    lists: dict[str, Any] = {name: tuple(asked.get(name) or ()) for name in (*_POLICY_LISTS, "origins")}
     return OptionTexts(**lists, cookie_jar=bool(asked.get("cookie_jar")), keep_cookies=bool(asked.get("keep_cookies")))
 
 
